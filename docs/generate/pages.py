@@ -70,11 +70,11 @@ def _metrics() -> dict[str, str]:
 
 
 def _statistics() -> dict[str, str]:
-    names = ["bayesian_bootstrap", *statistics.names()]
+    functions = [getattr(dx, name) for name in ("bayesian_bootstrap", *statistics.names())]
     return _functions(
         "statistics",
         "Of the annotations as they are; any of them has a posterior by ``bayesian_bootstrap``.",
-        {name: f"dissensus.statistics._{name}.{name}" for name in names},
+        {one.__name__: f"{one.__module__}.{one.__name__}" for one in functions},
     )
 
 

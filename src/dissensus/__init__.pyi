@@ -41,12 +41,12 @@ from .evaluation.pattern_accuracy import top_k_accuracy_by_pattern as top_k_accu
 from .evaluation.warm_up import warm_up as warm_up
 from .families import distributions as distributions
 from .families import steps as steps
+from .metrics._accuracy import annotation_certainty as annotation_certainty
+from .metrics._accuracy import certainty as certainty
 from .metrics._accuracy import set_accuracy as set_accuracy
 from .metrics._accuracy import top_k_accuracy as top_k_accuracy
 from .metrics._actual_accuracy import actual_accuracy as actual_accuracy
 from .metrics._actual_accuracy import probability_of_support as probability_of_support
-from .metrics._certainty import annotation_certainty as annotation_certainty
-from .metrics._certainty import certainty as certainty
 from .metrics._comparison import compare as compare
 from .metrics._cross_replication import normalized_xcc as normalized_xcc
 from .metrics._cross_replication import xcc as xcc
@@ -55,49 +55,49 @@ from .metrics._groups import expected_risk as expected_risk
 from .metrics._groups import group_labels as group_labels
 from .metrics._majority_accuracy import annotators_for_truth as annotators_for_truth
 from .metrics._majority_accuracy import majority_accuracy as majority_accuracy
+from .metrics._majority_accuracy import truth_accuracy as truth_accuracy
 from .metrics._overlap import average_overlap as average_overlap
+from .metrics._overlap import kendall_tau as kendall_tau
 from .metrics._overlap import overlap as overlap
 from .metrics._overlap import rank_biased_overlap as rank_biased_overlap
-from .metrics._rank_correlation import kendall_tau as kendall_tau
-from .metrics._rank_correlation import spearman_footrule as spearman_footrule
+from .metrics._overlap import spearman_footrule as spearman_footrule
 from .metrics._rankings import mean_average_overlap as mean_average_overlap
 from .metrics._rankings import partial_ranking_logp as partial_ranking_logp
 from .metrics._reliability import annotator_icc as annotator_icc
 from .metrics._reliability import annotators_needed as annotators_needed
 from .metrics._reliability import icc as icc
 from .metrics._reliability import spearman_brown as spearman_brown
-from .metrics._truth_accuracy import truth_accuracy as truth_accuracy
 from .reports import report as report
 from .reports.describe import describe as describe
 from .statistics._advantage_probability import advantage_probability as advantage_probability
-from .statistics._alt_test import alt_test as alt_test
-from .statistics._annotator_discrepancy_ratio import (
-    annotator_discrepancy_ratio as annotator_discrepancy_ratio,
-)
+from .statistics._advantage_probability import alt_test as alt_test
+from .statistics._advantage_probability import winning_rate as winning_rate
+from .statistics._agreement import bennett_s as bennett_s
+from .statistics._agreement import fleiss_kappa as fleiss_kappa
+from .statistics._agreement import gwet_ac as gwet_ac
+from .statistics._agreement import percent_agreement as percent_agreement
 from .statistics._annotator_roc import annotator_roc as annotator_roc
 from .statistics._bayesian_bootstrap import bayesian_bootstrap as bayesian_bootstrap
-from .statistics._bennett_s import bennett_s as bennett_s
-from .statistics._cohen_kappa import cohen_kappa as cohen_kappa
 from .statistics._concordance import concordance as concordance
+from .statistics._concordance import weighted_reliability as weighted_reliability
 from .statistics._confidence_check import confidence_check as confidence_check
 from .statistics._confidence_difficulty import confidence_difficulty as confidence_difficulty
 from .statistics._cross_kappa import cross_kappa as cross_kappa
 from .statistics._discrepancy_curve import best_threshold as best_threshold
 from .statistics._discrepancy_curve import discrepancy_curve as discrepancy_curve
+from .statistics._discrepancy_ratio import (
+    annotator_discrepancy_ratio as annotator_discrepancy_ratio,
+)
 from .statistics._discrepancy_ratio import discrepancy_ratio as discrepancy_ratio
-from .statistics._fleiss_kappa import fleiss_kappa as fleiss_kappa
-from .statistics._gwet_ac import gwet_ac as gwet_ac
+from .statistics._iota import cohen_kappa as cohen_kappa
 from .statistics._iota import iota as iota
 from .statistics._krippendorff_alpha import krippendorff_alpha as krippendorff_alpha
 from .statistics._leave_one_out_agreement import leave_one_out_agreement as leave_one_out_agreement
 from .statistics._lehner import lehner as lehner
-from .statistics._majority_vote_accuracy import majority_vote_accuracy as majority_vote_accuracy
-from .statistics._naive_accuracy import naive_accuracy as naive_accuracy
 from .statistics._non_inferiority import non_inferiority as non_inferiority
-from .statistics._percent_agreement import percent_agreement as percent_agreement
 from .statistics._relative_f1 import relative_f1 as relative_f1
-from .statistics._weighted_reliability import weighted_reliability as weighted_reliability
-from .statistics._winning_rate import winning_rate as winning_rate
+from .statistics._vote_accuracy import majority_vote_accuracy as majority_vote_accuracy
+from .statistics._vote_accuracy import naive_accuracy as naive_accuracy
 from .studies import datasets as datasets
 from .studies import simulate as simulate
 from .studies.planning.accuracy import plan_accuracy as plan_accuracy

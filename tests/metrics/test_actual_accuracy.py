@@ -88,7 +88,7 @@ def test_accuracies_outside_their_bounds_are_refused(bad):
         dx.actual_accuracy(bad, 0.9)
     with pytest.raises(dx.ArgumentError, match=r"^truth_accuracy: expected accuracies of a ground"):
         dx.actual_accuracy(0.9, bad)
-    with pytest.raises(dx.ArgumentError, match=r"^required: expected a number above 0, up to 1"):
+    with pytest.raises(dx.ArgumentError, match=r"^required: expected a number above 0, to 1"):
         dx.probability_of_support(TRUTH, 0.9, bad)
 
 

@@ -235,12 +235,15 @@ def split_panel():
     return ann, dx.predictions(table), truth
 
 
+PANEL_ONLY = {
+    "truth_model": None, "ground_truth": None, "components": None,
+    "random_seed": 3, "progressbar": False,
+}  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def judged(split_panel):
-    return dx.evaluate(
-        *split_panel[:2], draws=200, reliability=[1, 2], truth_model=None, ground_truth=None,
-        components=None, random_seed=3, progressbar=False,
-    )  # fmt: skip
+    return dx.evaluate(*split_panel[:2], draws=200, reliability=[1, 2], **PANEL_ONLY)
 
 
 def test_an_evaluation_leaves_it_open(split_panel, judged):
@@ -309,19 +312,13 @@ def test_it_is_the_same_at_all_reliabilities_and_in_chunks(split_panel, judged):
     both = draws.stack(sample=DRAWS).sel(system="noise")
     assert np.corrcoef(both.sel(reliability=1), both.sel(reliability=2))[0, 1] > 0.8
     ann, pred, _ = split_panel
-    cut = dx.evaluate(
-        ann, pred, draws=200, reliability=[1, 2], truth_model=None, ground_truth=None,
-        components=None, random_seed=3, progressbar=False, chunks=300,
-    )  # fmt: skip
+    cut = dx.evaluate(ann, pred, draws=200, reliability=[1, 2], chunks=300, **PANEL_ONLY)
     xr.testing.assert_allclose(cut["metrics"].to_dataset(), judged["metrics"].to_dataset())
 
 
 def test_a_fixed_prior_has_none(split_panel):
     ann, pred, _ = split_panel
-    fixed = dx.evaluate(
-        ann, pred, draws=100, reliability=[1], truth_model=None, ground_truth=None,
-        components=None, random_seed=3, progressbar=False, prior_count=1,
-    )  # fmt: skip
+    fixed = dx.evaluate(ann, pred, draws=100, reliability=[1], prior_count=1, **PANEL_ONLY)
     plain = dx.top_k_accuracy(fixed["posterior"]["plausibility"], pred)
     found = fixed["answers"]["panel_agreement"]
     xr.testing.assert_allclose(found.transpose(*plain.dims).drop_attrs(), plain.drop_attrs())
@@ -329,10 +326,8 @@ def test_a_fixed_prior_has_none(split_panel):
 
 def test_categories_of_one_label_each_have_the_same(split_panel):
     ann, pred, _ = split_panel
-    found = dx.evaluate(
-        ann, pred, draws=100, reliability=[1], truth_model=None, ground_truth=None,
-        components=None, random_seed=3, progressbar=False, groups={"no": "n", "yes": "y"},
-    )  # fmt: skip
+    groups = {"no": "n", "yes": "y"}
+    found = dx.evaluate(ann, pred, draws=100, reliability=[1], groups=groups, **PANEL_ONLY)
     np.testing.assert_allclose(
         found["categories"]["top_1_accuracy"], found["metrics"]["top_1_accuracy"], atol=1e-12
     )
@@ -346,9 +341,8 @@ def test_categories_of_ties_lean_as_metrics_do(split_panel):
         "rank": [1, 1] * 30 + [1, 2] * 30,
     }  # fmt: skip
     found = dx.evaluate(
-        ann, dx.predictions(table, rank="rank"), draws=100,
-        reliability=[1], truth_model=None, ground_truth=None, components=None, random_seed=3,
-        progressbar=False, groups={"no": "n", "yes": "y"}, on_missing="drop",
+        ann, dx.predictions(table, rank="rank"), draws=100, reliability=[1],
+        groups={"no": "n", "yes": "y"}, on_missing="drop", **PANEL_ONLY,
     )  # fmt: skip
     np.testing.assert_allclose(
         found["categories"]["top_1_accuracy"], found["metrics"]["top_1_accuracy"], atol=1e-12

@@ -25,11 +25,6 @@ def places(make, plausibility, predictions, item, system):
     return rankdata(block, method="average")
 
 
-def coarse(plausibility):
-    """Round masses so that draws have ties too."""
-    return plausibility.round(1)
-
-
 def expected(make, plausibility, predictions, score):
     out = np.empty((*plausibility.shape[:3], 2))
     for s, system in enumerate(predictions["system"].values):
@@ -40,34 +35,29 @@ def expected(make, plausibility, predictions, score):
     return out
 
 
-@pytest.mark.long
-@given(seed=SEEDS, n_labels=st.integers(2, 9), tied=st.booleans(), whole=st.booleans())
-@settings(max_examples=30, deadline=None)
-def test_kendall_tau_is_scipys_tau_b(make, seed, n_labels, tied, whole):
-    plausibility = make.theta(seed, n_labels=n_labels)
-    plausibility = coarse(plausibility) if tied else plausibility
-    predictions = make.lists(seed, plausibility, whole=whole)
-    oracle = expected(
-        make, plausibility, predictions, lambda mass, place: kendalltau(mass, -place).statistic
-    )
-    found = dx.kendall_tau(plausibility, predictions, per_item=True)
-    np.testing.assert_allclose(found, oracle, atol=1e-12)
+def tau_b(mass, place):
+    return kendalltau(mass, -place).statistic
+
+
+def footrule(mass, place):
+    """The distance of mid-ranks over the largest."""
+    n_labels = len(mass)
+    largest = sum(abs(2 * k - n_labels - 1) for k in range(1, n_labels + 1))
+    return np.abs(rankdata(-mass, method="average") - place).sum() / largest
 
 
 @pytest.mark.long
+@pytest.mark.parametrize(
+    ("metric", "definition"), [("kendall_tau", tau_b), ("spearman_footrule", footrule)]
+)
 @given(seed=SEEDS, n_labels=st.integers(2, 9), tied=st.booleans(), whole=st.booleans())
 @settings(max_examples=30, deadline=None)
-def test_footrule_is_the_distance_of_mid_ranks(make, seed, n_labels, tied, whole):
+def test_each_is_its_definition(make, metric, definition, seed, n_labels, tied, whole):
     plausibility = make.theta(seed, n_labels=n_labels)
-    plausibility = coarse(plausibility) if tied else plausibility
+    plausibility = plausibility.round(1) if tied else plausibility  # draws have ties too
     predictions = make.lists(seed, plausibility, whole=whole)
-
-    def footrule(mass, place):
-        largest = sum(abs(2 * k - n_labels - 1) for k in range(1, n_labels + 1))
-        return np.abs(rankdata(-mass, method="average") - place).sum() / largest
-
-    found = dx.spearman_footrule(plausibility, predictions, per_item=True)
-    oracle = expected(make, plausibility, predictions, footrule)
+    found = getattr(dx, metric)(plausibility, predictions, per_item=True)
+    oracle = expected(make, plausibility, predictions, definition)
     np.testing.assert_allclose(found, oracle, atol=1e-12)
 
 

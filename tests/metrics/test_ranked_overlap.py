@@ -26,39 +26,28 @@ def rank_biased(order, true, p):
     return common[-1] / depth * p**depth + (1 - p) / p * total
 
 
-@given(seed=SEEDS, k=st.integers(1, 7), zeros=st.booleans())
+def averaged(order, true, depth):
+    return np.mean([overlap(order, true, k) for k in range(1, depth + 1)])
+
+
+DEPTHS = st.integers(1, 7)
+DEFINITIONS = {
+    "overlap": (overlap, "k", DEPTHS),
+    "average_overlap": (averaged, "depth", DEPTHS),
+    "rank_biased_overlap": (rank_biased, "p", st.floats(0.05, 0.95)),
+}
+
+
+@pytest.mark.parametrize("metric", DEFINITIONS)
+@given(data=st.data(), seed=SEEDS, zeros=st.booleans())
 @settings(max_examples=20, deadline=None)
-def test_overlap(make, seed, k, zeros):
+def test_each_is_its_definition(make, metric, data, seed, zeros):
+    definition, name, values = DEFINITIONS[metric]
+    value = data.draw(values)
     plausibility = make.theta(seed, zeros=zeros)
     predictions = make.lists(seed, plausibility)
-    expected = make.by_enumeration(plausibility, predictions, lambda o, t: overlap(o, t, k))
-    found = dx.overlap(plausibility, predictions, k=k, per_item=True)
-    np.testing.assert_allclose(found, expected, atol=1e-12)
-
-
-@pytest.mark.long
-@given(seed=SEEDS, depth=st.integers(1, 7), zeros=st.booleans())
-@settings(max_examples=20, deadline=None)
-def test_average_overlap(make, seed, depth, zeros):
-    plausibility = make.theta(seed, zeros=zeros)
-    predictions = make.lists(seed, plausibility)
-    expected = make.by_enumeration(
-        plausibility,
-        predictions,
-        lambda o, t: np.mean([overlap(o, t, k) for k in range(1, depth + 1)]),
-    )
-    found = dx.average_overlap(plausibility, predictions, depth=depth, per_item=True)
-    np.testing.assert_allclose(found, expected, atol=1e-12)
-
-
-@pytest.mark.long
-@given(seed=SEEDS, p=st.floats(0.05, 0.95), zeros=st.booleans())
-@settings(max_examples=20, deadline=None)
-def test_rank_biased_overlap(make, seed, p, zeros):
-    plausibility = make.theta(seed, zeros=zeros)
-    predictions = make.lists(seed, plausibility)
-    expected = make.by_enumeration(plausibility, predictions, lambda o, t: rank_biased(o, t, p))
-    found = dx.rank_biased_overlap(plausibility, predictions, p=p, per_item=True)
+    expected = make.by_enumeration(plausibility, predictions, lambda o, t: definition(o, t, value))
+    found = getattr(dx, metric)(plausibility, predictions, **{name: value}, per_item=True)
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
@@ -82,7 +71,7 @@ def test_long_lists_take_another_way_to_the_same_number(make, seed, n_labels):
         expected = make.by_enumeration(
             plausibility,
             predictions,
-            lambda o, t, depth=depth: np.mean([overlap(o, t, k) for k in range(1, depth + 1)]),
+            lambda o, t, depth=depth: averaged(o, t, depth),
         )
         found = dx.average_overlap(plausibility, predictions, depth=depth, per_item=True)
         np.testing.assert_allclose(found, expected, atol=1e-12)

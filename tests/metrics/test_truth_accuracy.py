@@ -74,7 +74,7 @@ def test_reliabilities_that_no_annotators_have_are_undefined():
 def test_reliabilities_outside_their_bounds_are_refused(bad):
     with pytest.raises(dx.ArgumentError, match=r"^reliability: expected draws of weighted_reli"):
         dx.truth_accuracy(bad, 3)
-    with pytest.raises(dx.ArgumentError, match=r"^confidence: expected a number above 0, up to 1"):
+    with pytest.raises(dx.ArgumentError, match=r"^confidence: expected a number above 0, to 1"):
         dx.truth_accuracy(RHO, 3, confidence=[] if bad is None else bad)
 
 

@@ -114,7 +114,7 @@ def test_numbers_may_be_by_item_only_and_names_spelled():
 def test_what_needs_labels_is_refused_of_numbers_and_rankings():
     numbers = dx.from_matrix([[0.5, 0.7]], kind="continuous")
     rankings = dx.from_rankings({"i": {"ann": [["a"], ["b"]], "bob": [["a"]]}})
-    with pytest.raises(dx.AnnotationError, match="numbers on a scale"):
+    with pytest.raises(dx.AnnotationError, match="numbers on a continuous scale"):
         dx.weighted_reliability(numbers, accuracy="majority")
     for ann in (numbers, rankings):
         with pytest.raises(

@@ -322,7 +322,7 @@ def test_what_is_no_pair_of_pools_is_refused():
         (("x",), "1 names"),
         (("x", "y", "z"), "3 names"),
         (("x", "w"), "found 'w'"),
-        (("x", "x"), "two different pools; found 'x' twice"),
+        (("x", "x"), "each once; found 'x', 'x'"),
         (7, "found 7"),
     ]
     for pools, message in refusals:

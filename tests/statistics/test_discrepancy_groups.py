@@ -6,15 +6,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from small_studies import nominal, squared
 
 import dissensus as dx
 from dissensus.errors import AnnotationError, ArgumentError, DissensusWarning, PredictionError
 
 LABELS = list("abcd")
-
-
-def squared(y, z):
-    return (y - z) ** 2
 
 
 def study(rng, n_items=40):
@@ -135,10 +132,6 @@ def test_the_same_with_items_dropped_for_every_distance(distance):
     xr.testing.assert_allclose(whole, part)
 
 
-def unequal(y, z):
-    return float(y != z)
-
-
 def test_annotators_who_agree_have_no_ratio():
     ann = dx.from_matrix([["a", "a", None], ["b", "b", "b"]])
     pred = dx.predictions({"item": [0, 1], "system": ["s"] * 2, "label": ["a", "a"]})
@@ -179,7 +172,7 @@ def test_one_annotator_everywhere():
 def test_labels_outside_the_label_space_agree_with_nobody(votes):
     ann, _ = votes
     pred = dx.predictions({"item": list("ijk"), "system": ["s"] * 3, "label": ["z", "y", "x"]})
-    for distance in ("nominal", "jaccard", unequal):
+    for distance in ("nominal", "jaccard", nominal):
         with pytest.warns(DissensusWarning, match="outside the label space.*'z'"):
             found = dx.discrepancy_ratio(ann, pred, distance)
         assert found["system_discrepancy"].item() == pytest.approx((1 + 0 + 0.5) / 3)

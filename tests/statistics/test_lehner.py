@@ -253,25 +253,16 @@ def test_names_and_order_of_labels_do_not_matter():
 
 
 @pytest.mark.long
-def test_order_of_rows_weights_of_one_and_repeated_items_do_not_matter():
+def test_truth_and_bins_of_repeated_items_are_those_of_whole_weights():
+    # What else must not matter is in test_invariances.
     rng = np.random.default_rng(4)
     for seed in range(10):
         made = study(seed, n_items=10, trials=bool(seed % 2), single=False)
-        found = taken(made.annotations(), made.predictions())
-        turned = type(made)(
-            **{**vars(made), "rows": [made.rows[o] for o in rng.permutation(len(made.rows))]}
-        )
-        order = found["item"].values
-        xr.testing.assert_allclose(
-            taken(turned.annotations(), turned.predictions()).sel(item=order), found
-        )
-        ones = taken(made.annotations(), made.predictions(), weights=np.ones(10))
-        xr.testing.assert_allclose(ones, found)
+        order = taken(made.annotations(), made.predictions())["item"].values
         times = {item: int(n) for item, n in zip(order, rng.integers(1, 4, 10), strict=True)}
         weighted = taken(made.annotations(), made.predictions(), weights=times)
         repeated = made.repeated(times)
         whole = taken(repeated.annotations(), repeated.predictions())
-        xr.testing.assert_allclose(weighted.drop_dims("item"), whole.drop_dims("item"))
         first = whole["truth"].sel(item=[f"{item}/0" for item in order])
         np.testing.assert_allclose(first, weighted["truth"], atol=1e-12)
         assert weighted["bins"].sel(column="items").sum("bin").values.tolist() in (
@@ -463,16 +454,3 @@ def test_undefined_draws_are_said_once_with_their_number():
     unknown = np.isnan(draws["system_accuracy"].values[0, :, 0])
     assert 0 < unknown.sum() < 200
     assert (draws["annotator_accuracy"].values[0, unknown] == 0.5).all()
-
-
-def test_numbers_rankings_and_unknown_settings_are_refused(rankings):
-    numbers = dx.from_matrix([[0.25, 1.5], [2.5, 3.5]], kind="continuous")
-    with pytest.raises(dx.AnnotationError, match="in common"):
-        dx.lehner(numbers, one_system(2, ["a", "b"]))
-    with pytest.raises(dx.AnnotationError, match="rankings"):
-        dx.lehner(*rankings)
-    ann = dx.from_matrix([["a", "a"], ["b", "a"]])
-    with pytest.raises(dx.ArgumentError, match="on_missing"):
-        dx.lehner(ann, one_system(2, ["a", "b"]), on_missing="skip")
-    with pytest.raises(dx.ArgumentError, match="weights"):
-        dx.lehner(ann, one_system(2, ["a", "b"]), weights=[1, 2, 3])

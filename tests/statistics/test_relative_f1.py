@@ -195,7 +195,7 @@ def test_is_undefined_where_nobody_gives_the_positive_label():
         ({"held_out": 2}, "a list of annotators"),
         ({"held_out": "ann"}, "a list of annotators"),
         ({"held_out": ["dan"]}, "'dan'"),
-        ({"held_out": ["ann", "ann"]}, "twice"),
+        ({"held_out": ["ann", "ann"]}, "each once"),
         ({"held_out": ["ann", "bob", "cat"]}, "all of them"),
         ({"average": "weighted"}, "average"),
         ({"positive": "z"}, "'z'"),

@@ -93,17 +93,6 @@ def test_labels_nobody_could_give_are_wrong_and_said_to_be(name):
 
 
 @each_accuracy
-def test_refuses_numbers_and_rankings(name, rankings):
-    numbers = dx.from_matrix([[0.25, 1.5], [2.5, 3.5]], kind="continuous")
-    pred = dx.predictions({"item": [0, 1], "system": ["m"] * 2, "label": [0.3, 1.4]},
-                          kind="continuous")  # fmt: skip
-    with pytest.raises(dx.AnnotationError, match="in common"):
-        getattr(dx, name)(numbers, pred)
-    with pytest.raises(dx.AnnotationError, match="rankings"):
-        getattr(dx, name)(*rankings)
-
-
-@each_accuracy
 def test_is_undefined_where_weighted_items_lack_predictions(name):
     ann = dx.from_matrix([["x", "x"], ["y", "y"]])
     pred = dx.predictions({"item": [0], "system": ["m"], "label": ["x"]})

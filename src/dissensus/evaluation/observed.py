@@ -24,8 +24,8 @@ from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, POSITION
 from dissensus.errors import DissensusWarning, PredictionError
 from dissensus.evaluation.section import Groups, Notes, Settings
 from dissensus.statistics._advantage_probability import NO_ITEMS
-from dissensus.statistics._annotator_discrepancy_ratio import NO_OTHERS
 from dissensus.statistics._bayesian_bootstrap import bayesian_bootstrap
+from dissensus.statistics._discrepancy_ratio import NO_OTHERS
 from dissensus.statistics._non_inferiority import non_inferiority
 from dissensus.statistics._resampling import FEW_UNITS
 from dissensus.wording import counted

@@ -3,8 +3,10 @@
 Every metric returns a named float `xarray.DataArray` (or Dataset) with ``chain`` and ``draw``
 in front, for `arviz.summary`, `arviz.plot_forest` and `arviz.hdi`.
 
-The registry below is the only list of metrics. The documentation, and the tests that hold for
-all metrics, are made from it.
+All raise an `ArgumentError` for invalid settings, draws and fits, and a `PredictionError` for
+predictions whose items or labels do not fit.
+
+The documentation, and the tests that hold for all metrics, are made from the registry below.
 """
 
 from __future__ import annotations
@@ -80,20 +82,10 @@ METRICS: Final = (
         arguments=(("target", 0.8),),
     ),
     Metric("majority_accuracy", "draws", arguments=(("n_annotators", 3),)),
-    Metric(
-        "annotators_for_truth",
-        "draws",
-        low=1.0,
-        high=float("inf"),
-        better="lower",
-    ),
+    Metric("annotators_for_truth", "draws", low=1.0, high=float("inf"), better="lower"),
     Metric("truth_accuracy", "draws", arguments=(("n_annotators", 3),)),
     Metric("actual_accuracy", "draws", arguments=(("truth_accuracy", 0.9),)),
-    Metric(
-        "probability_of_support",
-        "draws",
-        arguments=(("accuracy", 0.95), ("required", 0.9)),
-    ),
+    Metric("probability_of_support", "draws", arguments=(("accuracy", 0.95), ("required", 0.9))),
 )
 
 

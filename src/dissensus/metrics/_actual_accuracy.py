@@ -46,23 +46,9 @@ def shares(argument: str, given: Any, wanted: str) -> Numbers:
     return numbers(argument, given, wanted, lambda x: np.isnan(x) | ((x >= 0) & (x <= 1)))
 
 
-def one_number(
-    argument: str, given: Any, wanted: str, good: Callable[[Floats], npt.NDArray[np.bool_]]
-) -> float:
-    """Return a single number, or raise."""
-    number = numbers(argument, given, wanted, good)
-    if isinstance(number, xr.DataArray) or number.ndim:
-        raise ArgumentError(argument, expected=wanted, found=brief(given))
-    return float(number)
-
-
 def label_count(n_labels: Any) -> int:
     """Return the number of labels, or raise."""
-    wanted = "a whole number, 2 or more, to 2**62"
-    number = one_number(
-        "n_labels", n_labels, wanted, lambda x: is_whole(x) & (x >= 2) & (x <= 2.0**62)
-    )
-    return int(number)
+    return arguments.whole("n_labels", n_labels, 2, 2**62)
 
 
 def is_whole(values: Floats) -> npt.NDArray[np.bool_]:
@@ -136,12 +122,6 @@ def actual_accuracy(
     xarray.DataArray, array or float
         ``actual_accuracy``, from 0 to 1, with the dims of both.
 
-    Raises
-    ------
-    ArgumentError
-        If an accuracy is not within [0, 1], the two do not fit together, or ``errors`` is
-        unknown.
-
     Notes
     -----
     Both assume that the system agrees equally often with correct and wrong labels of the ground
@@ -211,16 +191,6 @@ def probability_of_support(
         ``probability_of_support``, from 0 to 1, with the dims of both but ``chain`` and ``draw``.
         NaN where any draw is.
 
-    Raises
-    ------
-    ArgumentError
-        If neither has draws, or numbers are out of bounds.
-
-    Warns
-    -----
-    DissensusWarning
-        If some draws are undefined (NaN): the probability is NaN too.
-
     Notes
     -----
     The share of draws that reach the claim (up to rounding, 1e-12 of it), with a resolution of one
@@ -237,8 +207,7 @@ def probability_of_support(
     >>> dx.probability_of_support(truth, accuracy=0.95, required=0.9).item()
     0.75
     """
-    wanted = "a number above 0, up to 1"
-    claim = one_number("required", required, wanted, lambda x: (x > 0) & (x <= 1))
+    claim = arguments.probability("required", required, zero=False)
     draws = actual_accuracy(accuracy, truth_accuracy, errors, n_labels)
     if not (isinstance(draws, xr.DataArray) and set(SAMPLE) <= set(draws.dims) and draws.size):
         raise ArgumentError(

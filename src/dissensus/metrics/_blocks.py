@@ -43,23 +43,12 @@ def by_block(
 ) -> xr.DataArray:
     """Apply a function to each block of items, lazily.
 
+    The function takes a block of the draws (..., item, label or candidate) and the same items of
+    ``beside``, and returns an array over ``dims``; with ``reduced`` it has one entry along ``item``
+    for each block. ``coords`` has the names, or the length, of each dim except ``item``.
+
     Unlike in `xarray.map_blocks`, a task depends on its block of draws only. With shared inputs,
     Dask computes all blocks of draws before it scores the first.
-
-    Parameters
-    ----------
-    function : callable
-        From a block of the draws, and the same items of ``beside``, to an array over ``dims``.
-    draws : DataArray (..., item, label or candidate)
-        In chunks.
-    *beside
-        Arrays over the same items, in the same order.
-    dims : sequence of str
-        Dims of the result.
-    coords : dict
-        Names, or the length, of each dim of the result except ``item``; others are ignored.
-    reduced : bool
-        Whether the result has one entry along ``item`` for each block.
     """
     import dask.array as da
     from dask.highlevelgraph import HighLevelGraph

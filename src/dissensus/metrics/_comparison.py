@@ -17,7 +17,8 @@ def compare(draws: xr.DataArray, dim: str = SYSTEM) -> xr.Dataset:
     Parameters
     ----------
     draws : xarray.DataArray
-        A metric with ``chain``, ``draw`` and ``dim``; other dims are kept apart. If its
+        A metric with ``chain``, ``draw`` and ``dim`` (two or more systems), defined in every draw;
+        other dims are kept apart. If its
         attribute ``better`` is "lower", smaller values are better.
     dim : str
         The dim to compare along.
@@ -30,11 +31,6 @@ def compare(draws: xr.DataArray, dim: str = SYSTEM) -> xr.Dataset:
         better; ``probability_equal`` (dim, dim\_); ``rank_probability`` (dim, rank): share of
         draws in which a system has this rank, a tie split evenly over the ranks it covers;
         ``probability_best`` (dim), its first column.
-
-    Raises
-    ------
-    ArgumentError
-        If ``draws`` is not one metric with draws and at least two systems, or undefined in a draw.
 
     Notes
     -----

@@ -62,11 +62,6 @@ class Components:
         return self.effects + self.residual
 
 
-def check_scale(scale: str) -> None:
-    """Raise unless the scale is known."""
-    arguments.one_of("scale", scale, SCALES)
-
-
 def components(fit: Any, models: tuple[str, ...] = MODELS) -> Components:
     """Return the variance components of a fit of one of some models, or raise."""
     posterior, constants = _groups(fit, models)

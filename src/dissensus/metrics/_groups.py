@@ -11,13 +11,13 @@ import pandas as pd
 import xarray as xr
 from scipy.special import ndtr
 
+from dissensus import arguments
 from dissensus.data import tables
 from dissensus.data.plausibility import NAME, plausibility_of, space
 from dissensus.dims import ITEM, LABEL, SAMPLE
 from dissensus.errors import AnnotationError, ArgumentError, brief, shown
 from dissensus.kernels.candidates import grouped_candidates
 from dissensus.kernels.types import Floats, Ints, Names
-from dissensus.metrics._actual_accuracy import one_number
 from dissensus.metrics._blocks import all_labels, by_block, coords_of, front, is_lazy
 from dissensus.metrics._lists import on_candidates
 
@@ -45,11 +45,6 @@ def event_plausibility(
     xarray.DataArray
         A dense plausibility (chain, draw, item, label) of the two outcomes, for every metric of
         plausibilities.
-
-    Raises
-    ------
-    ArgumentError
-        If the fit has no mean and variance, or the threshold is not finite.
 
     Notes
     -----
@@ -83,7 +78,7 @@ def event_plausibility(
     if not is_lazy(posterior["variance"]) and bool((posterior["variance"] < 0).any()):
         least = str(float(posterior["variance"].min()))
         raise ArgumentError("fit", expected="variances of 0 or more", found=least)
-    threshold = one_number("threshold", threshold, "a finite number", np.isfinite)
+    threshold = arguments.finite("threshold", threshold)
     outcomes = _two(labels)
     scaled = (threshold - posterior["mean"]) / np.sqrt(posterior["variance"])
     both = [xr.apply_ufunc(ndtr, side, dask="allowed") for side in (scaled, -scaled)]
@@ -112,18 +107,13 @@ def group_labels(plausibility: Any, mapping: Mapping[Any, Any]) -> xr.DataArray:
     plausibility : DataTree, Dataset or DataArray
         A fit, its posterior, or the plausibility itself, dense or in candidate form.
     mapping : mapping from label to group
-        Every label of the label space needs a group.
+        Every label of the label space needs a group. Groups are all text, or all numbers.
 
     Returns
     -------
     xarray.DataArray
         A dense plausibility (chain, draw, item, label) whose labels are the groups, sorted, for
         every metric of plausibilities.
-
-    Raises
-    ------
-    ArgumentError
-        If a label has no group, or the groups are not all text or all numbers.
 
     Notes
     -----
@@ -166,11 +156,6 @@ def expected_risk(plausibility: Any, risk: Mapping[Any, float] | xr.DataArray) -
     -------
     xarray.DataArray
         (chain, draw, item), in the units of ``risk``.
-
-    Raises
-    ------
-    ArgumentError
-        If a label has no risk, or a risk is not a finite number.
 
     Notes
     -----

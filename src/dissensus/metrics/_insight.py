@@ -38,27 +38,14 @@ nearly independently."""
 
 
 def insight_of(standard: Floats) -> Floats:
-    """Return insights from standard normal numbers.
-
-    Examples
-    --------
-    >>> insight_of(np.array([-1.6, 0.0, 1.6])).round(2).tolist()
-    [-0.38, -0.2, 1.2]
-    """
+    """Return insights from standard normal numbers."""
     return SCALE * np.exp(SPREAD * standard) + SHIFT
 
 
 def insights(
     insight: Any, theta: xr.DataArray, predictions: xr.Dataset, random_seed: Any
 ) -> xr.DataArray:
-    """Return insights (chain, draw, system): drawn for "learned", else as given, matched by name.
-
-    Raises
-    ------
-    ArgumentError
-        If ``insight`` is neither "learned" nor finite numbers for each system of the predictions,
-        or the plausibility ``theta`` has no draws.
-    """
+    """Return insights (chain, draw, system): drawn for "learned", else as given."""
     require_draws(theta)
     if isinstance(insight, str) and insight == LEARNED:
         return draw_insights(predictions, (theta.sizes[CHAIN], theta.sizes[DRAW]), random_seed)

@@ -24,17 +24,9 @@ def weights_for(
 ) -> xr.DataArray | None:
     """Return weights over items, or None.
 
-    Parameters
-    ----------
-    scores : xarray.DataArray
-        Scores with the items (and draws) to be weighted.
-    weights : None, array-like (item), mapping from item to weight, or "bayesian-bootstrap"
-        Weights need not sum to 1. A DataArray with the coordinate ``item``, a mapping, and a
-        Series whose index holds the items are matched by name, others by place. A DataArray may
-        have other dims, such as chain and draw, which the mean then has too. The bootstrap has a
-        Dirichlet(1, ..., 1) draw for each draw.
-    random_seed : int or numpy.random.Generator, optional
-        For the bootstrap.
+    A DataArray with the coordinate ``item``, a mapping, and a Series whose index holds the items
+    are matched by name, others by place. A DataArray may have other dims, such as chain and draw,
+    which the mean then has too. "bayesian-bootstrap" has a Dirichlet(1, ..., 1) draw for each draw.
     """
     if weights is None:
         return None

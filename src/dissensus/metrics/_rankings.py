@@ -30,7 +30,7 @@ def mean_average_overlap(ranking: Blocks, other: Blocks, depth: int, n_labels: i
     ranking, other : sequence of blocks of label codes
         Best block first; labels tied within a block. Unlisted labels form the last block.
     depth : int
-        L.
+        L, at most ``n_labels``.
     n_labels : int
         Size of the label space; codes are 0, ..., n_labels - 1.
 
@@ -38,12 +38,6 @@ def mean_average_overlap(ranking: Blocks, other: Blocks, depth: int, n_labels: i
     -------
     float
         In [0, 1]; 1 for a ranking with itself, also one with ties.
-
-    Raises
-    ------
-    ArgumentError
-        If a code is outside the label space or stands twice, a block is empty, or depth is
-        larger than the label space.
 
     Notes
     -----
@@ -92,12 +86,6 @@ def partial_ranking_logp(strengths: npt.ArrayLike, blocks: Blocks) -> float:
     -------
     float
         The logarithm of a probability: 0 or less.
-
-    Raises
-    ------
-    ArgumentError
-        If a strength is not a positive finite number, a code is outside the label space or
-        stands twice, or a block is empty.
 
     Notes
     -----

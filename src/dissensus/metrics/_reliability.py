@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.dims import POOL, SAMPLE
 from dissensus.errors import ArgumentError
 from dissensus.kernels.formulas import labels_needed, stepped_up
@@ -16,12 +17,11 @@ from dissensus.metrics._actual_accuracy import (
     broadcast,
     named,
     numbers,
-    one_number,
 )
 from dissensus.metrics._components import (
     LATENT,
+    SCALES,
     Components,
-    check_scale,
     components,
     correlation_within,
     observed_labels,
@@ -53,27 +53,19 @@ def icc(fit: Any, scale: str = "latent") -> xr.DataArray:
         ``icc`` (chain, draw), or (chain, draw, pool); in [0, 1]. If the chains of the
         fit failed, its attribute ``doubt`` says how.
 
-    Raises
-    ------
-    ArgumentError
-        If the fit is of another model or has no posterior, or there is no such scale.
-
     Notes
     -----
     It depends on the population: with the same annotators it is higher where items differ more. A
     high ICC does not prove that labels are right: annotators with the same bias agree.
 
-    It is the correlation of two labels of an item by different annotators, and the *squared*
-    correlation of one label with the item's true score, for which the source takes it.
+    It is the *squared* correlation of one label with the item's true score, for which the source
+    takes it.
 
-    On the latent scale the residual variance of two or of ordered labels is fixed, so that
-    annotators who always agree have an ICC below 1; it does not depend on the frequency of labels.
-    The observed scale is comparable with Cohen's kappa and Krippendorff's alpha, and falls where
-    nearly all labels are the same. `dissensus.spearman_brown` of an ICC on the observed scale is
-    for the mean of labels as they are given.
-
-    The observed scale is computed by quadrature, to about 1e-9. It is NaN where all labels are the
-    same to the last digit. With ``anonymous=True`` differences between annotators are residual.
+    On the latent scale annotators who always agree have an ICC below 1 with two or ordered labels:
+    the residual variance is fixed. The observed scale is comparable with Cohen's kappa and
+    Krippendorff's alpha, falls where nearly all labels are the same, and is NaN where all are;
+    `dissensus.spearman_brown` of it is for the mean of labels as they are given. It is computed by
+    quadrature, to about 1e-9. With ``anonymous=True`` differences between annotators are residual.
 
     Source: Quinn, Miles and Wong, "Measuring Validity and Reliability of Human Ratings"; for the
     two scales Nakagawa and Schielzeth (2010), "Repeatability for Gaussian and non-Gaussian data",
@@ -89,7 +81,7 @@ def icc(fit: Any, scale: str = "latent") -> xr.DataArray:
     >>> dx.icc(fit).round(3).values, dx.icc(fit, scale="observed").round(3).values
     (array([[0.531, 0.531]]), array([[0.378, 0.378]]))
     """
-    check_scale(scale)
+    arguments.one_of("scale", scale, SCALES)
     parts = components(fit)
     return _share(parts, parts.item, scale, "icc", "higher")
 
@@ -103,17 +95,13 @@ def annotator_icc(fit: Any, scale: str = "latent") -> xr.DataArray:
     Parameters
     ----------
     fit, scale
-        As in `icc`; "observed" is the correlation of two different items' labels by one annotator.
+        As in `icc`, without ``anonymous=True``; "observed" is the correlation of two different
+        items' labels by one annotator.
 
     Returns
     -------
     xarray.DataArray
         ``annotator_icc`` (chain, draw), or (chain, draw, pool); in [0, 1].
-
-    Raises
-    ------
-    ArgumentError
-        As `icc`; also if the fit has ``anonymous=True``.
 
     Notes
     -----
@@ -134,7 +122,7 @@ def annotator_icc(fit: Any, scale: str = "latent") -> xr.DataArray:
     >>> round(dx.annotator_icc(fit).item(), 3), round(dx.icc(fit).item(), 3)
     (0.444, 0.111)
     """
-    check_scale(scale)
+    arguments.one_of("scale", scale, SCALES)
     parts = components(fit)
     return _share(parts, annotator_variance(parts), scale, "annotator_icc", "lower")
 
@@ -185,11 +173,6 @@ def spearman_brown(icc: Any, k: Any) -> Any:
         ``spearman_brown``, with the dims of ``icc`` and (annotator) or those of ``k``. Where
         neither is a DataArray: a float, or an array as NumPy broadcasts the two. At most 1.
 
-    Raises
-    ------
-    ArgumentError
-        If icc is not within [-1, 1], or k is not positive and finite.
-
     Notes
     -----
     The mean of many annotators with the same bias is reliable, and wrong.
@@ -238,11 +221,6 @@ def annotators_needed(icc: Any, target: float) -> Any:
         ``annotators_needed``, whole numbers, with the dims of ``icc``. Infinity where the
         reliability of one label is 0 or less.
 
-    Raises
-    ------
-    ArgumentError
-        If icc is not within [-1, 1], or the target not between 0 and 1.
-
     Notes
     -----
     A target counts as reached up to rounding (1e-12 of it). Draws are skewed and may be infinite:
@@ -259,8 +237,7 @@ def annotators_needed(icc: Any, target: float) -> Any:
     >>> dx.annotators_needed(draws, target=0.8).values
     array([[ 4., 12., inf]])
     """
-    wanted = "a number between 0 and 1"
-    goal = one_number("target", target, wanted, lambda x: (x > 0) & (x < 1))
+    goal = arguments.probability("target", target, zero=False, one=False)
     single = _reliability(icc)
     result = xr.apply_ufunc(labels_needed, single, goal)
     return _with_scale(named(result, "annotators_needed", "lower"), single)

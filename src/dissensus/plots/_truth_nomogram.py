@@ -10,18 +10,16 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
+from dissensus import arguments
 from dissensus.dims import SAMPLE
 from dissensus.errors import ArgumentError
 from dissensus.kernels.types import Floats
-from dissensus.metrics._actual_accuracy import (
-    actual_accuracy,
-    is_whole,
-    label_count,
-    numbers,
-    one_number,
+from dissensus.metrics._actual_accuracy import actual_accuracy, label_count, numbers
+from dissensus.metrics._majority_accuracy import (
+    annotators_for_truth,
+    majority_accuracy,
+    truth_accuracy,
 )
-from dissensus.metrics._majority_accuracy import annotators_for_truth, majority_accuracy
-from dissensus.metrics._truth_accuracy import truth_accuracy
 from dissensus.plots import _source as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._names import name_ends
@@ -187,10 +185,9 @@ def truth_nomogram(
     n_labels = known["n_labels"] if n_labels is None else n_labels
     confidence = known["typical_confidence"] if confidence is None else confidence
     labels, scores = label_count(n_labels), _scores(accuracies)
-    one_number("target", target, "a number between 0 and 1", lambda x: (x > 0) & (x < 1))
-    mark = one_number("threshold", threshold, "a number from 0 to 1", lambda x: (x >= 0) & (x <= 1))
-    size = one_number("n_annotators", n_annotators, "a whole number, 1 or more",
-                      lambda x: is_whole(x) & (x >= 1))  # fmt: skip
+    arguments.probability("target", target, zero=False, one=False)
+    mark = arguments.probability("threshold", threshold)
+    size = arguments.whole("n_annotators", n_annotators)
     link = {"n_annotators": size, "n_labels": labels, "confidence": confidence,
             "measure": measure}  # fmt: skip
     worth = _worth(scores, mark, link, errors)
@@ -206,7 +203,7 @@ def truth_nomogram(
     look.note(
         first.figure,
         "All panels: annotators who are all alike and err independently.\n"
-        f"Last panel: the majority of {counted(int(size), 'annotator')}{sure}.",
+        f"Last panel: the majority of {counted(size, 'annotator')}{sure}.",
     )
     return first.figure
 

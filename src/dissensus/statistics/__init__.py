@@ -1,11 +1,13 @@
 """Statistics: functions of the observed annotations that take weights over items.
 
-Because of the weights, `bayesian_bootstrap` gives any statistic a posterior. A statistic is one
-function in a module of its own. It ends with ``Sums(...).value(weights)``: as sums over items
-(`_sums`), all draws are one matrix product.
+Because of the weights, `bayesian_bootstrap` gives any statistic a posterior. A statistic ends with
+``Sums(...).value(weights)``: as sums over items (`_sums`), all draws are one matrix product.
 
-The registry below is the only list of statistics. The documentation, and the tests that hold for
-all statistics, are made from it.
+All raise an `AnnotationError` or a `PredictionError` for data of a kind that they do not take and
+for items that only one side has, and an `ArgumentError` for invalid settings and weights. Undefined
+values are NaN, and a `DissensusWarning` says why.
+
+The documentation, and the tests that hold for all statistics, are made from the registry below.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ class Statistic:
     """
 
     name: str
-    """Its public name; its module has an underscore before it."""
+    """Its public name."""
     takes: str = "annotations"
     """"annotations", "two annotators", "pools", "predictions" (beside annotations), or "scores"."""
     low: float = -float("inf")
@@ -56,7 +58,7 @@ class Statistic:
     @property
     def function(self) -> Callable[..., Any]:
         """The statistic."""
-        function = getattr(import_module(f"{__name__}._{self.name}"), self.name)
+        function = getattr(import_module("dissensus"), self.name)
         assert callable(function)
         return function
 
@@ -74,26 +76,11 @@ _ALL_KINDS: Final = ("nominal", "ordinal", "continuous", "ranking")
 
 STATISTICS: Final = (
     Statistic("percent_agreement", low=0.0),
-    Statistic(
-        "bennett_s",
-        low=-5.0,  # quadratic weights, more and more labels; without weights -1
-        kinds=_LABELS,
-        variants=_WEIGHTED,
-    ),
-    Statistic(
-        "cohen_kappa",
-        takes="two annotators",
-        low=-1.0,
-        variants=_WEIGHTED,
-        pairwise=False,
-    ),
+    # -5: quadratic weights, more and more labels; without weights -1.
+    Statistic("bennett_s", low=-5.0, kinds=_LABELS, variants=_WEIGHTED),
+    Statistic("cohen_kappa", takes="two annotators", low=-1.0, variants=_WEIGHTED, pairwise=False),
     Statistic("fleiss_kappa"),
-    Statistic(
-        "gwet_ac",
-        low=-5.0,
-        kinds=_LABELS,
-        variants=_WEIGHTED,
-    ),
+    Statistic("gwet_ac", low=-5.0, kinds=_LABELS, variants=_WEIGHTED),
     Statistic(
         "iota",
         variants=((), (("distance", "squared"),), (("distance", "absolute"),)),
@@ -114,12 +101,7 @@ STATISTICS: Final = (
     ),
     Statistic(
         "krippendorff_alpha",
-        variants=(
-            (("level", "nominal"),),
-            (("level", "ordinal"),),
-            (("level", "interval"),),
-            (("level", "ratio"),),
-        ),
+        variants=tuple((("level", x),) for x in ("nominal", "ordinal", "interval", "ratio")),
     ),
     Statistic(
         "leave_one_out_agreement",
@@ -184,13 +166,7 @@ STATISTICS: Final = (
     ),
     Statistic("naive_accuracy", takes="predictions", low=0.0, kinds=_LABELS),
     Statistic("majority_vote_accuracy", takes="predictions", low=0.0, kinds=_LABELS),
-    Statistic(
-        "lehner",
-        takes="predictions",
-        low=0.0,
-        kinds=_LABELS,
-        variable="system_accuracy",
-    ),
+    Statistic("lehner", takes="predictions", low=0.0, kinds=_LABELS, variable="system_accuracy"),
     Statistic(
         "advantage_probability",
         takes="predictions",
@@ -258,22 +234,19 @@ def registered(function: Callable[..., Any]) -> Statistic | None:
     >>> dx.statistics.registered(dx.krippendorff_alpha).name
     'krippendorff_alpha'
     """
-    for entry in STATISTICS:
-        if getattr(function, "__module__", "") == f"{__name__}._{entry.name}":
-            return entry if function is entry.function else None
-    return None
+    name = getattr(function, "__name__", "")
+    return next((s for s in STATISTICS if s.name == name and s.function is function), None)
 
 
-_OTHERS: Final = {"bayesian_bootstrap": "bayesian_bootstrap", "best_threshold": "discrepancy_curve"}
-"""Public functions that are not statistics, and their modules."""
+_OTHERS: Final = ("bayesian_bootstrap", "best_threshold")
+"""Public functions that are not statistics."""
 
 
 def __getattr__(name: str) -> Any:
     """Return a public function; its module is loaded on first use."""
-    module = _OTHERS.get(name, name if name in names() else "")
-    if not module:
+    if name not in (*names(), *_OTHERS):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}._{module}"), name)
+    return getattr(import_module("dissensus"), name)
 
 
 def __dir__() -> list[str]:

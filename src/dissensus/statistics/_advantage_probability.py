@@ -1,4 +1,4 @@
-"""How often a system is at least as close to the other annotators as an annotator is."""
+"""Whether a system could replace an annotator: advantage probability, winning rate, t-tests."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import xarray as xr
-from scipy import sparse
+from scipy import sparse, stats
 
+from dissensus import arguments
 from dissensus.data.alignment import Systems, systems_of
 from dissensus.dims import ANNOTATOR, ITEM, SYSTEM
+from dissensus.errors import shown, warn_caller
 from dissensus.kernels.types import Array, Flags, Floats, Ints, Names
 from dissensus.statistics._distances import Distance
 from dissensus.statistics._pairwise import StatementDistances, statement_distances
-from dissensus.statistics._read import read, whole
+from dissensus.statistics._read import proportion, read, whole
 from dissensus.statistics._sums import Matrix, Sums, Undefined, compact, indicator
 
 RELATIVE: Final = 1e-9
@@ -55,10 +57,8 @@ def advantage_probability(
         its RMSE.
     min_items : int
         An annotator with fewer items in :math:`I_j` (not counting weights) has no value.
-    tolerance : float, optional
-        For ``distance="hinge"``.
-    depth : int, optional
-        For ``distance="ranking"``.
+    tolerance, depth
+        As for `discrepancy_ratio`.
     on_missing : {"raise", "drop"}
         What to do about items that only one side has.
     weights : array-like (item), mapping from item to weight, or DataArray, optional
@@ -67,20 +67,9 @@ def advantage_probability(
     Returns
     -------
     xarray.DataArray
-        (system, annotator), from 0 to 1. The mean over annotators is the source's average
-        advantage probability, by which it compares systems.
-
-    Raises
-    ------
-    AnnotationError, PredictionError
-        If annotations or predictions do not have the distance, or items differ.
-    ArgumentError
-        If the distance is unknown, ``min_items`` is below 1, or the weights are invalid.
-
-    Warns
-    -----
-    DissensusWarning
-        If an annotator has too few items: NaN.
+        (system, annotator), from 0 to 1. The mean over annotators is the source's average advantage
+        probability, by which it compares systems. NaN, with a warning, for an annotator with too
+        few items.
 
     Notes
     -----
@@ -220,3 +209,243 @@ def too_few(min_items: int) -> str:
         f"fewer than {min_items} items of an annotator have another annotator and a prediction "
         "(min_items)"
     )
+
+
+def winning_rate(
+    annotations: xr.Dataset,
+    predictions: xr.Dataset,
+    epsilon: float = 0.1,
+    distance: Distance | None = None,
+    *,
+    min_items: int = 30,
+    per_annotator: bool = False,
+    tolerance: float | None = None,
+    depth: int | None = None,
+    on_missing: str = "raise",
+    weights: Any = None,
+) -> xr.DataArray:
+    r"""Share of annotators against whom a system wins, up to a margin.
+
+    .. math:: \omega_m = \frac{1}{|J|} \sum_{j \in J}
+        \bigl[ \rho^f_{mj} - \rho^h_{mj} > -\varepsilon \bigr]
+
+    :math:`\rho^f_{mj}` is how often system m is at least as close to the other annotators as j is
+    (`advantage_probability`), :math:`\rho^h_{mj}` how often j is at least as close as m. A tie
+    counts for both, so their difference is how often the system is strictly closer, less how often
+    the annotator is. :math:`J` are the annotators with enough items.
+
+    **With** `bayesian_bootstrap`, draws of this are the posterior of the winning rate: given a
+    draw of weights both shares are known, and nothing is left to test. ``(draws >=
+    0.5).mean("draw")`` is the probability that the system passes the source's criterion; the mean
+    of draws with ``per_annotator=True`` is the probability that it wins against each annotator. If
+    wins are declared where that is at least .95, the expected share of false ones is at most .05,
+    without further correction.
+
+    **By itself** it says against whom the system is ahead *in these items*, by however little.
+    That is no evidence: `alt_test` counts significant wins only, and with the same settings and
+    ``q`` below .5 its winning rate is never above this one.
+
+    Parameters
+    ----------
+    annotations, predictions, distance, tolerance, depth, on_missing, weights
+        As for `advantage_probability`.
+    epsilon : float
+        How far the system may be behind, in shares of items: the value of its lower cost. The
+        source uses .2 against experts, .15 against skilled people, .1 against crowd-workers.
+    min_items : int
+        Annotators with fewer items (not counting weights) are left out: the bootstrap's intervals
+        are too narrow with few items.
+    per_annotator : bool
+        Return 1 where the system wins, 0 where not, and NaN for annotators left out.
+
+    Returns
+    -------
+    xarray.DataArray
+        (system), from 0 to 1; or ``win`` (system, annotator). NaN, with a warning, if no annotator
+        has enough items.
+
+    Notes
+    -----
+    It changes in steps of 1/J; with two or three annotators use ``per_annotator``. The annotator
+    farthest from the others is easiest to win against: careless annotators let more systems pass.
+
+    Source: Calderon, Reichart and Dror (2025), section 3, here with a posterior in place of t-tests
+    and a correction for their number.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.from_matrix([["a", "a", "b"], ["b", "b", "b"]])
+    >>> pred = dx.predictions({"item": [0, 1], "system": ["m", "m"], "label": ["a", "b"]})
+    >>> dx.winning_rate(ann, pred, min_items=2).values
+    array([1.])
+    """
+    arguments.flags(per_annotator=per_annotator)
+    margin, least = proportion("epsilon", epsilon), whole("min_items", min_items, 1)
+    pairs = comparisons(annotations, predictions, distance, on_missing, tolerance, depth)
+    ahead = pairs.system_as_close.astype(np.int8) - pairs.annotator_as_close
+    enough = pairs.n_items >= least
+    shape = (-1, len(pairs.systems), len(pairs.annotators))
+
+    def finish(totals: Floats, undefined: Undefined) -> Floats:
+        n, lead = totals[:, None, : shape[2]], totals[:, shape[2] :].reshape(shape)
+        counted = enough & (n > 0)
+        wins = counted & (lead / np.where(n > 0, n, 1.0) + margin > ROUNDING)
+        won = wins.astype(np.float64)
+        if not per_annotator:
+            tested = counted.sum(axis=2).astype(np.float64)
+            return undefined.divide(
+                won.sum(axis=2), tested, f"of every annotator, {too_few(least)}"
+            )
+        out = undefined.where(np.broadcast_to(~enough, won.shape), won, too_few(least))
+        return undefined.where(np.broadcast_to(n <= 0, won.shape), out, NO_ITEMS)
+
+    name, dims = ("win", (SYSTEM, ANNOTATOR)) if per_annotator else ("winning_rate", (SYSTEM,))
+    return Sums(
+        name,
+        (pairs.counts(), pairs.by_item(ahead)),
+        finish,
+        pairs.items,
+        dims={name: dims},
+        coords={SYSTEM: pairs.systems, ANNOTATOR: pairs.annotators},
+        attrs=pairs.attrs | {"epsilon": margin, "min_items": least},
+    ).value(weights)
+
+
+PASS: Final = 0.5
+"""A system passes if it wins against this share of the annotators."""
+
+
+def alt_test(
+    annotations: xr.Dataset,
+    predictions: xr.Dataset,
+    epsilon: float,
+    distance: Distance | None = None,
+    *,
+    q: float = 0.05,
+    min_items: int = 30,
+    tolerance: float | None = None,
+    depth: int | None = None,
+    on_missing: str = "raise",
+) -> xr.Dataset:
+    r"""Test against each annotator whether a system represents the others better, up to a margin.
+
+    For system m and annotator j, :math:`d_i` is 1 on items where j is strictly closer to the other
+    annotators, -1 where the system is, 0 on ties. A one-sided t-test of
+    :math:`\mathrm{H}_0: \mathrm{E}\, d \geq \varepsilon` gives a p-value, adjusted for the number
+    of annotators by the procedure of Benjamini and Yekutieli. The system wins against annotators
+    with an adjusted p-value of at most ``q``, and passes if it wins against half of those tested
+    or more.
+
+    Parameters
+    ----------
+    annotations, predictions, distance, tolerance, depth, on_missing
+        As for `advantage_probability`.
+    epsilon : float
+        How far the system may be behind, in shares of items. The source uses .2 against experts,
+        .15 against skilled people, .1 against crowd-workers. Choose it before seeing the result.
+    q : float
+        The accepted rate of false wins among the wins.
+    min_items : int
+        Annotators who share fewer items with others are not tested; 2 or more.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``winning_rate``, ``advantage_probability`` (the mean over those tested), and ``passes``, by
+        system; ``system_advantage``, ``annotator_advantage`` (how often each is at least as close),
+        ``p_value``, ``adjusted_p_value`` and ``win``, by system and annotator; ``items`` by
+        annotator. NaN (and no win) for annotators not tested. A warning names them. If none is
+        tested, rates are NaN.
+
+    Notes
+    -----
+    If all :math:`d_i` are equal the variance is 0, and the p-value is 0 (below epsilon) or 1.
+    Failing is no evidence of being worse: with few items no system wins. `winning_rate` with
+    `bayesian_bootstrap` gives the probability of each win instead, and allows for clusters of
+    items, which a t-test takes for independent.
+
+    Source: Calderon, Reichart and Dror (2025), "The alternative annotator test for
+    LLM-as-a-judge", ACL, section 3.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.from_matrix([["a", "a", "b"], ["b", "b", "a"], ["a", "a", "a"]] * 20)
+    >>> pred = dx.predictions({"item": range(60), "system": ["m"] * 60, "label": list("aba") * 20})
+    >>> test = dx.alt_test(ann, pred, epsilon=0.2)
+    >>> test["winning_rate"].item(), test["passes"].item()
+    (1.0, True)
+    """
+    margin, least = proportion("epsilon", epsilon), whole("min_items", min_items, 2)
+    rate = proportion("q", q)
+    pairs = comparisons(annotations, predictions, distance, on_missing, tolerance, depth)
+    tested = pairs.n_items >= least
+    if not tested.all():
+        warn_caller(
+            f"{(~tested).sum()} of {len(tested)} annotators are not tested "
+            f"({shown(list(pairs.annotators[~tested]))}): {too_few(least)}."
+        )
+    system, annotator, p = _by_annotator(pairs, tested, margin)
+    adjusted = np.full_like(p, np.nan)
+    if tested.any():
+        adjusted[:, tested] = stats.false_discovery_control(p[:, tested], axis=1, method="by")
+    win = adjusted <= rate
+    rates = _mean(win.astype(np.float64), tested)
+    by_system = {
+        "winning_rate": rates,
+        "advantage_probability": _mean(system, tested),
+        "passes": rates >= PASS,
+    }
+    by_both = {
+        "system_advantage": system,
+        "annotator_advantage": annotator,
+        "p_value": p,
+        "adjusted_p_value": adjusted,
+        "win": win,
+    }
+    return xr.Dataset(
+        {name: (SYSTEM, values) for name, values in by_system.items()}
+        | {name: ((SYSTEM, ANNOTATOR), values) for name, values in by_both.items()}
+        | {"items": (ANNOTATOR, pairs.n_items)},
+        coords={SYSTEM: pairs.systems, ANNOTATOR: pairs.annotators},
+        attrs=pairs.attrs | {"epsilon": margin, "q": rate, "min_items": least},
+    )
+
+
+def _mean(values: Floats, tested: Flags) -> Floats:
+    """Average over the annotators tested, NaN if there are none: (system)."""
+    if not tested.any():
+        return np.full(len(values), np.nan)
+    return np.asarray(values[:, tested].mean(axis=1))
+
+
+def _by_annotator(
+    pairs: Comparisons, tested: Flags, margin: float
+) -> tuple[Floats, Floats, Floats]:
+    """Return both advantages and the p-value: (system, annotator)."""
+    shape = (len(pairs.systems), len(pairs.annotators))
+    system, annotator, p = (np.full(shape, np.nan) for _ in range(3))
+    n = pairs.n_items[tested].astype(np.float64)
+    for place in range(shape[0]):
+        first, second = pairs.system_as_close[:, place], pairs.annotator_as_close[:, place]
+        a, b, ahead, parted = (
+            np.bincount(pairs.annotator, values, shape[1])[tested]
+            for values in (first, second, second * 1.0 - first, second != first)
+        )
+        system[place, tested], annotator[place, tested] = a / n, b / n
+        p[place, tested] = p_values(n, ahead, parted, margin)
+    return system, annotator, p
+
+
+def p_values(n: Floats, total: Floats, squares: Floats, margin: float) -> Floats:
+    """Return p-values of t-tests that the mean of n whole numbers is below a margin.
+
+    ``total`` and ``squares`` are the sums of the numbers and of their squares.
+    """
+    mean = total / n
+    variance = (squares - total * mean) / (n - 1)
+    spread = n * squares > total**2  # exact: these are whole numbers
+    error = np.sqrt(np.where(spread, variance, 1.0) / n)
+    p = stats.t.cdf((mean - margin) / error, n - 1)
+    return np.asarray(np.where(spread, p, np.where(mean < margin, 0.0, 1.0)))

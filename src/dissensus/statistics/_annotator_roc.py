@@ -12,9 +12,8 @@ from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, brief, shown, warn_caller
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Floats, Ints, Names
-from dissensus.statistics._read import code_of, codes_in, plain_label, read
+from dissensus.statistics._read import codes_in, plain_label, positive_code, read
 from dissensus.statistics._truth import (
-    TrueLabels,
     fit_name,
     labels_only,
     of_known_items,
@@ -63,10 +62,8 @@ def annotator_roc(
         One label for each item from each system. A fit has its own.
     prior : (float, float)
         Prior counts of positive and other labels, > 0, for both rates. Not used with a fit alone.
-    draws : int, optional
-        Number of draws: 4,000, or as many as a fit has.
-    random_seed : int or numpy.random.Generator, optional
-        The same seed gives the same draws.
+    draws, random_seed
+        As in `confidence_check`.
     on_missing : {"raise", "drop"}
         Whether items without a known label, or without predictions, are an error or are left out
         with a warning.
@@ -77,19 +74,8 @@ def annotator_roc(
         Draws of ``sensitivity`` and ``false_positive_rate`` (annotator), from 0 to 1, and for
         systems ``system_sensitivity`` and ``system_false_positive_rate`` (system) if there are any.
         ``attrs["positive"]`` is the positive label; with known labels ``attrs["n_positive"]`` and
-        ``attrs["n_negative"]`` are the numbers of labels behind each annotator's rates.
-
-    Raises
-    ------
-    AnnotationError
-        If the annotations are no labels.
-    ArgumentError
-        If no label is positive, an item has no known label, or a fit has no confusion of labels.
-
-    Warns
-    -----
-    DissensusWarning
-        If an annotator has no label of a positive item, or of no other: that rate is the prior's.
+        ``attrs["n_negative"]`` are the numbers of labels behind each annotator's rates. A rate
+        without labels to estimate it from is the prior's, with a warning.
 
     Notes
     -----
@@ -136,19 +122,22 @@ def annotator_roc(
     coords = {ANNOTATOR: people}
     if predictions is not None:
         systems = systems_of(annotations, predictions, on_missing)
-        by_system = _system_tables(said_by_systems(systems, labels), known, code)
+        predicted = said_by_systems(systems, labels)
+        item, system = np.nonzero((predicted >= 0) & (known.code >= 0).all(axis=0)[:, None])
+        label = predicted[item, system]
+        by_system = _tables(known.code, code, item, label, system, len(systems.names))
         values |= {
             f"system_{name}": ((SYSTEM,), rates)
             for name, rates in zip(NAMES, _rates(by_system, counts, rng, n), strict=True)
         }
         coords |= {SYSTEM: systems.names}
     out = known.dataset(values, coords)
-    label = plain_label(labels[code])
+    name = plain_label(labels[code])
     if not known.drawn:
         n_negative, n_positive = tables[0].sum(axis=-1).T
         out = out.assign_attrs(n_positive=n_positive, n_negative=n_negative)
     return out.assign_attrs(
-        positive=label, truth=known.source, prior=list(counts), in_words=in_words(out, label)
+        positive=name, truth=known.source, prior=list(counts), in_words=in_words(out, name)
     )
 
 
@@ -163,12 +152,7 @@ def _positive(positive: Any, labels: Names, kind: str) -> int:
             found="None",
             hint="Only of two labels with an order it is known: the second",
         )
-    code = code_of(positive, labels)
-    if code < 0:
-        raise ArgumentError(
-            "positive", expected=f"one of the labels {shown(list(labels))}", found=brief(positive)
-        )
-    return code
+    return positive_code(positive, labels)
 
 
 def _tables(truth: Ints, positive: int, item: Ints, label: Ints, respondent: Ints, n: int) -> Ints:
@@ -181,12 +165,6 @@ def _tables(truth: Ints, positive: int, item: Ints, label: Ints, respondent: Int
         cells = (cell + 2 * is_positive[draw])[known[draw]]
         out[draw] = np.bincount(cells, minlength=4 * n).reshape(n, 2, 2)
     return out
-
-
-def _system_tables(predicted: Ints, known: TrueLabels, positive: int) -> Ints:
-    item, system = np.nonzero((predicted >= 0) & (known.code >= 0).all(axis=0)[:, None])
-    label = predicted[item, system]
-    return _tables(known.code, positive, item, label, system, predicted.shape[1])
 
 
 def _rates(

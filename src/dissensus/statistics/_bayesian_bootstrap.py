@@ -14,13 +14,12 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
-from dissensus import statistics
+from dissensus import arguments, statistics
 from dissensus.data.weights import item_weights
 from dissensus.dims import ITEM, SAMPLE
-from dissensus.errors import ArgumentError, brief, shown
+from dissensus.errors import ArgumentError, shown
 from dissensus.kernels.random import generator
 from dissensus.statistics import Statistic
-from dissensus.statistics._read import whole
 from dissensus.statistics._resampling import (
     Units,
     over_units,
@@ -80,19 +79,8 @@ def bayesian_bootstrap(
     -------
     DataArray or Dataset
         The result of the statistic, with ``chain`` (1) and ``draw`` in front, for `arviz.summary`.
-
-    Raises
-    ------
-    ArgumentError
-        If the statistic is unknown or does not take ``weights=`` or these arguments, an item has no
-        cluster, there is only one item or cluster, or a draw is not a number or has another form
-        than the first.
-
-    Warns
-    -----
-    DissensusWarning
-        If the statistic, or its value for an annotator, depends on fewer than 20 items or clusters,
-        and where draws are undefined.
+        Warns of values that depend on fewer than 20 items or clusters, and of undefined draws
+        (NaN).
 
     Notes
     -----
@@ -120,11 +108,7 @@ def bayesian_bootstrap(
     >>> alpha.dims, alpha.name
     (('chain', 'draw'), 'krippendorff_alpha')
     """
-    n_draws = whole("draws", draws, 1)
-    if n_draws > MOST_DRAWS:
-        raise ArgumentError(
-            "draws", expected=f"a whole number up to {MOST_DRAWS:,}", found=brief(draws)
-        )
+    n_draws = arguments.whole("draws", draws, 1, MOST_DRAWS)
     units = units_of(annotations, cluster)
     rng = generator(random_seed, "bayesian bootstrap")
     function, before, known = _unwrapped(statistic)

@@ -9,11 +9,10 @@ import xarray as xr
 
 from dissensus import arguments
 from dissensus.dims import LABEL
-from dissensus.errors import AnnotationError
 from dissensus.kernels.grouped import Grouped
 from dissensus.kernels.types import Floats, Ints
 from dissensus.statistics._distances import Disagreement, disagreement, pairs_of
-from dissensus.statistics._read import ordered_labels_of
+from dissensus.statistics._read import ordered_labels_of, refuse_kind
 from dissensus.statistics._sums import Matrix, Undefined, times
 
 NO_PAIRS: Final = "no item has labels of two annotators"
@@ -89,13 +88,9 @@ def placed(annotations: xr.Dataset, weighting: str | None) -> tuple[xr.Dataset, 
     arguments.one_of("weighting", weighting, DISTANCES)
     if weighting is None:
         return annotations, DISTANCES[weighting]
-    if annotations.attrs["kind"] == "continuous":
-        raise AnnotationError(
-            "annotations",
-            expected=f'labels with places in an order, with weighting="{weighting}"',
-            found='numbers on a continuous scale (kind "continuous")',
-            hint=f'For numbers: iota(..., distance="{DISTANCES[weighting]}")',
-        )
+    expected = f'labels with places in an order, with weighting="{weighting}"'
+    hint = f'For numbers: iota(..., distance="{DISTANCES[weighting]}")'
+    refuse_kind(annotations, "continuous", expected, hint)
     ordered_labels_of(annotations)
     places = np.arange(annotations.sizes[LABEL])
     return annotations.assign_coords({LABEL: places}), DISTANCES[weighting]
@@ -117,13 +112,8 @@ def apart_by_item(annotations: xr.Dataset, rows: Grouped, weighting: str | None)
 
 def label_space(annotations: xr.Dataset, name: str) -> int:
     """Return how many labels the annotations declare, or raise for continuous ones."""
-    if annotations.attrs["kind"] == "continuous":
-        raise AnnotationError(
-            "annotations",
-            expected=f"labels: {name} depends on how many there are to choose from",
-            found='numbers on a continuous scale (kind "continuous")',
-            hint="For numbers: krippendorff_alpha or iota",
-        )
+    expected = f"labels: {name} depends on how many there are to choose from"
+    refuse_kind(annotations, "continuous", expected, "For numbers: krippendorff_alpha or iota")
     return annotations.sizes[LABEL]
 
 

@@ -1,20 +1,20 @@
-"""How often annotators agree without guessing, from their confidence."""
+"""How often two annotators agree without guessing, and are right."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
+import numpy as np
 import xarray as xr
 
 from dissensus import arguments
 from dissensus.dims import ITEM
-from dissensus.errors import ArgumentError
+from dissensus.errors import ArgumentError, brief
+from dissensus.statistics._accuracies import EXPECTED, accuracies, majority_agreement
 from dissensus.statistics._distances import Distance
 from dissensus.statistics._leave_one_out_agreement import check_per_item
-from dissensus.statistics._reliability import genuine_agreement
+from dissensus.statistics._reliability import Genuine, SureLabels, correct_rows, genuine_agreement
 from dissensus.statistics._reliability_sums import Reliability, by_item, sums_of
-
-NAME: Final = "concordance"
 
 
 def concordance(
@@ -76,42 +76,24 @@ def concordance(
     Returns
     -------
     xarray.DataArray
-        A number from 0 to 1; or (item), NaN for items with one annotator; or
-        (``annotator``, ``annotator_``), symmetric, NaN for two who share no item and on the
-        diagonal.
-
-    Raises
-    ------
-    AnnotationError
-        If the distance needs numbers and labels are names, or confidence varies in a ranking.
-    ArgumentError
-        If a setting is invalid, a label has no share, weights are invalid or given with
-        ``per_item``; or with ``per_pair`` there are more pairs than memory holds.
-
-    Warns
-    -----
-    DissensusWarning
-        If no item has two annotators or, with ``per_item``, some item has fewer, or, with
-        ``per_pair``, two annotators share no item: NaN.
+        A number from 0 to 1; or (item), NaN for items with one annotator; or (``annotator``,
+        ``annotator_``), symmetric, NaN for two who share no item and on the diagonal. Also NaN,
+        with a warning, if no item has two annotators.
 
     Notes
     -----
-    It is 1 if all agree with confidence 1, and 0 if and only if no pair agrees with positive
-    confidence of both. It is defined for a single item, and depends on the frequency of labels only
-    through ``chance="empirical"``: where one label is frequent, it does not fall as `fleiss_kappa`
-    and `krippendorff_alpha` do.
-
-    It relies on self-reports: in the source 57 % of wrong labels had the highest confidences.
-    Without confidence it does not correct for chance: two random labels have a concordance of 1/2.
+    It is 0 if and only if no pair agrees with positive confidence of both. It depends on the
+    frequency of labels only through ``chance="empirical"``: where one label is frequent, it does
+    not fall as `fleiss_kappa` and `krippendorff_alpha` do. Without confidence it does not correct
+    for chance: two random labels have a concordance of 1/2. It relies on self-reports: in the
+    source 57 % of wrong labels had the highest confidences.
 
     Confidence is a number from 0 (a guess) to 1 (certain). Map levels in words to numbers, such as
-    ``frame["sure"].map({"guess": 0, "unsure": 0.5, "sure": 1})``, and report the mapping; k levels
-    in equal steps are ``(level - 1) / (k - 1)``.
-
-    Graded agreement and slim majorities are open issues in the source, not its formulas.
+    ``frame["sure"].map({"guess": 0, "unsure": 0.5, "sure": 1})``, and report the mapping.
 
     Source: Cabitza et al. (2020), "The elephant in the machine", *Applied Sciences* 10, Eq. 1 to 4.
-    Its proof says :math:`\sigma = 0` only if all confidences are 0; disagreement suffices.
+    Graded agreement and slim majorities are open issues there, not its formulas. Its proof says
+    :math:`\sigma = 0` only if all confidences are 0; disagreement suffices.
 
     Examples
     --------
@@ -135,7 +117,7 @@ def concordance(
         max_distance=max_distance,
         slim_majority=slim_majority,
     )
-    reliability = Reliability(NAME, genuine, genuine.attrs)
+    reliability = Reliability("concordance", genuine, genuine.attrs)
     if per_item:
         return by_item(reliability, annotations[ITEM].to_numpy())
     return sums_of(reliability, annotations, per_pair=per_pair).value(weights)
@@ -149,3 +131,155 @@ def check_layout(per_item: Any, per_pair: Any, weights: Any) -> None:
             "per_pair", expected="False with per_item=True: one or the other", found="True"
         )
     check_per_item(per_item, weights)
+
+
+ERRORS: Final = ("printed", "uniform")
+MAJORITY: Final = "majority"
+
+
+def weighted_reliability(
+    annotations: xr.Dataset,
+    *,
+    accuracy: Any = None,
+    truth: Any = None,
+    chance: Any = "uniform",
+    errors: str = "printed",
+    distance: Distance | None = None,
+    max_distance: float | None = None,
+    slim_majority: float = 1.0,
+    per_item: bool = False,
+    per_pair: bool = False,
+    weights: Any = None,
+) -> xr.DataArray:
+    r"""Weighted reliability: probability that two annotators agree, do not guess, and are right.
+
+    The genuine agreement of each pair, as in `concordance`, is multiplied by the probability that
+    both are right, given their accuracies a and b on the item (Eq. 6 to 8):
+
+    .. math:: \varrho(x) = \binom{m_x}{2}^{-1} \sum_{r < s} \mathrm{GA}_x(r, s)\,
+        \frac{a_r a_s}{a_r a_s + (1 - a_r)(1 - a_s) / e}, \qquad
+        \varrho = \frac{1}{|S|} \sum_{x \in S} \varrho(x)
+
+    with :math:`e = 1` as printed, or :math:`n - 1` for n labels and equally frequent errors.
+
+    Parameters
+    ----------
+    annotations, chance, weights
+        As in `concordance`.
+    accuracy : number, mapping, Series, array, DataArray, DataTree, Dataset, or "majority"
+        How often annotators are right, from 0 to 1. One number for all; by annotator; or by
+        annotator and item (an array of these dims). Names are matched if there are any, and else
+        places in ``annotations["annotator"]`` and ``annotations["item"]``. A DataArray may have
+        ``chain`` and ``draw``; the result then has them too. A fit (DataTree) or its posterior
+        (Dataset) has ``accuracy`` (annotator, item) from `models.rasch`, or ``annotator_accuracy``
+        from `models.dawid_skene` and `models.symmetric_confusion`.
+        "majority": how often the annotator's label leads among the others of the item (one of n
+        tied leaders counts 1/n; of several labels given, one that leads suffices), weighted with
+        ``weights``. If one of two who agree always led and the other never, the pair counts half.
+    truth : array-like (item), mapping or Series from item to label, optional
+        Known labels of all items, in place of ``accuracy``: a is 1 where a label is right, and 0
+        where not. If only some are known: ``accuracy`` of `models.rasch` fitted with them.
+    errors : {"printed", "uniform"}
+        Whether two who are wrong always agree, which is correct for two labels and printed in the
+        source; or only if they make the same of n - 1 errors.
+    distance, max_distance
+        Graded agreement, as in `concordance`. Close but unequal labels count as if both were right
+        with the same probability; with ``truth``, not at all.
+    slim_majority : float
+        The factor of items with a slim majority, as in `concordance`.
+    per_item : bool
+        Return :math:`\varrho(x)`; not together with weights.
+    per_pair : bool
+        Return the mean for each pair of annotators, over the items that both labelled, as in
+        `concordance`. Accuracies against the "majority" are still those against all others.
+
+    Returns
+    -------
+    xarray.DataArray
+        A number from 0 to `concordance`; or (item), NaN for items with one annotator; or
+        (``annotator``, ``annotator_``), symmetric, NaN for two who share no item and on the
+        diagonal. With the dims chain and draw of the accuracies in front, if they have draws. Also
+        NaN, with a warning, if no item has two annotators; if two agree of whom one is always right
+        and the other never; or if errors are "uniform" and there is one label.
+
+    Notes
+    -----
+    With accuracies of 1/2 and errors as printed it is half the concordance. With more than two
+    labels "printed" is too low, since wrong annotators rarely agree.
+
+    `bayesian_bootstrap` adds the uncertainty of a sample of items; if the accuracies have draws,
+    each of its draws uses one of them.
+
+    Eq. 6 assumes that annotators are independent given the truth. If many make the same mistake,
+    agreement with the majority and this are both too high. On hard items, where the others are
+    wrong too, "majority" is no accuracy.
+
+    It describes pairs of annotators, and not how often the label of the majority is right, which
+    grows with the number of annotators: `majority_accuracy`.
+
+    Source: Cabitza et al. (2020), "The elephant in the machine", *Applied Sciences* 10, Eq. 5 to 8.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.from_matrix([["a", "a", "b"], ["b", "b", None]])
+    >>> round(float(dx.weighted_reliability(ann, accuracy=0.8)), 3)
+    0.627
+    >>> by_name = {0: 0.8, 1: 0.9, 2: 0.6}
+    >>> round(float(dx.weighted_reliability(ann, accuracy=by_name)), 3)
+    0.649
+    >>> dx.weighted_reliability(ann, truth=["a", "a"], per_item=True).round(3).values
+    array([0.333, 0.   ])
+    >>> dx.weighted_reliability(ann, accuracy=0.8, per_pair=True).sel(annotator=0).round(3).values
+    array([  nan, 0.941, 0.   ])
+    """
+    check_layout(per_item, per_pair, weights)
+    annotations, genuine = genuine_agreement(
+        annotations,
+        chance=chance,
+        distance=distance,
+        max_distance=max_distance,
+        slim_majority=slim_majority,
+    )
+    arguments.one_of("errors", errors, ERRORS)
+    if accuracy is None and truth is None:
+        raise ArgumentError(
+            "accuracy", expected=f"{EXPECTED}; or known labels, truth=", found="None"
+        )
+    if accuracy is not None and truth is not None:
+        raise ArgumentError("truth", expected="None, or no accuracy=", found=brief(truth))
+    reliability = _reliability(annotations, genuine, accuracy, truth, errors)
+    if per_item:
+        return by_item(reliability, annotations[ITEM].to_numpy())
+    return sums_of(reliability, annotations, per_pair=per_pair).value(weights)
+
+
+def _reliability(
+    annotations: xr.Dataset, genuine: Genuine, accuracy: Any, truth: Any, errors: str
+) -> Reliability:
+    name, labels = "weighted_reliability", genuine.labels
+    n_errors = _number_of_errors(labels, errors, annotations.attrs["kind"])
+    if truth is not None:
+        attrs = genuine.attrs | {"accuracy": "known labels"}
+        return Reliability(name, genuine, attrs, correct_rows(annotations, labels, truth))
+    attrs = genuine.attrs | {"errors": errors}
+    if isinstance(accuracy, str) and accuracy == MAJORITY:
+        majority = majority_agreement(annotations)
+        attrs |= {"accuracy": MAJORITY}
+        return Reliability(name, genuine, attrs, accuracy=majority, errors=n_errors)
+    given = accuracies(accuracy, annotations, labels.annotator, labels.item)
+    attrs |= {"accuracy": given.description}
+    return Reliability(name, genuine, attrs, accuracy=given, errors=n_errors)
+
+
+def _number_of_errors(labels: SureLabels, errors: str, kind: str) -> float:
+    """Return the number of equally frequent errors; NaN if there is none."""
+    if errors == "printed":
+        return 1.0
+    if kind not in ("nominal", "ordinal"):
+        raise ArgumentError(
+            "errors",
+            expected="'printed', where there are no labels to count",
+            found=f"{errors!r}, with annotations of kind {kind!r}",
+        )
+    return labels.n_labels - 1.0 if labels.n_labels > 1 else np.nan

@@ -101,20 +101,9 @@ def confidence_check(
 
         The coordinate ``level`` is a confidence, for a bin its mean; attributes hold the ``lowest``
         and ``highest`` confidence of each level, and its ``n_labels``; ``in_words`` is a summary in
-        sentences.
-
-    Raises
-    ------
-    AnnotationError
-        If there is no confidence, all confidences are equal, or the annotations are no labels.
-    ArgumentError
-        If an item has no known label, a setting is invalid, or there is only one unit.
-
-    Warns
-    -----
-    DissensusWarning
-        If no label is wrong, in all or of an annotator: shares of wrong labels and discrimination
-        are NaN. If there are fewer than 20 units, or a fit did not know the confidence.
+        sentences. Undefined values are NaN, with a warning: if no label is wrong (in all, or of an
+        annotator), shares of wrong labels and discrimination. Warns also of fewer than 20 units,
+        and of a fit that did not know the confidence.
 
     Notes
     -----
@@ -163,7 +152,7 @@ def confidence_check(
     cells = _cells_of(annotations, levels)
     prior_rng = rng.spawn(1)[0]  # of its own: blocks may have any size
     blocks = _totals(cells, known, units, rng, n)
-    values, undefined = _draws(blocks, cells, _Request(levels, counts, people), prior_rng)
+    values, undefined = _draws(blocks, cells, levels, counts, people, prior_rng)
     messages = (each.message(name, "draws") for name, each in undefined.items())
     if text := " ".join(filter(None, messages)):
         warn_caller(text)
@@ -315,21 +304,20 @@ def _totals(
         yield right, wrong
 
 
-class _Request(NamedTuple):
-    """The levels, the prior counts of wrong and right labels, and the number of annotators."""
-
-    levels: Levels
-    prior: tuple[float, float]
-    annotators: int
-    """0 for no results by annotator."""
-
-
 def _draws(
-    blocks: Iterator[Sides], cells: _Cells, request: _Request, rng: np.random.Generator
+    blocks: Iterator[Sides],
+    cells: _Cells,
+    levels: Levels,
+    prior: tuple[float, float],
+    n_annotators: int,
+    rng: np.random.Generator,
 ) -> tuple[dict[str, Floats], dict[str, Undefined]]:
-    """Return all draws by name (draw, ...), and their undefined values."""
+    """Return all draws by name (draw, ...), and their undefined values.
+
+    ``prior`` counts wrong and right labels; with 0 annotators there are no results by annotator.
+    """
     undefined = {name: Undefined() for name in _DIMS}
-    (levels, prior, n_annotators), start = request, np.zeros(1, dtype=np.int64)
+    start = np.zeros(1, dtype=np.int64)
     by_value = _gather(cells.value, len(levels.value))
     by_level = _gather(levels.level, levels.n)
     level = levels.level[cells.value]

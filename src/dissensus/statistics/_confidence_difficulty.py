@@ -62,34 +62,17 @@ def confidence_difficulty(
         (`models.symmetric_confusion` and `models.dawid_skene` with ``difficulty=True``), both in
         logits; else the share of labels that differ from the ``truth`` drawn from it. Each draw
         then uses one of the fit's draws.
-    draws : int, optional
-        Number of draws: 4,000, or as many as a fit has.
-    cluster
-        The sampled units, as in `bayesian_bootstrap`: items, or the clusters of the annotations.
-    random_seed : int or numpy.random.Generator, optional
-        The same seed gives the same draws.
-    on_missing : {"raise", "drop"}
-        Whether items without a known label are an error, or are left out with a warning.
+    draws, cluster, random_seed, on_missing
+        As in `confidence_check`.
 
     Returns
     -------
     xarray.Dataset
         ``slope``, ``intercept`` and ``rank_correlation``, with ``chain`` and ``draw``; for each
         item ``confidence`` and ``difficulty``, the latter with the draws of a fit.
-        ``attrs["difficulty"]`` says what difficulty is, ``attrs["in_words"]`` is a summary.
-
-    Raises
-    ------
-    AnnotationError
-        If there is no confidence, or fewer than two items.
-    ArgumentError
-        If an item has no known label, the fit is of other items, or a setting is invalid.
-
-    Warns
-    -----
-    DissensusWarning
-        If all items have the same confidence or difficulty: slope or correlation are NaN. If there
-        are fewer than 20 items.
+        ``attrs["difficulty"]`` says what difficulty is, ``attrs["in_words"]`` is a summary. If all
+        items have the same confidence or difficulty, slope or correlation is NaN, with a warning.
+        Warns also of fewer than 20 items.
 
     Notes
     -----

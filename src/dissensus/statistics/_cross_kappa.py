@@ -10,10 +10,9 @@ import numpy as np
 import xarray as xr
 
 from dissensus import arguments
-from dissensus.data import tables
 from dissensus.data.schema import check_annotations
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, POOL
-from dissensus.errors import AnnotationError, ArgumentError, shown, warn_caller
+from dissensus.errors import AnnotationError, shown, warn_caller
 from dissensus.kernels.grouped import grouped
 from dissensus.kernels.types import Floats, Ints
 from dissensus.statistics._chance import ROUNDED, alpha_of, alpha_parts
@@ -25,7 +24,7 @@ from dissensus.statistics._distances import (
     from_table,
     table_of,
 )
-from dissensus.statistics._read import codes_in, labels_of, names_in, read, spelled
+from dissensus.statistics._read import codes_in, labels_of, places_in, read, spelled
 from dissensus.statistics._sums import Matrix, Sums, Undefined, times
 
 MISSING: Final = ("weighted", "pairs", "items")
@@ -85,20 +84,9 @@ def cross_kappa(
     -------
     xarray.DataArray
         A number: 1 for perfect agreement, 0 for chance. Named ``cross_kappa`` or
-        ``normalized_cross_kappa``. ``attrs`` name the pools and the other arguments.
-
-    Raises
-    ------
-    AnnotationError
-        If the annotations have no pools, are rankings, or their labels do not have the distance.
-    ArgumentError
-        If these are not two different pools of the annotations, or another argument is unknown.
-
-    Warns
-    -----
-    DissensusWarning
-        If the pools share no item, all labels are the same, or (normalised) the alpha of a pool is
-        not positive, or only by rounding: the result is NaN. If annotators are in both pools.
+        ``normalized_cross_kappa``. ``attrs`` name the pools and the other arguments. NaN, with a
+        warning, if the pools share no item, all labels are the same, or (normalised) the alpha of a
+        pool is not positive, or only by rounding.
 
     Notes
     -----
@@ -183,8 +171,13 @@ def _two_pools(
             f"{both} annotator{'s are' if both > 1 else ' is'} in both pools, {names[0]!r} and "
             f"{names[1]!r}: pairs of an annotator's own labels count as pairs between the pools."
         )
+    margin: Any = own.margin
     first, second = (
-        _Pool(name, each.voices[side], _restricted(own, side))
+        _Pool(
+            name,
+            each.voices[side],
+            replace(own, within=own.within[side], own=own.own[side], margin=margin[side]),
+        )
         for name, side in zip(names, sides, strict=True)
     )
     return first, second, np.maximum(between / 2.0, 0.0)
@@ -196,13 +189,6 @@ def _distances(annotations: xr.Dataset, distance: Distance, *layouts: Any) -> li
     codes, labels = labels_of(annotations)
     table = table_of(labels, distance)
     return [from_table(rows, codes, table) for rows in layouts]
-
-
-def _restricted(distances: Disagreement, items: slice) -> Disagreement:
-    margin: Matrix = distances.margin[items]
-    return replace(
-        distances, within=distances.within[items], own=distances.own[items], margin=margin
-    )
 
 
 def _places(annotations: xr.Dataset, pools: Any) -> Ints:
@@ -217,22 +203,7 @@ def _places(annotations: xr.Dataset, pools: Any) -> Ints:
     known = annotations[POOL].to_numpy()
     if pools is None and len(known) == 2:
         return np.arange(2)
-    expected = f"two of the pools {shown(list(known), 12)}"
-    given = names_in("pools", pools, expected)
-    if len(given) != 2:
-        raise ArgumentError("pools", expected=expected, found=f"{len(given)} names")
-    places = tables.match(given, known)
-    if (places < 0).any():
-        unknown = [name for name, place in zip(given, places, strict=True) if place < 0]
-        raise ArgumentError("pools", expected=expected, found=shown(unknown))
-    if places[0] == places[1]:
-        raise ArgumentError(
-            "pools",
-            expected="two different pools",
-            found=f"{shown(list(given[:1]))} twice",
-            hint="Agreement within one pool is krippendorff_alpha of its annotations",
-        )
-    return places
+    return places_in("pools", pools, known, f"two of the pools {shown(list(known), 12)}", 2)
 
 
 def _shared(annotations: xr.Dataset, places: Ints) -> tuple[xr.Dataset, Ints]:

@@ -17,7 +17,7 @@ from dissensus.errors import AnnotationError, ArgumentError, PredictionError, br
 from dissensus.kernels.types import Floats, Ints, Names
 from dissensus.statistics._discrepancy_ratio import discrepancies_from
 from dissensus.statistics._pairwise import statement_distances
-from dissensus.statistics._read import code_of, labels_of, plain_label, read
+from dissensus.statistics._read import code_of, labels_of, plain_label, positive_code, read
 from dissensus.statistics._sums import Finish, Matrix, Sums, Undefined, compact
 
 
@@ -58,21 +58,8 @@ def discrepancy_curve(
     Returns
     -------
     xarray.DataArray (system, threshold)
-        Ratios; without ``threshold`` if each system has its own.
-
-    Raises
-    ------
-    AnnotationError
-        If there are not two labels.
-    PredictionError
-        If scores are no numbers, or items differ.
-    ArgumentError
-        If thresholds are not finite or repeat, or ``positive`` is no label.
-
-    Warns
-    -----
-    DissensusWarning
-        If no item has two annotators, or annotators always agree: NaN.
+        Ratios; without ``threshold`` if each system has its own. NaN, with a warning, if no item
+        has two annotators, or annotators always agree.
 
     Notes
     -----
@@ -156,18 +143,13 @@ def best_threshold(curve: xr.DataArray) -> xr.DataArray:
     Parameters
     ----------
     curve : DataArray (system, threshold)
-        From `discrepancy_curve`; draws (chain, draw) are averaged first.
+        From `discrepancy_curve`, defined everywhere; draws (chain, draw) are averaged first.
 
     Returns
     -------
     xarray.DataArray (system)
         The middle of a run of equally good thresholds (the lower of two); of several runs the one
         with the lowest thresholds.
-
-    Raises
-    ------
-    ArgumentError
-        If there are no thresholds, or the curve of a system is undefined.
 
     Notes
     -----
@@ -241,11 +223,7 @@ def _positive(annotations: xr.Dataset, positive: Any) -> tuple[Ints, int, Any]:
             found=f"{len(labels)}: {shown(list(labels))}",
             hint="If one of two was never used, read the annotations with labels=[...]",
         )
-    code = 1 if positive is None else code_of(positive, labels)
-    if code < 0:
-        raise ArgumentError(
-            "positive", expected=f"one of {shown(list(labels))}", found=brief(positive)
-        )
+    code = 1 if positive is None else positive_code(positive, labels)
     return codes, code, labels[code]
 
 

@@ -243,14 +243,7 @@ def from_table(rows: Grouped, codes: Ints, table: Floats) -> Disagreement:
 
 
 def table_of(labels: Names, distance: Callable[[Any, Any], float]) -> Floats:
-    """Return a callable's distances of all pairs of labels, or raise if they are none.
-
-    Examples
-    --------
-    >>> table_of(np.array([1, 4]), lambda a, b: abs(a - b))
-    array([[0., 3.],
-           [3., 0.]])
-    """
+    """Return a callable's distances of all pairs of labels, or raise if they are none."""
     if len(labels) > TABLE:
         raise ArgumentError(
             "distance",
@@ -297,15 +290,7 @@ def ratio_disagreement(annotations: xr.Dataset, rows: Grouped) -> Disagreement:
 
 
 def ratio_table(values: Floats) -> Floats:
-    """Return the distances on a ratio scale of all pairs of numbers.
-
-    Examples
-    --------
-    >>> ratio_table(np.array([0.0, 1.0, 3.0]))
-    array([[0.  , 1.  , 1.  ],
-           [1.  , 0.  , 0.25],
-           [1.  , 0.25, 0.  ]])
-    """
+    """Return the distances on a ratio scale of all pairs of numbers."""
     values = values / 2.0 if values.max(initial=0.0) > 1e300 else values  # sums could overflow
     total = values[:, None] + values[None, :]
     return ((values[:, None] - values[None, :]) / np.where(total > 0, total, 1.0)) ** 2

@@ -1,8 +1,8 @@
-"""Janson and Olsson's iota."""
+"""Cohen's kappa and iota, whose chance keeps each annotator's own shares of labels."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -10,10 +10,11 @@ import pandas as pd
 import xarray as xr
 from scipy import sparse
 
-from dissensus.dims import ITEM
+from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM
+from dissensus.errors import AnnotationError, ArgumentError, shown
 from dissensus.kernels.grouped import Grouped
 from dissensus.kernels.types import Floats, Ints
-from dissensus.statistics._chance import NO_PAIRS, beyond_chance, no_spread
+from dissensus.statistics._chance import NO_PAIRS, beyond_chance, described, no_spread, placed
 from dissensus.statistics._distances import (
     Distance,
     centre_of_pairs,
@@ -23,8 +24,101 @@ from dissensus.statistics._distances import (
     pairs_of,
     table_of,
 )
-from dissensus.statistics._read import labels_of, numbers_of, read, rows_of
+from dissensus.statistics._read import labels_of, numbers_of, places_in, read, rows_of, spelled
 from dissensus.statistics._sums import Matrix, Sums, Undefined, compact, times
+
+NO_COMMON: Final = "no item has labels of both annotators"
+
+
+def cohen_kappa(
+    annotations: xr.Dataset,
+    weighting: str | None = None,
+    annotators: Sequence[Any] | None = None,
+    *,
+    weights: Any = None,
+) -> xr.DataArray:
+    r"""Agreement of two annotators beyond chance, with each annotator's own shares of labels.
+
+    .. math:: \kappa = 1 - \frac{\sum_{k, l} v_{kl} \, p_{kl}}{\sum_{k, l} v_{kl} \, p_{k+} p_{+l}}
+
+    with :math:`p_{kl}` the share of items to which the first annotator gave label k and the second
+    label l, and :math:`v_{kl} = [k \neq l]`, or :math:`|k - l|`, or :math:`(k - l)^2`, over the
+    items that both labelled.
+
+    Parameters
+    ----------
+    annotations, weights
+        As in `percent_agreement`.
+    weighting : None, "linear" or "quadratic"
+        How much a disagreement weighs, by the places of the labels in their order (unused labels
+        have a place too). None: all the same.
+    annotators : sequence of two names, optional
+        Which two. Not needed if there are only two.
+
+    Returns
+    -------
+    xarray.DataArray
+        A number from -1 to 1; 0 for chance. ``attrs`` name the weighting and the two annotators.
+        NaN, with a warning, if both labelled no item, or both always gave the same one label.
+
+    Notes
+    -----
+    Where one label is frequent, chance agreement is high and kappa is low even with few
+    disagreements (prevalence). Annotators who use labels with different frequencies get a *higher*
+    kappa than annotators with equal frequencies and the same agreement (bias). Report
+    `percent_agreement` and `gwet_ac` beside it. With quadratic weights it grows with the number of
+    labels: do not compare it between scales.
+
+    For more than two annotators: `krippendorff_alpha`, `fleiss_kappa`, or `iota`, which equals
+    kappa for two.
+
+    Source: Cohen (1960), "A coefficient of agreement for nominal scales"; Cohen (1968), "Weighted
+    kappa", *Psychological Bulletin* 70.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.from_matrix([[1, 1], [2, 2], [3, 2], [1, 1], [3, 3]], kind="ordinal")
+    >>> round(float(dx.cohen_kappa(ann)), 3)
+    0.706
+    >>> round(float(dx.cohen_kappa(ann, weighting="quadratic")), 3)
+    0.857
+    """
+    annotations = read(annotations)
+    known = annotations[ANNOTATOR].to_numpy()
+    if annotators is None:
+        two = _only_two(annotations)
+    else:
+        expected = f"two names, such as {shown(list(known), 3)}"
+        two = places_in("annotators", annotators, known, expected, 2)
+    theirs = np.isin(annotations["annotator_code"].to_numpy(), two)
+    if not theirs.all():
+        rows_of(annotations)  # checks for repeated rows while rows have the caller's numbers
+        annotations = annotations.isel({ANNOTATION: theirs})
+    annotations, distance = placed(annotations, weighting)
+    names = spelled(known[two])
+    attrs = {**described(weighting), "annotators": names}
+    sums = between_annotators("cohen_kappa", annotations, distance, NO_COMMON, attrs)
+    return sums.value(weights)
+
+
+def _only_two(annotations: xr.Dataset) -> Ints:
+    """Return the codes of the only two annotators."""
+    codes = np.unique(annotations["annotator_code"].to_numpy())
+    names = list(annotations[ANNOTATOR].to_numpy()[codes])
+    if len(codes) < 2:
+        raise AnnotationError(
+            "annotations", expected="two annotators", found=f"only {shown(names) or 'none'}"
+        )
+    if len(codes) > 2:
+        raise ArgumentError(
+            "annotators",
+            expected="the names of two: kappa is of a pair",
+            found=f"None, with {len(codes):,} annotators ({shown(names, 3)})",
+            hint="For all of them: krippendorff_alpha, fleiss_kappa or iota",
+        )
+    return codes
+
 
 ROUNDING: Final = 1e-12
 """A sum of distances between annotators below this share of all distances is 0, rounded."""
@@ -44,32 +138,17 @@ def iota(
 
     Parameters
     ----------
-    annotations : Dataset
-        Annotations. An annotator with several labels for an item (``trial=``) counts once, with
-        their shares.
+    annotations, weights
+        As in `percent_agreement`.
     distance : {"nominal", "squared" or "interval", "absolute"} or callable, optional
         The distance of labels. A callable takes two labels. None is "squared" for continuous
         annotations and "nominal" for all others.
-    weights : array-like (item), mapping from item to weight, or DataArray, optional
-        Weights over items.
 
     Returns
     -------
     xarray.DataArray
         A number: 1 for perfect agreement, 0 for chance, negative below chance. ``attrs`` name the
-        distance.
-
-    Raises
-    ------
-    AnnotationError
-        If the annotations are rankings, or the distance needs numbers and labels are names.
-    ArgumentError
-        If the distance is unknown or the weights are invalid.
-
-    Warns
-    -----
-    DissensusWarning
-        If no item has two annotators, or all labels are the same: the result is NaN.
+        distance. NaN, with a warning, if no item has two annotators, or all labels are the same.
 
     Notes
     -----

@@ -42,7 +42,8 @@ def krippendorff_alpha(
         their shares.
     level : {"nominal", "ordinal", "interval", "ratio"}, optional
         The distance of labels: 0 or 1; the number of labels given in between; squared differences;
-        squared differences over squared sums. None is "interval" for continuous annotations and
+        squared differences over squared sums, of numbers of 0 or more, at most 3,000 distinct
+        ones. None is "interval" for continuous annotations and
         "nominal" for all others: whole numbers may be codes of classes.
     weights : array-like (item), mapping from item to weight, or DataArray, optional
         Weights over items. Whole numbers are counts of items; because of the :math:`n - 1`,
@@ -53,21 +54,8 @@ def krippendorff_alpha(
     -------
     xarray.DataArray
         A number: 1 for perfect agreement, 0 for chance, negative below chance. ``attrs`` name the
-        level.
-
-    Raises
-    ------
-    AnnotationError
-        If the labels do not have the level: an order, distances, or (for "ratio") no number
-        below 0 and at most 3,000 distinct ones.
-    ArgumentError
-        If the level is unknown or the weights are invalid.
-
-    Warns
-    -----
-    DissensusWarning
-        If no item has two annotators, all labels are the same, or the weights sum to one label or
-        less: the result is NaN.
+        level. NaN, with a warning, if no item has two annotators, all labels are the same, or the
+        weights sum to one label or less.
 
     Notes
     -----

@@ -57,19 +57,8 @@ def leave_one_out_agreement(
     Returns
     -------
     xarray.DataArray
-        A number from 0 to 1; or (item), NaN for items with one annotator.
-
-    Raises
-    ------
-    AnnotationError
-        If the annotations are continuous.
-    ArgumentError
-        If ``ties`` is unknown, or the weights are invalid or given with ``per_item``.
-
-    Warns
-    -----
-    DissensusWarning
-        If no item has two annotators or, with ``per_item``, some item has fewer: NaN.
+        A number from 0 to 1; or (item), NaN for items with one annotator. Also NaN, with a warning,
+        if no item has two annotators.
 
     Notes
     -----

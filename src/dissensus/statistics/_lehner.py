@@ -81,13 +81,11 @@ def lehner(
         row is a label of its own, also the second of one annotator (``trial=``), since all
         annotators have the same accuracy. N counts all labels of the label space (``labels=``),
         used or not.
-    predictions : Dataset
-        One label from each system and item.
+    predictions, weights
+        As in `naive_accuracy`.
     on_missing : {"raise", "drop"}
         What to do about items that only one side has. Items without predictions still enter the
         annotators' accuracy and the base rates.
-    weights : array-like (item), mapping from item to weight, or DataArray, optional
-        Weights over items.
 
     Returns
     -------
@@ -96,42 +94,27 @@ def lehner(
         base rates, ``system_accuracy`` (system), ``bins`` (system, bin, column), and ``truth``
         (item, label). Columns of the bins are "probability" (of the leading label, mean), "items"
         (the sum of their weights), "agreement" and "accuracy", NaN in bins without items. In
-        `bayesian_bootstrap` all but ``truth``.
-
-    Raises
-    ------
-    AnnotationError, PredictionError
-        If these are no labels, or items differ.
-    ArgumentError
-        If the weights are invalid.
-
-    Warns
-    -----
-    DissensusWarning
-        Where something is undefined: NaN. No item has two labels; annotators agree no more often
-        than guesses would, :math:`P_a \leq 1/N` (``annotator_accuracy`` is 1/N then, as in the
-        source, and the rest NaN); all labels of a bin are equally probable; no item has a label and
-        a prediction; all annotators agree except on items of (next to) no weight, whose truth is
-        NaN. If systems predict labels that annotators could not give, which are misses.
+        `bayesian_bootstrap` all but ``truth``. Undefined values are NaN, with a warning that says
+        why. If annotators agree no more often than guesses would, :math:`P_a \leq 1/N`,
+        ``annotator_accuracy`` is 1/N, as in the source, and the rest NaN. If all annotators agree
+        except on items of (next to) no weight, the truth of these is NaN. Predicted labels that
+        annotators could not give are misses, with a warning.
 
     Notes
     -----
-    It is wrong where its assumptions do not hold. If some items are harder, or errors prefer some
-    labels, annotators agree more than the model expects and the accuracy is too high; if
-    annotators are unequal, it is too low. With few items it is noisy: near :math:`P_a = 1/N` a
-    small change of agreement is a large change of accuracy, and clipping every bin underrates a
-    system that is nearly always correct, most where labels are equally frequent. With four such
-    labels and three annotators of .6, a system of .9 is .86 on average at 2,000 items.
-    ``dissensus.models.symmetric_confusion`` has the same assumptions, uses the systems' answers
-    as evidence and has a posterior; ``dissensus.models.dawid_skene`` needs fewer assumptions.
+    If some items are harder, or errors prefer some labels, the accuracy is too high; if annotators
+    are unequal, it is too low. Near :math:`P_a = 1/N` a small change of agreement is a large change
+    of accuracy. Clipping every bin underrates a system that is nearly always correct: with four
+    equally frequent labels and three annotators of .6, a system of .9 is .86 on average at 2,000
+    items. `models.symmetric_confusion` has the same assumptions, uses the systems' answers too and
+    has a posterior; `models.dawid_skene` needs fewer assumptions.
 
     Where n labels lead, predicting one of them counts 1/n, the mean over random breaks of the tie
     (the source has no rule). A probability on the edge of two bins, up to rounding, is in the lower
     one. Items without labels have the base rates for truth, and do not count for systems.
 
     Errors in print: Eq. 3 has 1 - P/(N - 1) for (1 - P)/(N - 1); in Table 4 the bin .8 to .9 is
-    .771 and not .776, the last bin is .3 to .4, and in .5 to .6 the system agrees in 2 of 2 cases
-    (accuracy 1). The printed average, .731, is correct.
+    .771, the last bin is .3 to .4, and in .5 to .6 the system agrees in 2 of 2 cases.
 
     Source: Lehner (2015), "Estimating the accuracy of automated classification systems using only
     expert ratings that are less accurate than the system", Eq. 2, 5 and 7 and Table 4.

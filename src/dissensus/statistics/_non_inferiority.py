@@ -34,17 +34,8 @@ def non_inferiority(ratio_draws: xr.DataArray | xr.Dataset, margin: float) -> xr
     Returns
     -------
     xarray.DataArray
-        A probability for each system (or the other dims of the draws).
-
-    Raises
-    ------
-    ArgumentError
-        If there are no draws, or the margin is negative or no number.
-
-    Warns
-    -----
-    DissensusWarning
-        If some draws are undefined (NaN): the probability is NaN too.
+        A probability for each system (or the other dims of the draws). NaN, with a warning, if some
+        draws are.
 
     Notes
     -----

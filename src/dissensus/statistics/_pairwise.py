@@ -150,14 +150,7 @@ def described(
     tolerance: float | None = None,
     depth: int | None = None,
 ) -> dict[str, Any]:
-    """Return the name of the distance and its settings, for attributes.
-
-    Examples
-    --------
-    >>> import dissensus as dx
-    >>> described(dx.from_rankings({1: {"ann": [["x"], ["y"]], "bob": [["x"]]}}), None)
-    {'distance': 'ranking', 'depth': 2}
-    """
+    """Return the name of the distance and its settings, for attributes."""
     name = _default(annotations) if distance is None else distance_name(distance, NAMED)
     _check_options(name, tolerance, depth)
     out: dict[str, Any] = {"distance": name}

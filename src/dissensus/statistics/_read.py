@@ -75,14 +75,31 @@ def names_in(name: str, values: Any, expected: str) -> Names:
     return np.asarray(given)
 
 
-def code_of(label: Any, labels: Names) -> int:
-    """Return the code of a label, -1 if it is unknown. True and False are 1 and 0, as in data.
+def places_in(name: str, given: Any, known: Names, expected: str, n: int | None = None) -> Ints:
+    """Return the places of names among the known ones, each once (and ``n`` of them), or raise."""
+    names = names_in(name, given, expected)
+    if (n is not None and len(names) != n) or not len(names):
+        raise ArgumentError(name, expected=expected, found=f"{len(names)} names")
+    place = tables.match(names, known)
+    if (place < 0).any():
+        raise ArgumentError(name, expected=expected, found=shown(list(names[place < 0])))
+    if len(np.unique(place)) < len(place):
+        raise ArgumentError(name, expected=f"{expected}, each once", found=shown(list(names)))
+    return place
 
-    Examples
-    --------
-    >>> code_of(True, np.array([0, 1])), code_of([], np.array([0, 1]))
-    (1, -1)
-    """
+
+def positive_code(positive: Any, labels: Names) -> int:
+    """Return the code of the positive label, or raise if it is none of the labels."""
+    code = -1 if positive is None else code_of(positive, labels)
+    if code < 0:
+        raise ArgumentError(
+            "positive", expected=f"one of the labels {shown(list(labels))}", found=brief(positive)
+        )
+    return code
+
+
+def code_of(label: Any, labels: Names) -> int:
+    """Return the code of a label, -1 if it is unknown. True and False are 1 and 0, as in data."""
     label = _plain(label)
     if not _is_name(label):
         return -1
@@ -138,14 +155,22 @@ def read(annotations: Any, *, rankings: bool = False, continuous: bool = True) -
             hint='For rankings: discrepancy_ratio(..., distance="ranking"), or kind="nominal" '
             "with each annotator's first choice",
         )
-    if kind == "continuous" and not continuous:
-        raise AnnotationError(
-            "annotations",
-            expected="labels that annotators can have in common",
-            found='numbers on a scale (kind "continuous")',
-            hint='Read ratings with kind="ordinal"; for measurements take discrepancy_ratio',
-        )
+    if not continuous:
+        refuse_kind(
+            annotations, "continuous", "labels that annotators can have in common",
+            'Read ratings with kind="ordinal"; for measurements take discrepancy_ratio',
+        )  # fmt: skip
     return annotations
+
+
+def refuse_kind(annotations: xr.Dataset, kind: str, expected: str, hint: str) -> None:
+    """Raise for annotations of the kind "nominal" or "continuous"."""
+    if annotations.attrs["kind"] == kind:
+        given = "numbers on a continuous scale"
+        if kind == "nominal":
+            given = f"labels such as {shown([annotations[LABEL].to_numpy()[0]])}"
+        found = f'{given} (kind "{kind}")'
+        raise AnnotationError("annotations", expected=expected, found=found, hint=hint)
 
 
 def rows_of(annotations: xr.Dataset) -> Grouped:
@@ -175,29 +200,15 @@ def labels_of(annotations: xr.Dataset) -> tuple[Ints, Names]:
 
 def ordered_labels_of(annotations: xr.Dataset) -> tuple[Ints, Names]:
     """Return codes and labels in their order, or raise if there is no order."""
-    if annotations.attrs["kind"] == "nominal":
-        raise AnnotationError(
-            "annotations",
-            expected="labels in an order",
-            found=_nominal(annotations),
-            hint='Read them with kind="ordinal", and text with labels=[...] in order',
-        )
+    hint = 'Read them with kind="ordinal", and text with labels=[...] in order'
+    refuse_kind(annotations, "nominal", "labels in an order", hint)
     return labels_of(annotations)
-
-
-def _nominal(annotations: xr.Dataset) -> str:
-    return f'kind "nominal", with labels such as {shown([annotations[LABEL].to_numpy()[0]])}'
 
 
 def numbers_of(annotations: xr.Dataset) -> Floats:
     """Return the numbers given (row), or raise if labels are names."""
-    if annotations.attrs["kind"] == "nominal":
-        raise AnnotationError(
-            "annotations",
-            expected="numbers: names have no distances",
-            found=_nominal(annotations),
-            hint='Take a nominal distance, or read whole numbers with kind="ordinal"',
-        )
+    hint = 'Take a nominal distance, or read whole numbers with kind="ordinal"'
+    refuse_kind(annotations, "nominal", "numbers: names have no distances", hint)
     labels = annotations[LABEL].to_numpy() if LABEL in annotations.coords else np.empty(0)
     inexact = [
         label for label in labels.tolist() if labels.dtype.kind == "i" and float(label) != label

@@ -10,7 +10,6 @@ import xarray as xr
 from scipy import sparse
 
 from dissensus import arguments
-from dissensus.data import tables
 from dissensus.data.alignment import said_by_systems, systems_of
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, SYSTEM
 from dissensus.errors import ArgumentError, brief, shown, warn_caller
@@ -19,10 +18,10 @@ from dissensus.kernels.labels import leaders
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Array, Flags, Floats, Ints, Names
 from dissensus.statistics._read import (
-    code_of,
     codes_in,
-    names_in,
+    places_in,
     plain_label,
+    positive_code,
     read,
     rows_of,
     spelled,
@@ -56,11 +55,8 @@ def relative_f1(
 
     Parameters
     ----------
-    annotations : Dataset
-        Annotations: labels, not rankings or continuous numbers. An annotator with several labels
-        for an item (``trial=``) counts once, with their shares.
-    predictions : Dataset
-        One label from each system and item.
+    annotations, predictions, on_missing, weights
+        As in `naive_accuracy`.
     held_out : sequence of annotators, or float
         The annotators held out; or their share, drawn at random.
     positive : label, optional
@@ -72,31 +68,15 @@ def relative_f1(
         two labels or ``positive``, and else "macro".
     random_seed : int or numpy.random.Generator, optional
         For a share: the same seed holds out the same annotators.
-    on_missing : {"raise", "drop"}
-        What to do about items that only one side has.
-    weights : array-like (item), mapping from item to weight, or DataArray, optional
-        Weights over items.
 
     Returns
     -------
     xarray.DataArray
         (system), from -1 to 1, above 0 where the system does better. ``attrs["held_out"]`` names
-        the annotators held out, ``attrs["positive"]`` the label that F1 is of.
-
-    Raises
-    ------
-    AnnotationError, PredictionError
-        If these are no labels, or items differ.
-    ArgumentError
-        If no annotator is held out or none is left to vote, an annotator, label or average is
-        unknown, or the weights are invalid.
-
-    Warns
-    -----
-    DissensusWarning
-        If an annotator held out has no F1, because neither they nor the vote gave the positive
-        label on their items, or they share none with the voters: the mean is over the others. If
-        an F1 is undefined for the system or under the weights: NaN.
+        the annotators held out, ``attrs["positive"]`` the label that F1 is of. NaN, with a warning,
+        if an F1 is undefined for the system or under the weights. Annotators held out without an F1
+        (neither they nor the vote gave the positive label on their items, or they share none with
+        the voters) are left out of the mean, with a warning.
 
     Notes
     -----
@@ -309,20 +289,10 @@ def _held_out(annotations: xr.Dataset, held_out: Any, random_seed: Any) -> Ints:
         )
     if isinstance(held_out, float | np.floating):
         return _drawn(names, float(held_out), random_seed)
-    expected = "a list of annotators, or a share between 0 and 1"
-    given = names_in("held_out", held_out, expected)
-    if not len(given):
-        raise ArgumentError("held_out", expected=expected, found="nobody")
-    place = tables.match(given, names)
-    if (place < 0).any():
-        raise ArgumentError(
-            "held_out",
-            expected=f"annotators such as {shown(list(names), 3)}",
-            found=shown(list(given[place < 0])),
-        )
-    if len(np.unique(place)) < len(place) or len(place) == len(names):
-        found = "all of them" if len(place) == len(names) else f"{shown(list(given))}, one twice"
-        raise ArgumentError("held_out", expected="some of the annotators, each once", found=found)
+    expected = f"a list of annotators, such as {shown(list(names), 3)}, or a share from 0 to 1"
+    place = places_in("held_out", held_out, names, expected)
+    if len(place) == len(names):
+        raise ArgumentError("held_out", expected="some of the annotators", found="all of them")
     return place
 
 
@@ -350,9 +320,4 @@ def _classes(annotations: xr.Dataset, positive: Any, average: str | None) -> tup
         return np.arange(len(labels)), average
     if positive is None and len(labels) == 2:
         return np.array([1]), average
-    place = -1 if positive is None else code_of(positive, labels)
-    if place < 0:
-        raise ArgumentError(
-            "positive", expected=f"a label, such as {shown(list(labels), 3)}", found=brief(positive)
-        )
-    return np.array([place]), average
+    return np.array([positive_code(positive, labels)]), average

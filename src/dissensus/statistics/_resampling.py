@@ -50,12 +50,6 @@ def patterns(parts: tuple[Matrix, ...]) -> tuple[Ints, Ints]:
     Dirichlet weights of units with equal sums add up to a Dirichlet weight: one Gamma variate with
     the number of units as its shape replaces them, exactly. Two random projections identify the
     patterns.
-
-    Examples
-    --------
-    >>> first, size = patterns((np.array([1.0, 2.0, 1.0]),))
-    >>> first.tolist(), size.tolist()
-    ([0, 1], [2, 1])
     """
     rng = np.random.default_rng(20_05)
     key = np.zeros((parts[0].shape[0], 2))
@@ -89,17 +83,13 @@ def replicated(sums: Sums, rng: np.random.Generator, draws: int) -> Iterator[Flo
             parts, size = tuple(part[first] for part in parts), counts
     parts = _side_by_side(parts)
     widest = max(len(size), *(part.shape[1] for part in parts))
-    jobs = rng.spawn(-(-draws // _block(widest, draws)))
+    jobs = rng.spawn(-(-draws // max(1, min(draws, CELLS // widest))))
     share = np.diff(np.linspace(0, draws, len(jobs) + 1).astype(np.int64))
     # One random stream for each block: draws do not depend on the number of threads.
     work = partial(_totals, parts=parts, size=size)
     with ThreadPoolExecutor() as threads:
         for some in batched(zip(jobs, share.tolist(), strict=True), _AHEAD):
             yield from threads.map(work, *zip(*some, strict=True))
-
-
-def _block(widest: int, draws: int) -> int:
-    return max(1, min(draws, CELLS // widest))
 
 
 def _totals(rng: np.random.Generator, draws: int, parts: tuple[Matrix, ...], size: Ints) -> Floats:

@@ -23,16 +23,7 @@ from dissensus.kernels.types import Flags, Floats, Names
 
 
 class Undefined:
-    """Counts the undefined values of a computation by reason, for one warning at the end.
-
-    Examples
-    --------
-    >>> undefined = Undefined()
-    >>> undefined.divide(np.array([1.0, 1.0]), np.array([2.0, 0.0]), "nothing to divide by")
-    array([0.5, nan])
-    >>> undefined.message("alpha")
-    'alpha is undefined (NaN) in 1 of 2 values: nothing to divide by.'
-    """
+    """Counts the undefined values of a computation by reason, for one warning at the end."""
 
     def __init__(self) -> None:
         self._count: dict[str, int] = {}

@@ -21,13 +21,7 @@ DRAWS: Final = 4000
 
 
 def prior_counts(prior: Any) -> tuple[float, float]:
-    """Return the two positive numbers of a Beta prior, or raise.
-
-    Examples
-    --------
-    >>> prior_counts((1, 0.5))
-    (1.0, 0.5)
-    """
+    """Return the two positive numbers of a Beta prior, or raise."""
     pair = list(prior) if isinstance(prior, list | tuple | np.ndarray) else []
     numbers = [real(value) for value in pair]
     if len(numbers) != 2 or not all(0 < value < np.inf for value in numbers):

@@ -17,8 +17,8 @@ from dissensus.dims import ANNOTATOR, ESTIMATOR, ITEM, LABEL, SCOPE, SCOPES, STU
 from dissensus.errors import AnnotationError, ArgumentError, ConvergenceWarning, DissensusWarning
 from dissensus.kernels.random import generator
 from dissensus.sampling import fitting
+from dissensus.statistics._agreement import bennett_s
 from dissensus.statistics._bayesian_bootstrap import bayesian_bootstrap
-from dissensus.statistics._bennett_s import bennett_s
 from dissensus.studies.planning.sentences import closeness_sentences
 from dissensus.studies.planning.studies import counts, level, share
 from dissensus.studies.planning.unknown_truth import (

@@ -11,7 +11,7 @@ import xarray as xr
 from dissensus import arguments
 from dissensus.dims import ANNOTATOR, ITEM, POOL, SAMPLE, other
 from dissensus.kernels.random import generator
-from dissensus.metrics._components import check_scale
+from dissensus.metrics._components import SCALES
 from dissensus.metrics._reliability import annotators_needed, icc, spearman_brown
 from dissensus.studies.planning.studies import (
     Design,
@@ -222,7 +222,7 @@ def plan_reliability(
     length = None if width is None else share("width", width)
     studies, draws = arguments.whole("studies", studies), arguments.whole("draws", draws)
     run = Run(priors, scale, level(prob), draws)
-    check_scale(scale)
+    arguments.one_of("scale", scale, SCALES)
     rng = generator(random_seed, "plan reliability")
     known = pilot_of(pilot, family, priors, random_seed, progressbar)
     wanted = None if length is None else designs(known, *tried, panel)

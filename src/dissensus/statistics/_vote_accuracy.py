@@ -1,4 +1,4 @@
-"""Accuracy against one annotator of each item."""
+"""Accuracy against one annotator of each item, or the majority vote."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import xarray as xr
 from dissensus.data.alignment import said_by_systems, systems_of
 from dissensus.dims import ITEM, SYSTEM
 from dissensus.kernels.grouped import LabelShares, label_shares
-from dissensus.kernels.labels import amounts_at
+from dissensus.kernels.labels import amounts_at, leaders
 from dissensus.kernels.types import Flags, Floats, Ints, Names
 from dissensus.statistics._read import labels_of, read, rows_of
 from dissensus.statistics._sums import Sums, Undefined
@@ -44,20 +44,8 @@ def naive_accuracy(
     Returns
     -------
     xarray.DataArray
-        (system), from 0 to 1.
-
-    Raises
-    ------
-    AnnotationError, PredictionError
-        If these are no labels, or items differ.
-    ArgumentError
-        If the weights are invalid.
-
-    Warns
-    -----
-    DissensusWarning
-        If systems predict labels that annotators could not give, or no item of positive weight has
-        labels.
+        (system), from 0 to 1. NaN, with a warning, if no item of positive weight has labels.
+        Predicted labels that annotators could not give are wrong, with a warning.
 
     Notes
     -----
@@ -121,3 +109,53 @@ def accuracy_sums(name: str, votes: Votes, credit: Floats) -> Sums:
 
     dims, coords = {name: (SYSTEM,)}, {SYSTEM: votes.systems}
     return Sums(name, (judged, values * judged[:, None]), finish, votes.items, dims, coords)
+
+
+def majority_vote_accuracy(
+    annotations: xr.Dataset,
+    predictions: xr.Dataset,
+    *,
+    on_missing: str = "raise",
+    weights: Any = None,
+) -> xr.DataArray:
+    r"""Accuracy of a system, taking the label that most annotators gave for the truth.
+
+    .. math:: \frac{1}{I} \sum_i \frac{[m_i \in T_i]}{|T_i|}, \qquad
+        T_i = \arg\max_k \sum_r [y_{ir} = k]
+
+    for system m on the :math:`I` annotated items. Predicting one of n tied labels counts 1/n, the
+    mean over random breaks of the tie.
+
+    Parameters
+    ----------
+    annotations : Dataset
+        Annotations: labels, not rankings or continuous numbers. An annotator with several labels
+        for an item (``trial=``) has one vote, split among them.
+    predictions, on_missing, weights
+        As in `naive_accuracy`.
+
+    Returns
+    -------
+    xarray.DataArray
+        (system), from 0 to 1. NaN, with a warning, if no item of positive weight has labels.
+        Predicted labels that annotators could not give are wrong, with a warning.
+
+    Notes
+    -----
+    The vote removes noise, and more of it with more annotators: do not compare values from studies
+    with different numbers of annotators. It ignores how close the vote was (3 to 2 counts like 5 to
+    0); draws of a plausibility do not (`top_k_accuracy`). It does not say whether a system is as
+    good as an annotator: `discrepancy_ratio`, `advantage_probability`.
+
+    Source: Lovchinsky et al. (2020), section 4.1.2, which has no rule for ties.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.from_matrix([["a", "a", "b"], ["a", "b", None]])
+    >>> pred = dx.predictions({"item": [0, 1], "system": ["m", "m"], "label": ["a", "a"]})
+    >>> dx.majority_vote_accuracy(ann, pred).values
+    array([0.75])
+    """
+    votes = votes_of(annotations, predictions, on_missing)
+    return accuracy_sums("majority_vote_accuracy", votes, leaders(votes.shares)).value(weights)

@@ -1,0 +1,279 @@
+"""Percent agreement, and coefficients of agreement beyond chance with one share of each label."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from dissensus.dims import ITEM
+from dissensus.kernels.grouped import label_shares
+from dissensus.kernels.types import Floats
+from dissensus.statistics._chance import (
+    NO_PAIRS,
+    NO_SPREAD,
+    ONE_LABEL,
+    apart_by_item,
+    beyond_chance,
+    blind_distance,
+    described,
+    label_space,
+)
+from dissensus.statistics._distances import disagreement, pairs_of, shares_matrix
+from dissensus.statistics._read import labels_of, read, rows_of
+from dissensus.statistics._sums import Sums, Undefined, times
+
+
+def percent_agreement(annotations: xr.Dataset, *, weights: Any = None) -> xr.DataArray:
+    r"""Probability that two annotators give an item the same label.
+
+    .. math:: p_o = \frac{1}{I} \sum_i \frac{1}{A_i (A_i - 1)} \sum_{r \neq s} [y_{ir} = y_{is}]
+
+    over the :math:`I` items that have :math:`A_i \geq 2` annotators. Every item weighs the same.
+
+    Parameters
+    ----------
+    annotations : Dataset
+        Annotations. An annotator with several labels for an item (``trial=``) counts once, with
+        their shares.
+    weights : array-like (item), mapping from item to weight, or DataArray, optional
+        Weights over items.
+
+    Returns
+    -------
+    xarray.DataArray
+        A number from 0 to 1. NaN, with a warning, if no item has two annotators.
+
+    Notes
+    -----
+    It includes agreement by chance, which is high with few labels or one frequent label.
+    `krippendorff_alpha` and `gwet_ac` correct for chance, each in its own way.
+
+    Source: Fleiss (1971), Eq. 2 and 3, with any number of annotators per item.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.from_matrix([["a", "a", "b"], ["b", "b", None]])
+    >>> round(float(dx.percent_agreement(ann)), 3)
+    0.667
+    """
+    annotations = read(annotations)
+    rows = rows_of(annotations)
+    codes, labels = labels_of(annotations)
+    agreement = label_shares(rows, codes, len(labels)).agreement
+    paired = (rows.voices >= 2).astype(np.float64)
+    parts = (paired, agreement / np.maximum(pairs_of(rows.voices), 1.0))
+
+    def finish(totals: Floats, undefined: Undefined) -> Floats:
+        return undefined.divide(totals[:, 1], totals[:, 0], NO_PAIRS)
+
+    items = annotations[ITEM].to_numpy()
+    return Sums("percent_agreement", parts, finish, items).value(weights)
+
+
+def fleiss_kappa(annotations: xr.Dataset, *, weights: Any = None) -> xr.DataArray:
+    r"""Agreement beyond chance of any number of annotators, who may differ from item to item.
+
+    .. math:: \kappa = \frac{p_a - p_e}{1 - p_e}, \qquad
+        p_a = \operatorname*{mean}_{i:\, A_i \geq 2}
+        \sum_k \frac{n_{ik} (n_{ik} - 1)}{A_i (A_i - 1)}, \quad
+        p_e = \sum_k \pi_k^2, \quad \pi_k = \operatorname*{mean}_i \frac{n_{ik}}{A_i}
+
+    where :math:`n_{ik}` of the :math:`A_i` annotators of item i gave label k. Items with one
+    annotator enter the shares of labels :math:`\pi_k` only.
+
+    Parameters
+    ----------
+    annotations, weights
+        As in `percent_agreement`. Continuous numbers are compared as labels: equal or not.
+
+    Returns
+    -------
+    xarray.DataArray
+        A number: 1 for perfect agreement, 0 for chance, negative below chance. NaN, with a warning,
+        if no item has two annotators, or all labels are the same.
+
+    Notes
+    -----
+    Where one label is frequent, chance agreement is high and kappa is low even with few
+    disagreements (prevalence). Report `percent_agreement` and `gwet_ac` beside it. Annotators who
+    use labels with different frequencies lower it, as in `krippendorff_alpha` and unlike
+    `cohen_kappa` and `iota`. It ignores the order of labels, and is biased downwards with few
+    items; `krippendorff_alpha` does neither. Each *item* weighs the same here, each *label* in
+    `krippendorff_alpha`: with missing labels the two differ.
+
+    With two annotators it is Scott's pi.
+
+    Source: Fleiss (1971), "Measuring nominal scale agreement among many raters", *Psychological
+    Bulletin* 76; Gwet (2014), *Handbook of Inter-Rater Reliability*, 4th ed., for numbers of
+    annotators that vary.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.from_matrix([["a", "a", "b"], ["b", "b", "b"], ["a", "a", None]])
+    >>> round(float(dx.fleiss_kappa(ann)), 3)
+    0.55
+    """
+    annotations = read(annotations)
+    rows = rows_of(annotations)
+    distances = disagreement(annotations, rows, "nominal")
+    paired = (rows.voices >= 2).astype(np.float64)
+    parts = (
+        paired,
+        distances.within / np.maximum(pairs_of(rows.voices), 1.0),
+        times(distances.margin, 1.0 / np.maximum(rows.voices, 1.0)),
+    )
+
+    def finish(totals: Floats, undefined: Undefined) -> Floats:
+        observed = undefined.divide(totals[:, 1], totals[:, 0], NO_PAIRS)
+        share = totals[:, 2:]
+        n = share.sum(axis=1)
+        expected = distances.cross(share, share) / np.where(n > 0, n, 1.0) ** 2
+        return beyond_chance(observed, expected, undefined, NO_SPREAD)
+
+    items = annotations[ITEM].to_numpy()
+    return Sums("fleiss_kappa", parts, finish, items, bearing=paired[:, None]).value(weights)
+
+
+def bennett_s(
+    annotations: xr.Dataset, weighting: str | None = None, *, weights: Any = None
+) -> xr.DataArray:
+    r"""Agreement beyond chance, where chance draws every label with the same probability.
+
+    .. math:: S = \frac{p_a - p_e}{1 - p_e}, \qquad
+        p_a = \operatorname*{mean}_{i:\, A_i \geq 2}
+        \operatorname*{mean}_{r \neq s} w(y_{ir}, y_{is}), \quad
+        p_e = \frac{1}{K^2} \sum_{k, l} w_{kl}
+
+    with :math:`A_i` annotators of item i and :math:`w_{kl} = [k = l]`, so that :math:`p_e = 1/K`;
+    or :math:`1 - |k - l| / (K - 1)`, or :math:`1 - (k - l)^2 / (K - 1)^2`.
+
+    Parameters
+    ----------
+    annotations, weights
+        As in `percent_agreement`.
+    weighting : None, "linear" or "quadratic"
+        How much two labels agree, by their places in the order of labels. None: only if equal.
+
+    Returns
+    -------
+    xarray.DataArray
+        A number: 1 for perfect agreement, 0 for chance, negative below chance. ``attrs`` name the
+        weighting. NaN, with a warning, if no item has two annotators, or there is only one label.
+
+    Notes
+    -----
+    :math:`K` counts all labels that the annotations declare, used or not: pass ``labels=[...]``
+    when reading them. If all annotators use one of several labels, S is 1, where kappas are
+    undefined.
+
+    It rescales `percent_agreement` and shares its flaw: where one label is frequent, annotators who
+    guess that label agree often. Declaring labels that nobody uses raises it.
+    `krippendorff_alpha` uses the labels that were given. Without weights, `fleiss_kappa` <= S <=
+    `gwet_ac` for any data.
+
+    Other names: Brennan-Prediger coefficient; with several annotators, Randolph's free-marginal
+    kappa.
+
+    Source: Bennett, Alpert & Goldstein (1954), *Public Opinion Quarterly* 18; Brennan & Prediger
+    (1981), *Educational and Psychological Measurement* 41; Gwet (2014), *Handbook of Inter-Rater
+    Reliability*, 4th ed., for weights, more annotators and missing labels.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.from_matrix([["a", "a", "b"], ["b", "b", None]])
+    >>> round(float(dx.bennett_s(ann)), 3)
+    0.333
+    """
+    annotations = read(annotations)
+    n_labels = label_space(annotations, "bennett_s")
+    rows = rows_of(annotations)
+    parts = ((rows.voices >= 2).astype(np.float64), apart_by_item(annotations, rows, weighting))
+    by_chance = blind_distance(n_labels, weighting)
+
+    def finish(totals: Floats, undefined: Undefined) -> Floats:
+        observed = undefined.divide(totals[:, 1], totals[:, 0], NO_PAIRS)
+        return beyond_chance(observed, np.full_like(observed, by_chance), undefined, ONE_LABEL)
+
+    items = annotations[ITEM].to_numpy()
+    return Sums("bennett_s", parts, finish, items, attrs=described(weighting)).value(weights)
+
+
+def gwet_ac(
+    annotations: xr.Dataset, weighting: str | None = None, *, weights: Any = None
+) -> xr.DataArray:
+    r"""Agreement beyond chance that stays high where one label is frequent: AC1 and AC2.
+
+    .. math:: \mathrm{AC} = \frac{p_a - p_e}{1 - p_e}, \qquad
+        p_a = \operatorname*{mean}_{i:\, A_i \geq 2}
+        \operatorname*{mean}_{r \neq s} w(y_{ir}, y_{is}), \quad
+        p_e = \frac{\sum_{k, l} w_{kl}}{K (K - 1)} \sum_k \pi_k (1 - \pi_k), \quad
+        \pi_k = \operatorname*{mean}_i \frac{n_{ik}}{A_i}
+
+    where :math:`n_{ik}` of the :math:`A_i` annotators of item i gave label k, and
+    :math:`w_{kl} = [k = l]` for AC1; for AC2 :math:`1 - |k - l| / (K - 1)` or
+    :math:`1 - (k - l)^2 / (K - 1)^2`.
+
+    Parameters
+    ----------
+    annotations, weights
+        As in `percent_agreement`.
+    weighting : None, "linear" or "quadratic"
+        How much two labels agree, by their places in the order of labels. None: AC1.
+
+    Returns
+    -------
+    xarray.DataArray
+        A number: 1 for perfect agreement, 0 for chance, negative below chance. ``attrs`` name the
+        weighting. NaN, with a warning, if no item has two annotators, or there is only one label.
+
+    Notes
+    -----
+    :math:`K` counts all labels that the annotations declare, as in `bennett_s`. If all annotators
+    use one of several labels, AC is 1, where kappas are undefined.
+
+    Chance agreement is *small* where one label is frequent, at most :math:`1/K` for AC1. So
+    annotators who never tell the rare label from the frequent one score close to 1, and declaring
+    labels that nobody uses raises AC. It does not show that the labels inform about the items:
+    report `krippendorff_alpha` beside it.
+
+    Source: Gwet (2008), "Computing inter-rater reliability and its variance in the presence of
+    high agreement", *British Journal of Mathematical and Statistical Psychology* 61; Gwet (2014),
+    *Handbook of Inter-Rater Reliability*, 4th ed., for AC2 and missing labels.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.from_matrix([["a", "a", "b"], ["a", "a", "a"], ["a", "a", None]])
+    >>> round(float(dx.gwet_ac(ann)), 3), round(float(dx.fleiss_kappa(ann)), 3)
+    (0.723, -0.125)
+    """
+    annotations = read(annotations)
+    n_labels = label_space(annotations, "gwet_ac")
+    rows = rows_of(annotations)
+    shares = label_shares(rows, labels_of(annotations)[0], n_labels)
+    paired = (rows.voices >= 2).astype(np.float64)
+    parts = (
+        paired,
+        apart_by_item(annotations, rows, weighting),
+        times(shares_matrix(shares, n_labels), 1.0 / np.maximum(rows.voices, 1.0)),
+    )
+    # The front factor of p_e: the mean weight of two labels times K / (K - 1).
+    factor = (1.0 - blind_distance(n_labels, weighting)) * n_labels / max(n_labels - 1, 1)
+
+    def finish(totals: Floats, undefined: Undefined) -> Floats:
+        observed = undefined.divide(totals[:, 1], totals[:, 0], NO_PAIRS)
+        n = totals[:, 2:].sum(axis=1, keepdims=True)
+        share = totals[:, 2:] / np.where(n > 0, n, 1.0)
+        expected = 1.0 - factor * (share * (1.0 - share)).sum(axis=1)
+        if n_labels < 2:
+            expected = np.zeros_like(expected)
+        return beyond_chance(observed, expected, undefined, ONE_LABEL)
+
+    items, attrs = annotations[ITEM].to_numpy(), described(weighting)
+    sums = Sums("gwet_ac", parts, finish, items, attrs=attrs, bearing=paired[:, None])
+    return sums.value(weights)
