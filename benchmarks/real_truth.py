@@ -33,14 +33,11 @@ from truth_data import STUDIES, Study, few, systems
 
 import dissensus as dx
 from dissensus.families.latent_truth.errors import SPREAD
-from dissensus.families.latent_truth.kernels.true_labels import AT_ITS_WORD
 
 KNOWN = (0, 30, 50)
 LEAST = 20
 """Items that an annotator or a system has at least."""
 HELD_OUT = 2
-LEAST_R = 0.1
-"""Where hardly any label is wrong, nothing tells how far below this a correlation of errors is."""
 DRAWS = 500
 PLAIN = {"reliability": (1.0,), "components": None, "companion": None, "ground_truth": None,
          "progressbar": False, "on_missing": "drop", "draws": DRAWS}  # fmt: skip
@@ -120,9 +117,7 @@ def _best_correlation(study: Study) -> float:
     mine = mine.assign_coords(item=mine["item"].values.astype(str)).sel(item=list(study.gold.index))
     each = np.log(np.maximum(mine.stack(sample=SAMPLE).transpose("sample", ...).values, 1e-300))
     counts = dx.schema.label_counts(ann)
-    votes = counts[pd.Index(ann["item"].values.astype(str)).get_indexer(study.gold.index)]
-    n_given = votes.sum(1)
-    votes = votes / n_given[:, None]
+    n_given = counts.sum(1)[pd.Index(ann["item"].values.astype(str)).get_indexer(study.gold.index)]
     code = pd.Index([str(k) for k in ann["label"].values]).get_indexer(study.gold)
     rows = np.arange(len(code))
 
@@ -130,10 +125,9 @@ def _best_correlation(study: Study) -> float:
         power = each / (1 + (n_given - 1) * correlation)[:, None]
         share = np.exp(power - power.max(-1, keepdims=True))
         share /= share.sum(-1, keepdims=True)
-        whole = (1 - AT_ITS_WORD) * share.mean(0) + AT_ITS_WORD * votes
-        return -float(np.log(whole[rows, code]).mean())
+        return -float(np.log(share.mean(0)[rows, code]).mean())
 
-    return float(minimize_scalar(loss, bounds=(LEAST_R, 3), method="bounded").x)
+    return float(minimize_scalar(loss, bounds=(0, 3), method="bounded").x)
 
 
 # -- One study -----------------------------------------------------------------------------

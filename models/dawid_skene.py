@@ -48,27 +48,23 @@ weight of ten labels; the accuracy of the symmetric matrix is uniform from 0 to 
 Correlated errors (``error_correlation``). The label that annotators point to need not be the true
 one: people who are misled by the same thing point to a wrong label together. Of n labels of an item
 whose errors have the correlation :math:`\rho`, :math:`m = n / (1 + (n - 1) \rho)` are independent.
-On a share a of the items the truth is what a random one of the item's labels says,
-:math:`n_{ik}` of which are k. The true label :math:`z^*` then has, given the model above and the
-answer :math:`s_i` of a system,
+The true label :math:`z^*` then has, given the model above and the answer :math:`s_i` of a system,
 
 .. math::
 
-    P(z^*_i = k \mid y_i, \theta) &= (1 - a) \frac{P(z_i = k \mid y_i, \theta)^{m_i / n_i}}
-        {\sum_l P(z_i = l \mid y_i, \theta)^{m_i / n_i}} + a \frac{n_{ik}}{n_i}, \\
-    P(z^*_i = k \mid y_i, s_i, \theta) &\propto P(z^*_i = k \mid y_i, \theta)\,
+    P(z^*_i = k \mid y_i, \theta) &\propto P(z_i = k \mid y_i, \theta)^{m_i / n_i}, \\
+    P(z^*_i = k \mid y_i, s_i, \theta) &\propto P(z_i = k \mid y_i, \theta)^{m_i / n_i}\,
         e^{w [s_i = k]}
 
-The share a keeps the meaning of labels where the model, which takes annotators for independent,
-turns items of a rare class into errors about a common one. The weight w stands for what a system
-knows beyond the annotators. Systems with the same answers have the same draws. Labels alone do not
-identify :math:`\rho` and a. "learned" is a prior from seven data sets with a known truth:
-:math:`\log\rho` is normal around log .6 with sd 3/4, the logit of a around that of 1/3 with sd 1
-(``docs/validation.md``). Values of :math:`\rho` above 1 are no correlations; they make up for accuracies that were estimated as if errors were independent and are too high. A system
-that knows what annotators know has w = 0. A system that errs independently of them has as w its log
-odds of being right, at most 3.5, called :math:`w_0`. The prior of w is uniform from :math:`-.1 w_0`
-to :math:`1.2 w_0`, plus a normal error with sd .5. Labels known to be true (``truth=``) are
-evidence of all three. The default is 0, independent errors; `dissensus.evaluate` uses "learned".
+The weight w stands for what a system knows beyond the annotators; systems with the same answers
+have the same draws. Labels alone do not identify :math:`\rho`. "learned" is a prior from seven data
+sets with a known truth: :math:`\log\rho` is normal around log .6 with sd 1/2
+(``docs/validation.md``). Values above 1 are no correlations; they make up for accuracies that were
+estimated as if errors were independent and are too high. A system that knows what annotators know
+has w = 0. A system that errs independently of them has as w its log odds of being right, at most
+3.5, called :math:`w_0`. The prior of w is uniform from :math:`-.1 w_0` to :math:`1.2 w_0`, plus a
+normal error with sd .5. Labels known to be true (``truth=``) are evidence of both. The default is
+0, independent errors; `dissensus.evaluate` uses "learned".
 
 Priors and why. Prevalence is uniform over the simplex. Each row :math:`M_z`, and :math:`a_z`
 without pooling, has the weight of four labels, 2.8 of them right; and each :math:`M_z` has its own

@@ -100,8 +100,6 @@ class Judging(NamedTuple):
     """Which of them each system is (system): copies have the same draws."""
     n_given: Floats
     """Labels given (pattern)."""
-    shares: Floats
-    """Of them by label (pattern, label)."""
     now: true.Beyond
 
 
@@ -342,7 +340,7 @@ class Chain:
         """Draw true labels, and how often annotators and systems are right by them."""
         votes, prior, now, trace = judging.votes, judging.prior, judging.now, self.trace
         trace.correlation[place] = true.draw_correlation(
-            self.state, votes, self.work.truth, judging.shares, judging.n_given, prior.correlation,
+            self.state, votes, self.work.truth, judging.n_given, prior.correlation,
             now.correlation, now.truth,
         )  # fmt: skip
         trace.majority[place] = true.draw_right(
@@ -379,16 +377,14 @@ def _judging(process: Process, votes: Votes, pattern: Ints) -> Judging | None:
     """Start where nothing is known of true labels; None if errors are independent."""
     if process.errors is None:
         return None
-    n, n_labels = len(votes.n_items), process.form.n_labels
+    n = len(votes.n_items)
     first, same = true.distinct(process.answers)
     answers = true.answers(pattern, process.answers[:, first], NO_ANSWER)
     of_entry = np.repeat(np.arange(n), np.diff(votes.start))
     seen = votes.respondent < process.form.evidence
-    given = np.zeros((n, n_labels))
-    np.add.at(given, (of_entry[seen], votes.label[seen]), votes.times[seen])
-    n_given = given.sum(axis=1)
-    now = true.room(n, n_labels, len(first))
-    return Judging(votes, process.errors, answers, same, n_given, given / n_given[:, None], now)
+    n_given = np.bincount(of_entry[seen], votes.times[seen], minlength=n).astype(np.float64)
+    now = true.room(n, process.form.n_labels, len(first))
+    return Judging(votes, process.errors, answers, same, n_given, now)
 
 
 def _work(process: Process, votes: Votes) -> Work:

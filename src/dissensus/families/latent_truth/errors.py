@@ -10,10 +10,10 @@ from dissensus.errors import ArgumentError, brief
 from dissensus.families.latent_truth.kernels.true_labels import Prior
 
 LEARNED: Final = "learned"
-MEDIAN, SPREAD = 0.6, 0.75
+MEDIAN, SPREAD = 0.6, 0.5
 """The prior of the correlation: median, and standard deviation of the logarithm. In seven sets with
-a known truth the best correlations are .35 to 1.3. Their logarithms have a standard deviation of
-.4, without the one set of which one label is wrong; it is widened as seven sets are few."""
+a known truth the best correlations are .4 to 1 (docs/validation/truth.md). Their logarithms have a
+standard deviation of .24, which is widened as seven sets are few."""
 _WEIGHT: Final = (-0.1, 1.2, 0.5, 3.5)
 """The prior of a system's weight, from systems on the same sets: uniform between these shares of
 the weight that it has if it errs independently of annotators, which is at most 3.5, plus a normal
@@ -29,7 +29,7 @@ def checked_errors(given: Any, above: float | None = None) -> Prior | None:
     Examples
     --------
     >>> checked_errors(0.0) is None, checked_errors("learned").correlation
-    (True, array([0.6 , 0.75]))
+    (True, array([0.6, 0.5]))
     """
     values = (MEDIAN, SPREAD) if isinstance(given, str) and given == LEARNED else given
     try:

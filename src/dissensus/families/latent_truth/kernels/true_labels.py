@@ -6,15 +6,11 @@ labels whose errors have the correlation r,
 
     m = n / (1 + (n - 1) r)
 
-are independent, and p(z | labels)^(m / n), with p that of a latent truth, is evidence of the true
-label z of an item. With the share `AT_ITS_WORD` of all items the truth is what a random one of the
-item's labels says:
+are independent, and the true label z of an item has a probability proportional to
+p(z | labels)^(m / n), where p is that of a latent truth. A system's answer s has a weight w of its
+own beyond the labels:
 
-    q(z | labels)  =  (1 - a) p(z | labels)^(m / n) / sum  +  a n_z / n.
-
-A system's answer s has a weight w of its own beyond the labels:
-
-    q(z | labels, s)  ~  q(z | labels) e^(w [z = s]).
+    p(z | labels, s)  ~  p(z | labels)^(m / n) e^(w [z = s]).
 """
 
 from __future__ import annotations
@@ -36,10 +32,6 @@ from dissensus.kernels.votes import Votes
 
 LEAST: Final = 1e-12
 """Probabilities of true labels stay this far from 0 and 1."""
-AT_ITS_WORD: Final = 1 / 3
-"""Median of the share a. On each of six families of sets with a known truth .25 to .5 was best."""
-_WORD_SPREAD: Final = 1.0
-"""Standard deviation of its logit: twice that over the sets, as they are few."""
 _SWEEPS: Final = 3
 """Steps between two draws that are kept."""
 _LABELS: Final = 4.0
@@ -73,7 +65,7 @@ class Beyond(NamedTuple):
     """Where the chain is; each draw writes over it."""
 
     correlation: Floats
-    """Standard normal: of the correlation and of the share a (2)."""
+    """Standard normal (1)."""
     independent: Floats
     """Logit of a system's accuracy if it errs independently (system)."""
     weight: Floats
@@ -85,7 +77,7 @@ class Beyond(NamedTuple):
 def room(n_patterns: int, n_labels: int, n_systems: int) -> Beyond:
     """Start a chain."""
     return Beyond(
-        correlation=np.zeros(2), independent=np.ones(n_systems), weight=np.zeros((n_systems, 2)),
+        correlation=np.zeros(1), independent=np.ones(n_systems), weight=np.zeros((n_systems, 2)),
         truth=np.empty((n_patterns, n_labels)),
     )  # fmt: skip
 
@@ -111,7 +103,7 @@ def answers(pattern: Ints, codes: Ints, missing: int) -> Answers:
 
 
 def distinct(answers: Ints) -> tuple[Ints, Ints]:
-    """Return the first of the systems (item, system) with the same answers, and who is which.
+    """Return the first of the systems (item, system) with the same answers, and which each is.
 
     Examples
     --------
@@ -120,9 +112,9 @@ def distinct(answers: Ints) -> tuple[Ints, Ints]:
     (array([0, 2]), array([0, 0, 1]))
     """
     columns = [column.tobytes() for column in np.ascontiguousarray(answers.T)]
-    places = {one: columns.index(one) for one in dict.fromkeys(columns)}
-    rank = {one: k for k, one in enumerate(places)}
-    same = np.array([rank[one] for one in columns], dtype=np.int64)
+    places = {column: columns.index(column) for column in dict.fromkeys(columns)}
+    rank = {column: k for k, column in enumerate(places)}
+    same = np.array([rank[column] for column in columns], dtype=np.int64)
     return np.array(list(places.values()), dtype=np.int64), same
 
 
@@ -164,14 +156,7 @@ def _elliptical(log_likelihood: Callable[..., float]) -> Any:
 
 
 @inner
-def _at_their_word(x: Floats) -> float:
-    """Return the share of items whose truth is what a random one of their labels says."""
-    odds = AT_ITS_WORD / (1.0 - AT_ITS_WORD) * math.exp(_WORD_SPREAD * x[1])
-    return odds / (1.0 + odds)
-
-
-@inner
-def _flatten(truth: Floats, shares: Floats, p: int, power: float, word: float, out: Floats) -> None:
+def _flatten(truth: Floats, p: int, power: float, out: Floats) -> None:
     """Write the probabilities of an item's true label (label)."""
     high, total = -math.inf, 0.0
     for z in range(len(out)):
@@ -181,20 +166,18 @@ def _flatten(truth: Floats, shares: Floats, p: int, power: float, word: float, o
         out[z] = math.exp(out[z] - high)
         total += out[z]
     for z in range(len(out)):
-        out[z] = max((1.0 - word) * out[z] / total + word * shares[p, z], LEAST)
+        out[z] = max(out[z] / total, LEAST)
 
 
 @inner
 def _log_known(
-    x: Floats, prior: Floats, truth: Floats, shares: Floats, n_given: Floats, votes: Votes,
-    row: Floats,
-) -> float:  # fmt: skip
+    x: Floats, prior: Floats, truth: Floats, n_given: Floats, votes: Votes, row: Floats
+) -> float:
     """Return the log-probability of the true labels that are known."""
-    correlation, word, out = prior[0] * math.exp(prior[1] * x[0]), _at_their_word(x), 0.0
+    correlation, out = prior[0] * math.exp(prior[1] * x[0]), 0.0
     for p in range(len(votes.known)):
         if votes.known[p] >= 0 and n_given[p] > 0.0:
-            power = 1.0 / (1.0 + (n_given[p] - 1.0) * correlation)
-            _flatten(truth, shares, p, power, word, row)
+            _flatten(truth, p, 1.0 / (1.0 + (n_given[p] - 1.0) * correlation), row)
             out += votes.n_items[p] * math.log(row[votes.known[p]])
     return out
 
@@ -204,21 +187,19 @@ _slice_known = _elliptical(_log_known)
 
 @kernel
 def draw_correlation(
-    state: State, votes: Votes, truth: Floats, shares: Floats, n_given: Floats, prior: Floats,
-    x: Floats, out: Floats,
+    state: State, votes: Votes, truth: Floats, n_given: Floats, prior: Floats, x: Floats,
+    out: Floats,
 ) -> float:  # fmt: skip
     """Draw the correlation of errors; write the true labels' probabilities given it.
 
-    ``truth`` (pattern, label) holds those given the labels, as if errors were independent,
-    ``shares`` (pattern, label) the shares of the labels given.
+    ``truth`` (pattern, label) holds those given the labels, as if errors were independent.
     """
     row = np.empty(out.shape[1])
     for _ in range(_SWEEPS):
-        _slice_known(state, x, prior, truth, shares, n_given, votes, row)
-    correlation, word = prior[0] * math.exp(prior[1] * x[0]), _at_their_word(x)
+        _slice_known(state, x, prior, truth, n_given, votes, row)
+    correlation = prior[0] * math.exp(prior[1] * x[0])
     for p in range(len(out)):
-        power = 1.0 / (1.0 + max(n_given[p] - 1.0, 0.0) * correlation)
-        _flatten(truth, shares, p, power, word, out[p])
+        _flatten(truth, p, 1.0 / (1.0 + max(n_given[p] - 1.0, 0.0) * correlation), out[p])
     return correlation
 
 
