@@ -132,6 +132,7 @@ def test_an_evaluation_has_them_and_says_which_leads():
 def test_known_labels_let_the_truth_lead_the_page_and_the_terminal():
     from dissensus.cli.tables import sections
     from dissensus.reports import opening
+    from dissensus.reports.sentences import sentences
 
     study = dx.simulate.confusion_study(80, 4, 3, system_accuracy=[0.9, 0.6], random_seed=1)
     truth = study.truth["truth_label"].to_series().iloc[:25]
@@ -139,7 +140,7 @@ def test_known_labels_let_the_truth_lead_the_page_and_the_terminal():
     result = dx.evaluate(study.annotations, study.predictions, truth=truth, **RUN, **settings)
     answers = result["answers"].to_dataset()
     assert answers.attrs["question"] == "truth"
-    lines = opening.text("true_label", opening.true_label(result))
+    lines = sentences("true_label", opening.true_label(result))
     first, second = (answers["accuracy"].sel(system=f"system {name}") for name in "AB")
     low, high = first.quantile([0.055, 0.945]).to_numpy()
     held = f"{share(float(first.mean()))} ({share(low)} to {share(high)})"
@@ -180,10 +181,11 @@ def test_the_question_follows_from_what_is_known():
 @pytest.mark.long
 def test_the_page_says_all_three_of_the_leading_system():
     from dissensus.reports import opening
+    from dissensus.reports.sentences import sentences
 
     study = dx.simulate.confusion_study(80, 4, 3, system_accuracy=[0.9, 0.6], random_seed=1)
     result = dx.evaluate(study.annotations, study.predictions, **RUN, **LEAN)
-    (said,) = opening.text("answers", opening.answers(result, "system A"))
+    (said,) = sentences("answers", opening.answers(result, "system A"))
     answers = result["answers"].to_dataset().sel(system="system A")
     low, high = answers["panel_agreement"].quantile([0.055, 0.945]).to_numpy()
     for value in (answers["annotator_agreement"].mean(), answers["human_agreement"].mean()):

@@ -15,7 +15,7 @@ from dissensus.reports import evidence, opening
 
 def leading(evaluation, reliability=1.0, metric="top_1_accuracy"):
     values = evidence.numbers(evaluation).sel(metric=metric)
-    return spoken("leader", opening.leader(evaluation, values, metric, reliability))
+    return spoken("leader", opening.leader(evaluation, values, reliability))
 
 
 def along(evaluation):

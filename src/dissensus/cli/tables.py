@@ -208,7 +208,7 @@ def sections(evaluation: Any) -> Iterator[Table | str]:
     from dissensus.reports.sections import accuracy_facts, ground_truth_facts
     from dissensus.reports.sentences import paragraph, sentences
 
-    yield from map(escape, opening.text("true_label", opening.true_label(evaluation)))
+    yield from map(escape, sentences("true_label", opening.true_label(evaluation)))
     if "agreement" in evaluation.children:
         yield from _agreement(evaluation, summary(evaluation, "statistics"))
     if "components" in evaluation.children:
@@ -336,10 +336,11 @@ def _add_accuracy(table: Table, name: str, row: Any) -> None:
 
 def ground_truth_table(evaluation: Any, rows: Any) -> Table:
     """Lay out how reliable the majority label is."""
-    from dissensus.reports.sections import ground_truth_rows
+    from dissensus.reports import sections as of_report
 
     title = f"Can this ground truth be trusted? Mean, {_level(rows)}"
     table = _table(_warned(title, rows[DOUBT]), "", "mean", "interval")
-    for name, *cells in ground_truth_rows(evaluation):
+    facts = of_report.ground_truth_facts(evaluation)
+    for name, *cells in of_report.ground_truth_table(facts).bodies[0].rows:
         table.add_row(escape(short(name, 60)), *cells)
     return table

@@ -17,7 +17,7 @@ from dissensus.evaluation.recipes import HEAVY_PRIOR
 from dissensus.plots._source import sides
 from dissensus.reports import evidence
 from dissensus.reports.components import outweighed
-from dissensus.reports.opening import Facts
+from dissensus.reports.evidence import Facts
 from dissensus.reports.sections import Section
 from dissensus.reports.sentences import sentences
 from dissensus.reports.svg import Shown

@@ -13,20 +13,12 @@ from dissensus.dims import POOL, SAMPLE, SCALE
 from dissensus.evaluation.evidence import BOOTSTRAP, MODEL, PAIR, summary
 from dissensus.plots._source import interval_settings
 from dissensus.reports import evidence
-from dissensus.reports.opening import Facts
-from dissensus.reports.sections import Section, interval_title
-from dissensus.reports.sentences import Name, sentences
+from dissensus.reports.evidence import Facts, interval_title
+from dissensus.reports.sections import Section
+from dissensus.reports.sentences import Name, paragraph, sentences
 from dissensus.reports.svg import picture
 from dissensus.reports.tables import Body, Table, between
 from dissensus.wording import coefficient_title, number, probability, share, short
-
-_FAMILIES: Final = {
-    "gaussian": "labels are normally distributed around the sum of an item's and an annotator's "
-    "effect",
-    "ordinal": "ordered labels are intervals of a latent scale, on which item and annotator "
-    "effects add up",
-    "bernoulli": "the log odds of the labels are the sum of an item's and an annotator's effect",
-}
 
 
 def row_of(
@@ -48,41 +40,26 @@ def components(evaluation: xr.DataTree) -> Section | None:
     if not evidence.has(evaluation, "components"):
         return None
     frame = summary(evaluation, "components")
-    data = evaluation["components"].to_dataset()
-    family = str(data.attrs["hyper_family"])
-    has_pools = POOL in data.dims
-    statistics = "alpha, cross-kappa and its normalised form" if has_pools else "alpha"
-    has_crosses = has_pools or evidence.has(evaluation, "agreement")
-    has_crosses = has_crosses or bool((frame["by"] == BOOTSTRAP).any())
-    xcc = (
-        " xCC: the correlation of two labels of an item, one from each pool; normalised xCC: that "
-        "of the pools' opinions without the noise of single labels." if has_pools else ""
-    )  # fmt: skip
+    attrs = evaluation["components"].attrs
+    has_pools = POOL in evaluation["components"].dims
     rows = frame[(frame["quantity"] == "icc") & (frame[SCALE] == "observed")]
-    means = ", ".join(
-        f"{'' if row[POOL] is None else short(row[POOL])} {share(row['mean'])}".strip()
+    means = (
+        share(row["mean"]) if row[POOL] is None else f"{short(row[POOL])} {share(row['mean'])}"
         for _, row in rows.iterrows()
-    )
-    tables = [_shares(evaluation, data, frame)]
-    if has_pools:
-        tables.append(_pairs(data, frame))
-    if "reference" in data.attrs:
-        tables.append(_differences(data, frame))
-    return Section(
-        sentences("components", component_facts(evaluation), page=True), tables,
-        f"Under the model {data.attrs['model']} of the family {family}: {_FAMILIES[family]}. "
-        "Intervals are for new items and new annotators.",
-        tuple(evidence.notes(evaluation, "components", "pools")),
-        picture(
-            "components", "Reliability of labels",
-            f"Dots: means, with {interval_title()}s, on the observed scale. ICC: the correlation "
-            "of two annotators' labels of an item; annotator ICC: of an annotator's labels of two "
-            "items; mean label: reliability of the mean of a typical item's labels."
-            + xcc + f" Crosses: estimates without a model ({statistics})." * has_crosses,
-            f"Intraclass correlations with intervals. Means of ICC: {means}.",
-            lambda figsize: plots.components(evaluation, figsize=figsize),
-        ),
     )  # fmt: skip
+    facts = {
+        "interval": interval_title(), "model": attrs["model"], "family": attrs["hyper_family"],
+        "means": ", ".join(means), "has_pools": has_pools,
+        "has_crosses": has_pools or evidence.has(evaluation, "agreement")
+        or bool((frame["by"] == BOOTSTRAP).any()),
+    }  # fmt: skip
+    return Section(
+        sentences("components", component_facts(evaluation), page=True),
+        component_tables(evaluation),
+        paragraph("components_intro", facts, source="captions.html"),
+        tuple(evidence.notes(evaluation, "components", "pools")),
+        picture("components", facts, lambda figsize: plots.components(evaluation, figsize=figsize)),
+    )
 
 
 # Facts.
@@ -196,6 +173,18 @@ _NOTE: Final = (
     "on the annotator than on the item."
 )
 _LATENT: Final = " Shares are on the latent scale; the observed scale is that of the labels."
+
+
+def component_tables(evaluation: xr.DataTree) -> list[Table]:
+    """Return the components, and if there are pools their similarities and differences."""
+    frame = summary(evaluation, "components")
+    data = evaluation["components"].to_dataset()
+    tables = [_shares(evaluation, data, frame)]
+    if POOL in data.dims:
+        tables.append(_pairs(data, frame))
+    if "reference" in data.attrs:
+        tables.append(_differences(data, frame))
+    return tables
 
 
 def _head(first: str) -> list[Any]:

@@ -11,15 +11,28 @@ from dissensus.data.plausibility import plausibility_of
 from dissensus.dims import RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.evaluation.evidence import of_model
 from dissensus.plots._source import interval_settings
-from dissensus.wording import digits_for, percent
+from dissensus.wording import digits_for, interval_name, number, percent
 
 METRIC = "metric"
 CERTAINTY_STEPS = (0.99, 0.9, 0.75, 0.5)
+Facts = dict[str, Any]
+"""Numbers of a topic of `sentences`; empty if nothing is known."""
 
 
 def level() -> str:
     """Return the probability of the intervals as text."""
     return percent(interval_settings()[1])
+
+
+def interval_title() -> str:
+    """Return the name of the intervals."""
+    kind, prob = interval_settings()
+    return interval_name(prob, kind)
+
+
+def named(side: xr.DataTree) -> str:
+    """Return the name of a model with its reference reliability."""
+    return f"{side.attrs['model']} at {number(side.attrs['reference_reliability'])}"
 
 
 def digits(values: Any) -> int:
@@ -36,7 +49,12 @@ def notes(evaluation: xr.DataTree, *groups: str) -> list[str]:
 
 def has(evaluation: xr.DataTree, group: str) -> bool:
     """Return whether an evaluation has a group with variables."""
-    return group in evaluation.children and bool(evaluation[group].to_dataset().data_vars)
+    return group in evaluation.children and bool(evaluation[group].data_vars)
+
+
+def group(evaluation: xr.DataTree, name: str) -> xr.Dataset:
+    """Return a group of an evaluation, or an empty Dataset."""
+    return evaluation[name].to_dataset() if name in evaluation.children else xr.Dataset()
 
 
 def draws_or_mean(evaluation: xr.DataTree, group: str = "posterior") -> xr.DataArray:

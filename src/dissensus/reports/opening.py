@@ -14,12 +14,12 @@ from dissensus.evaluation.doubts import of_answer
 from dissensus.evaluation.evidence import summary
 from dissensus.plots._source import NEW, THESE, interval_settings, sides
 from dissensus.reports import evidence
-from dissensus.reports.sentences import interval, sentences
+from dissensus.reports.evidence import Facts, interval_title
+from dissensus.reports.sentences import interval
 from dissensus.sampling.intervals import spread
 from dissensus.wording import (
     counted,
     digits_for,
-    interval_name,
     metric_title,
     number,
     share,
@@ -30,13 +30,6 @@ ALONE: Final = (
     "No item has two annotators: agreement and discrepancy ratios cannot be estimated, and "
     "intervals depend on the prior."
 )
-Facts = dict[str, Any]
-"""Numbers of a topic of `sentences`; empty if nothing is known."""
-
-
-def text(topic: str, facts: Facts) -> list[str]:
-    """Return the sentences of a topic as plain text; none without facts."""
-    return sentences(topic, facts) if facts else []
 
 
 def data(evaluation: xr.DataTree) -> Facts:
@@ -73,13 +66,12 @@ def has_shared_items(annotations: xr.Dataset) -> bool:
 # The leading system.
 
 
-def leader(
-    evaluation: xr.DataTree, values: xr.Dataset, metric: str, reliability: float
-) -> Facts:  # fmt: skip
+def leader(evaluation: xr.DataTree, values: xr.Dataset, reliability: float) -> Facts:
     """Return the leading system at a reliability, its rivals, and its score without uncertainty.
 
     ``values`` are `evidence.numbers` of this metric.
     """
+    metric = str(values["metric"].item())
     here = values.sel({RELIABILITY: reliability})
     ranked = evidence.ordered(here.sel({SCOPE: THESE}))
     systems = ranked[SYSTEM].to_numpy().tolist()
@@ -162,9 +154,9 @@ def _naive(evaluation: xr.DataTree, ranked: xr.Dataset, d: int) -> Facts:
 
 def answers(evaluation: xr.DataTree, system: object) -> Facts:
     """Return the agreement of a system with an annotator and a panel, and its accuracy."""
-    if "answers" not in evaluation.children:
+    draws = evidence.group(evaluation, "answers")
+    if not draws:
         return {}
-    draws = evaluation["answers"].to_dataset()
     humans = float(draws["human_agreement"].mean())
     if not np.isfinite(humans) or system not in draws.get(SYSTEM, []):
         return {}
@@ -180,10 +172,8 @@ def answers(evaluation: xr.DataTree, system: object) -> Facts:
 
 def true_label(evaluation: xr.DataTree) -> Facts:
     """Return the accuracies of the two best systems, if the question is the true label."""
-    if "answers" not in evaluation.children:
-        return {}
-    data = evaluation["answers"].to_dataset()
-    if data.attrs["question"] != TRUTH or "accuracy" not in data:
+    data = evidence.group(evaluation, "answers")
+    if "accuracy" not in data or data.attrs["question"] != TRUTH:
         return {}
     draws = data["accuracy"].dropna(SYSTEM, how="all")
     if not draws.sizes[SYSTEM] or of_answer(evaluation, "accuracy"):
@@ -217,11 +207,7 @@ _RELATIONS: Final = (
 
 def against_annotators(evaluation: xr.DataTree, system: Any) -> Facts:
     """Return how a system compares with the average annotator, by its discrepancy ratio."""
-    draws = (
-        evaluation["discrepancy"].to_dataset()
-        if "discrepancy" in evaluation.children
-        else xr.Dataset()
-    )
+    draws = evidence.group(evaluation, "discrepancy")
     if "discrepancy_ratio" not in draws:
         return {}
     frame = summary(evaluation, "statistics")
@@ -318,5 +304,4 @@ def truth(values: xr.Dataset) -> Facts:
 
 def intervals(*, scopes: bool) -> Facts:
     """Return the name of the intervals."""
-    kind, prob = interval_settings()
-    return {"name": interval_name(prob, kind), "scopes": scopes}
+    return {"name": interval_title(), "scopes": scopes}

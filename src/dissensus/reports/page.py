@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from base64 import b64encode
+from functools import partial
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -81,7 +82,7 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
             overview=items.overview(evaluation, uncertain),
             names=[str(side.attrs["model"]) for side in sides(evaluation)],
             n_items=evaluation["annotations"].sizes[ITEM],
-            interval_name=sections.interval_title(),
+            interval_name=evidence.interval_title(),
             data=_data(evaluation),
             cards_of=[_model(side) for side in sides(evaluation)],
             diagnosis=_paragraphs(checks.diagnosis(evaluation)),
@@ -95,8 +96,7 @@ def _paragraphs(topics: Topics) -> list[str]:
     return [paragraph(topic, facts, page=True) for topic, facts in topics]
 
 
-def _words(topic: str, facts: opening.Facts) -> list[str]:
-    return sentences(topic, facts, page=True) if facts else []
+_words = partial(sentences, page=True)
 
 
 def _unreliable(reason: str) -> list[str]:
@@ -113,9 +113,8 @@ def _opening(evaluation: xr.DataTree, values: xr.Dataset | None) -> dict[str, An
     for place in places:
         words = _unreliable(checks.of_model(evaluation, values, trust[place]))
         if values is not None:
-            metric = str(values["metric"].to_numpy()[0])
-            facts = opening.leader(evaluation, values.sel(metric=metric), metric, trust[place])
-            words += _words("leader", facts)
+            first = values.isel(metric=0)
+            words += _words("leader", opening.leader(evaluation, first, trust[place]))
         words += _words("certainty", opening.certainty(evaluation, trust[place]))
         at.append((place, words))
     if values is not None:

@@ -14,18 +14,18 @@ from dissensus import plots
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.evaluation.doubts import DOUBT, marked
 from dissensus.evaluation.evidence import COUNT, OF_ANNOTATOR, OF_SYSTEM, summary
-from dissensus.evaluation.ground_truth import GROUP, MAJORITY
+from dissensus.evaluation.ground_truth import GROUP
 from dissensus.plots._source import NEW, THESE, interval, interval_settings, sides
 from dissensus.reports import evidence
-from dissensus.reports.opening import Facts
-from dissensus.reports.sentences import Name, sentences
+from dissensus.reports.evidence import Facts, interval_title
+from dissensus.reports.sentences import Name, paragraph, sentences
+from dissensus.reports.sentences import interval as written_interval
 from dissensus.reports.svg import Shown, picture
 from dissensus.reports.tables import Body, Table, between
 from dissensus.statistics._reliability import UNSAID
 from dissensus.wording import (
     coefficient_title,
     counted,
-    interval_name,
     number,
     percent,
     probability,
@@ -52,12 +52,6 @@ def _interval_head() -> str:
     return f"Interval, {evidence.level()}"
 
 
-def interval_title() -> str:
-    """Return the name of the intervals."""
-    kind, prob = interval_settings()
-    return interval_name(prob, kind)
-
-
 def means_of(rows: list[Any], name: str = "name", value: str = "mean") -> str:
     """Return names with their numbers, as the description of a picture."""
     return ", ".join(f"{short(row[name])} {share(row[value])}" for row in rows)
@@ -79,12 +73,15 @@ _SETTINGS: Final = {
 def accuracy_facts(evaluation: xr.DataTree) -> Facts:
     """Return estimated accuracies of systems and annotators, best first."""
     data = evaluation["accuracy"].to_dataset()
+    given = json.loads(data.attrs["settings"]).items()
     systems, annotators = (_best_first(evaluation, of) for of in (OF_SYSTEM, OF_ANNOTATOR))
     facts: Facts = {
         "systems": systems, "annotators": annotators, "level": interval_settings()[1],
         "annotator_mean": np.mean([row["mean"] for row in annotators]),
         "annotator_majority": np.nanmean([row["majority"] for row in annotators]),
         "is_given": int(data.attrs["correlation_given"]), "n_known": int(data.attrs["n_known"]),
+        "model": data.attrs["model"],
+        "settings": [_SETTINGS[pair] for pair in given if pair in _SETTINGS],
     }  # fmt: skip
     if systems:
         first = data.sel({SYSTEM: systems[0]["name"]})
@@ -108,42 +105,19 @@ def accuracy(evaluation: xr.DataTree) -> Section | None:
     """Return the section on accuracy, if it was estimated."""
     if not evidence.has(evaluation, "accuracy"):
         return None
-    attrs = evaluation["accuracy"].attrs
-    given = json.loads(attrs["settings"]).items()
-    parts = [_SETTINGS[name, value] for name, value in given if (name, value) in _SETTINGS]
-    known = int(attrs["n_known"])
-    truth = (
-        f"There {'is' if known == 1 else 'are'} {counted(known, 'known label')}"
-        if known
-        else "No true label is known"
-    )
     facts = accuracy_facts(evaluation)
-    if facts["systems"]:
-        caption = (
-            f"Dots: estimated accuracy, with {interval_title()}s for these items (thick) and new "
-            "items (thin). Crosses: agreement with the majority label (of annotators: of the "
-            "others). Diamonds: uncertainty-adjusted accuracy."
-        )
-    else:
-        caption = (
-            f"Dots: estimated accuracy, with {interval_title()}s. Crosses: agreement with the "
-            "majority label of the other annotators."
-        )
+    facts |= {"interval": interval_title(), "means": means_of(facts["systems"][:4])}
     return Section(
         sentences("accuracy", facts, page=True),
-        _accuracy_tables(evaluation, facts),
-        f"Under the model {attrs['model']}, with {'; '.join(parts)}. {truth}: accuracies are "
-        f"estimated from the agreement of annotators and systems{' and labels' if known else ''}.",
+        accuracy_tables(evaluation, facts),
+        paragraph("accuracy_intro", facts, source="captions.html"),
         tuple(evidence.notes(evaluation, "accuracy")),
-        picture(
-            "accuracies", "Accuracy, if every item has one true label", caption,
-            f"Estimated accuracies, best first: {means_of(facts['systems'][:4])}",
-            lambda figsize: plots.accuracies(evaluation, figsize=figsize),
-        ),
-    )  # fmt: skip
+        picture("accuracies", facts, lambda figsize: plots.accuracies(evaluation, figsize=figsize)),
+    )
 
 
-def _accuracy_tables(evaluation: xr.DataTree, facts: Facts) -> list[Table]:
+def accuracy_tables(evaluation: xr.DataTree, facts: Facts) -> list[Table]:
+    """Return the accuracies of systems, if there are any, and of annotators."""
     out = []
     these = {row["name"]: row for row in _best_first(evaluation, OF_SYSTEM, THESE)}
     rows = [
@@ -161,14 +135,10 @@ def _accuracy_tables(evaluation: xr.DataTree, facts: Facts) -> list[Table]:
         out.append(Table("table-accuracy", "Accuracy of systems", head, [Body(-1, rows)], note))
     people = facts["annotators"]
     rows = [
-        [
-            "all" if row["name"] is None else Name(row["name"]),
-            share(row["mean"]),
-            between(row),
-            share(row["majority"]),
-        ]
+        ["all" if row["name"] is None else Name(row["name"]), share(row["mean"]), between(row),
+         share(row["majority"])]
         for row in people[:_PEOPLE]
-    ]
+    ]  # fmt: skip
     head = ["Annotator", "Estimated", _interval_head(), "Majority of the others"]
     left = len(people) - _PEOPLE
     note = f"The {_PEOPLE} most accurate; {left:,} more are in accuracy.csv." if left > 0 else ""
@@ -201,6 +171,7 @@ def ground_truth_facts(evaluation: xr.DataTree) -> Facts:
         else f"{fewest:,} to {most:,} annotators",
         "reached": float((data["truth_accuracy"] >= attrs["target"]).mean(list(SAMPLE))),
         "guessing": "" if attrs["confidence"] == UNSAID else " without guessing",
+        "accuracy": str(attrs["accuracy"]), "interval": interval_title(),
     }  # fmt: skip
     fitted = evaluation["accuracy"].attrs if evidence.has(evaluation, "accuracy") else {}
     if fitted and str(attrs["accuracy"]) == str(fitted["model"]):
@@ -213,10 +184,9 @@ def ground_truth_facts(evaluation: xr.DataTree) -> Facts:
     return facts
 
 
-def ground_truth_rows(evaluation: xr.DataTree, facts: Facts | None = None) -> list[list[str]]:
-    """Return title, mean and interval of each quantity of the ground truth."""
-    facts = ground_truth_facts(evaluation) if facts is None else facts
-    out = []
+def ground_truth_table(facts: Facts) -> Table:
+    """Return mean and interval of each quantity of the ground truth."""
+    rows = []
     for name, title in _QUANTITIES.items():
         row = facts[name]
         cells = [share(row["mean"]), between(row)]
@@ -225,42 +195,25 @@ def ground_truth_rows(evaluation: xr.DataTree, facts: Facts | None = None) -> li
             median, low, high = (number(n) if np.isfinite(n) else "∞" for n in each)
             cells = [median, marked(f"{low} to {high}", row[DOUBT])]
         title = title.format(target=percent(facts["target"]), guessing=facts["guessing"])
-        out.append([title, *cells])
-    return out
+        rows.append([title, *cells])
+    return Table(
+        "table-ground-truth", "The ground truth", ["", "Mean", _interval_head()], [Body(-1, rows)],
+        "For the number of annotators, the median.",
+    )  # fmt: skip
 
 
 def ground_truth(evaluation: xr.DataTree) -> Section | None:
     """Return the section on the ground truth, if it was estimated."""
     if not evidence.has(evaluation, GROUP):
         return None
-    attrs = evaluation[GROUP].attrs
-    source = {
-        MAJORITY: "Accuracies of annotators are their agreement with the majority of the others, "
-        "which is too high where many make the same error.",
-        "given": "Accuracies of annotators are given.",
-    }.get(attrs["accuracy"], f"Accuracies of annotators are from the model {attrs['accuracy']}.")
-    confidence = (
-        "Annotators gave no confidence: all are assumed to be certain."
-        if attrs["confidence"] == UNSAID
-        else "The confidence of annotators is used as given."
-    )
     facts = ground_truth_facts(evaluation)
-    values = {name: share(facts[name]["mean"]) for name in _QUANTITIES if name != COUNT}
-    rows = ground_truth_rows(evaluation, facts)
     return Section(
         sentences("ground_truth", facts, page=True),
-        [Table("table-ground-truth", "The ground truth", ["", "Mean", _interval_head()],
-               [Body(-1, rows)], "For the number of annotators, the median.")],
-        f"The majority label of an item is often used as its ground truth. {source} {confidence}",
+        [ground_truth_table(facts)],
+        paragraph("ground_truth_intro", facts, source="captions.html"),
         tuple(evidence.notes(evaluation, GROUP)),
         picture(
-            "truth-nomogram", "Accuracy of a majority of annotators",
-            "Lines: equally accurate annotators with independent errors. Dots and the band: these "
-            f"data, with {interval_title()}s. A dot below its line means that errors are "
-            "correlated. Last panel: the actual accuracy of a system with a given score, by rho; "
-            "above it, the accuracy of the ground truth at this rho.",
-            f"A label is right on {values['label_accuracy']}, the majority on "
-            f"{values['truth_accuracy']}; weighted reliability {values[GROUP]}.",
+            "truth-nomogram", facts,
             lambda figsize: plots.truth_nomogram(evaluation, figsize=figsize),
         ),
     )  # fmt: skip
@@ -294,9 +247,10 @@ def agreement_facts(evaluation: xr.DataTree) -> Facts:
     alphas = [name for name in rows if name.startswith("krippendorff_alpha")]
     for name in alphas:
         if np.isfinite(rows[name]["observed"]):
-            ends = f"{share(rows[name]['lower'])} to {share(rows[name]['upper'])}"
-            facts["alpha"] = {"title": coefficient_title(name), "interval": ends,
-                              "value": rows[name]["observed"]}  # fmt: skip
+            facts["alpha"] = {
+                "title": coefficient_title(name), "value": rows[name]["observed"],
+                "interval": written_interval(rows[name]),
+            }  # fmt: skip
             break
     # A large difference means that one label is much more frequent than the others.
     if {"gwet_ac1", "krippendorff_alpha"} <= set(rows):
@@ -323,7 +277,7 @@ def _best_ratio(evaluation: xr.DataTree, frame: pd.DataFrame, ratios: pd.DataFra
     facts: Facts = {
         "best": {
             "name": best[SYSTEM], "value": share(best["observed"], d),
-            "interval": f"{share(best['lower'], d)} to {share(best['upper'], d)}",
+            "interval": written_interval(best, d),
             "below": float((data["discrepancy_ratio"].sel({SYSTEM: best[SYSTEM]}) < 1).mean()),
         },
         "distance": _DISTANCES.get(distance, distance), "margin": float(data.attrs["margin"]),
@@ -339,29 +293,30 @@ def agreement(evaluation: xr.DataTree) -> Section | None:
     """Return the section on agreement, if any item has two annotators."""
     if not evidence.has(evaluation, "agreement"):
         return None
-    frame = summary(evaluation, "statistics")
-    tables = [_coefficient_table(frame)]
-    ratios, people = _ratios(frame), _ratios(frame, "annotator_discrepancy_ratio")
-    if len(ratios):
-        tables.append(_ratio_table(evaluation, frame, ratios))
-    if len(people):
-        tables.append(_annotator_table(evaluation, people[people["mean"].notna()]))
+    ratios = _ratios(summary(evaluation, "statistics"))
     shown = None
     if np.isfinite(ratios["observed"]).any():
-        others = "Each annotator is compared with the others. " if len(people) else ""
-        described = means_of(ratios.head(8).to_dict("records"), SYSTEM, "observed")
+        facts = {
+            "interval": interval_title(), "people": annotator_table(evaluation) is not None,
+            "ratios": means_of(ratios.head(8).to_dict("records"), SYSTEM, "observed"),
+        }  # fmt: skip
         shown = picture(
-            "discrepancy", "Discrepancy ratios of systems and annotators",
-            f"{others}Left of the line: closer to the annotators than they are to each other. "
-            f"Dots: means; bars: {interval_title()}s over items; dotted line: margin of "
-            "non-inferiority.",
-            f"Discrepancy ratios: {described}, and the annotators.",
-            lambda figsize: plots.discrepancy(evaluation, figsize=figsize),
-        )  # fmt: skip
+            "discrepancy", facts, lambda figsize: plots.discrepancy(evaluation, figsize=figsize)
+        )
+    tables = [*agreement_tables(evaluation), annotator_table(evaluation)]
     return Section(
-        sentences("agreement", agreement_facts(evaluation), page=True), tables, "",
+        sentences("agreement", agreement_facts(evaluation), page=True),
+        [table for table in tables if table], "",
         tuple(evidence.notes(evaluation, "agreement", "discrepancy")), shown,
     )  # fmt: skip
+
+
+def agreement_tables(evaluation: xr.DataTree) -> list[Table]:
+    """Return the coefficients of agreement, and discrepancy ratios of systems if there are any."""
+    frame = summary(evaluation, "statistics")
+    ratios = _ratios(frame)
+    more = [_ratio_table(evaluation, frame, ratios)] if len(ratios) else []
+    return [_coefficient_table(frame), *more]
 
 
 def _coefficient_table(frame: pd.DataFrame) -> Table:
@@ -405,8 +360,12 @@ def _ratio_table(evaluation: xr.DataTree, frame: pd.DataFrame, ratios: pd.DataFr
     return Table("table-discrepancy", "Systems and annotators", head, [Body(-1, body)], note)
 
 
-def _annotator_table(evaluation: xr.DataTree, people: pd.DataFrame) -> Table:
-    """Return annotators, those with most items first."""
+def annotator_table(evaluation: xr.DataTree) -> Table | None:
+    """Return the discrepancy ratios of annotators, those with most items first."""
+    people = _ratios(summary(evaluation, "statistics"), "annotator_discrepancy_ratio")
+    if not len(people):
+        return None
+    people = people[people["mean"].notna()]
     items = evaluation["discrepancy"]["n_items"].to_series()
     people = people.sort_index().assign(n=items.reindex(people.sort_index()[ANNOTATOR]).to_numpy())
     people = people.sort_values("n", ascending=False, kind="stable")
@@ -442,10 +401,6 @@ def categories(evaluation: xr.DataTree) -> Section | None:
     return Section(sentences("categories", facts, page=True), tables)
 
 
-def _named(side: xr.DataTree) -> str:
-    return f"{side.attrs['model']} at {number(side.attrs['reference_reliability'])}"
-
-
 def _uncertain(side: xr.DataTree, reliability: float) -> list[tuple[float, float]]:
     """Return mean certainty and share of uncertain items, of categories and of labels."""
     each = (side[group].to_dataset()["annotation_certainty"].sel({RELIABILITY: reliability})
@@ -455,7 +410,7 @@ def _uncertain(side: xr.DataTree, reliability: float) -> list[tuple[float, float
 
 def _category_facts(side: xr.DataTree, *, named: bool) -> Facts:
     at = side.attrs["reference_reliability"]
-    facts: Facts = {"model": _named(side) if named else "", "leader": None,
+    facts: Facts = {"model": evidence.named(side) if named else "", "leader": None,
                     "below": [below for _, below in _uncertain(side, at)]}  # fmt: skip
     if "top_1_accuracy" in side["categories"]:
         here = _category_accuracy(side).sel({RELIABILITY: at, SCOPE: THESE})
@@ -509,11 +464,10 @@ def _accuracy_table(models: list[xr.DataTree]) -> Table:
         rows: list[list[Any]] = []
         for system in (here.isel({SYSTEM: int(k)}) for k in order):
             each = [system.sel({SCOPE: scope}) for scope in (THESE, NEW)]
-            ends = [f"{share(float(part['lower']), d)} to {share(float(part['upper']), d)}"
-                    for part in each]  # fmt: skip
+            ends = [written_interval(part, d) for part in each]
             rows.append([Name(system[SYSTEM].item()), share(float(each[0]["mean"]), d), *ends,
                          share(float(system["naive"]), d)])  # fmt: skip
-        bodies.append(Body(-1, rows, f"Under {_named(side)}" if len(models) > 1 else ""))
+        bodies.append(Body(-1, rows, f"Under {evidence.named(side)}" if len(models) > 1 else ""))
     level = evidence.level()
     head = ["System", "Mean", f"These items, {level}", f"New items, {level}",
             "Disagreement ignored"]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Sentences of reports and of the command line, from the templates in ``sentences.html``."""
+"""Sentences of reports and of the command line, from templates."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from typing import Any, Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from dissensus.reports.evidence import Facts
 from dissensus.wording import (
+    capital,
     counted,
     number,
     percent,
@@ -45,23 +47,29 @@ class Link(Name):
         return link
 
 
-def sentences(topic: str, facts: dict[str, Any], *, page: bool = False) -> list[str]:
-    """Return the sentences of a topic as plain text, or as HTML for a page.
+def sentences(
+    topic: str, facts: Facts, *, page: bool = False, source: str = "sentences.html"
+) -> list[str]:
+    """Return the sentences of a topic as plain text, or as HTML for a page; none without facts.
 
     Examples
     --------
     >>> sentences("unreliable", {"reason": "only 20 draws"})
     ['Do not rely on the following numbers: only 20 draws.']
     """
-    macro = getattr(environment(page=page).get_template("sentences.html").module, topic)
+    if not facts:
+        return []
+    macro = getattr(environment(page=page).get_template(source).module, topic)
     text = str(macro(facts)).strip()
     parts = (re.sub(r"[ \n]+", " ", part) for part in re.split(r"\n *\n\s*", text))
     return [Markup(part) if page else part for part in parts if part]  # noqa: S704 (escaped)
 
 
-def paragraph(topic: str, facts: dict[str, Any], *, page: bool = False) -> str:
+def paragraph(
+    topic: str, facts: Facts, *, page: bool = False, source: str = "sentences.html"
+) -> str:
     """Return the sentences of a topic as one text."""
-    parts = sentences(topic, facts, page=page)
+    parts = sentences(topic, facts, page=page, source=source)
     return Markup(" ").join(parts) if page else " ".join(parts)
 
 
@@ -85,6 +93,7 @@ def environment(*, page: bool) -> Environment:
         "percent": percent,
         "number": number,
         "counted": counted,
+        "capital": capital,
         "probability": probability,
         "probability_words": spoken_probability,
         "whole_percent": _whole_percent,

@@ -17,6 +17,8 @@ from markupsafe import Markup
 
 from dissensus.plots import _style as look
 from dissensus.plots._names import PREFIX, tips
+from dissensus.reports.evidence import Facts
+from dissensus.reports.sentences import sentences
 
 # Colours that no plot uses, to be replaced by those of the page's theme.
 _INK, _FAINT, _PAPER = "#010203", "#040506", "#fdfcfb"
@@ -60,26 +62,14 @@ def _sheet() -> Iterator[None]:
         warnings.filterwarnings("ignore", message="Matplotlib currently does not support")
         warnings.filterwarnings("ignore", message="constrained_layout not applied")
         mpl.rcdefaults()
-        for name, value in _SETTINGS.items():
-            mpl.rcParams[name] = value
+        mpl.rcParams.update(_SETTINGS)
         yield
 
 
 def drawn(draw: Callable[[], Any], prefix: str, words: str) -> Markup:
-    """Draw a figure and return it as SVG for an HTML page.
+    """Return a figure as SVG for a page; ids start with the prefix, ``words`` describe it.
 
-    Parameters
-    ----------
-    draw : callable
-        Returns the figure, or a PlotCollection of Matplotlib.
-    prefix : str
-        Start of the ids of the figure, which are unique on a page.
-    words : str
-        Description of the figure for screen readers.
-
-    Returns
-    -------
-    markupsafe.Markup
+    ``draw`` returns a figure, or a PlotCollection of Matplotlib.
     """
     import matplotlib.pyplot as plt
 
@@ -175,8 +165,10 @@ class Shown:
     """Reason not to rely on it."""
 
 
-def picture(name: str, title: str, caption: str, words: str, draw: Callable[..., Any]) -> Shown:
-    """Draw a figure in both widths; ``words`` describe it for screen readers."""
+def picture(topic: str, facts: Facts, draw: Callable[..., Any], *, name: str = "") -> Shown:
+    """Draw a figure in both widths; its title, caption and description are those of its topic."""
+    name = name or topic
+    title, caption, words = sentences(topic.replace("-", "_"), facts, source="captions.html")
     wide, narrow = (
         drawn(partial(draw, figsize=(width, None)), f"{name}-{kind}", words)
         for kind, width in (("w", WIDE), ("n", NARROW))

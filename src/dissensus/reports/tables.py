@@ -120,7 +120,7 @@ def models_table(evaluation: xr.DataTree, numbers: list[xr.Dataset]) -> Table | 
     level = percent(float(values.attrs["probability"]))
     head: list[Any] = ["System"]
     for side in sides(evaluation):
-        head += [two_models.named(side), f"These items, {level}"]
+        head += [evidence.named(side), f"These items, {level}"]
     bodies = []
     for name in values["metric"].to_numpy():
         part = values.sel(metric=name)

@@ -13,9 +13,10 @@ from dissensus.dims import ITEM, RELIABILITY, SCOPE, SYSTEM, other
 from dissensus.kernels.types import Floats
 from dissensus.plots._source import THESE, sides
 from dissensus.reports import evidence
-from dissensus.reports.opening import Facts, uncertain_items
+from dissensus.reports.evidence import Facts
+from dissensus.reports.opening import uncertain_items
 from dissensus.reports.sentences import sentences
-from dissensus.wording import counted, metric_title, number, share
+from dissensus.wording import counted, metric_title, share
 
 MODEL: Final = "model"
 SURE: Final = 0.8
@@ -34,11 +35,6 @@ class Swap(NamedTuple):
     """The better one under the companion."""
     sure: bool
     """Whether both models are sure of their order."""
-
-
-def named(side: xr.DataTree) -> str:
-    """Return the name of a model with its reference reliability."""
-    return f"{side.attrs['model']} at {number(side.attrs['reference_reliability'])}"
 
 
 def both(evaluation: xr.DataTree) -> list[xr.Dataset]:
@@ -163,7 +159,7 @@ def facts(evaluation: xr.DataTree, numbers: list[xr.Dataset]) -> Facts:
     far = [k for k in np.argsort(-distance, kind="stable")[:_NAMED] if distance[k] > _ROUNDING]
     out: Facts = {
         "a": str(models[0].attrs["model"]), "b": str(models[1].attrs["model"]),
-        "settings": [named(side) for side in models], "metric": "",
+        "settings": [evidence.named(side) for side in models], "metric": "",
         "n_items": n_items, "differs": differs, "differing": _of(differs, n_items, "item"),
         "far": apart[ITEM].to_numpy()[far].tolist(), "distance": float(distance.mean()),
         "far_values": ", ".join(share(float(distance[k])) for k in far),
