@@ -106,16 +106,11 @@ def build(
     >>> [v.name for v in model.free_RVs][:4]
     ['mu', 'sigma_item', 'correlation_cholesky', 'item_effect']
     """
-    process = _process(
-        annotations, family=family, sampler=sampler, priors=priors, anonymous=anonymous,
-        residual=residual, correlation_prior=correlation_prior,
+    return _model(crossed_process(
+        "cross_replication", annotations, family=family, sampler=sampler, priors=priors,
+        anonymous=anonymous, residual=residual, correlation_prior=correlation_prior,
         shared_annotators=shared_annotators,
-    )  # fmt: skip
-    return _model(process)
-
-
-def _process(annotations: xr.Dataset, **settings: Any) -> Process:
-    return crossed_process("cross_replication", annotations, **settings)
+    ))  # fmt: skip
 
 
 def _model(process: Process) -> Any:
@@ -220,7 +215,7 @@ def fit(
         "family": family, "sampler": sampler, "anonymous": anonymous, "residual": residual,
         "correlation_prior": correlation_prior, "shared_annotators": shared_annotators,
     }  # fmt: skip
-    process = _process(annotations, priors=priors, **settings)
+    process = crossed_process("cross_replication", annotations, priors=priors, **settings)
     options = FitOptions(
         draws=draws, tune=tune, chains=chains, random_seed=random_seed, progressbar=progressbar,
         sampler=sampler, keep=keep_effects, log_likelihood=log_likelihood,

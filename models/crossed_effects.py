@@ -123,17 +123,10 @@ def build(
     >>> [v.name for v in model.free_RVs]
     ['mu', 'sigma_item', 'item_effect', 'sigma_annotator', 'annotator_effect', 'sigma']
     """
-    process = _process(annotations, family, sampler, priors, anonymous)
-    return _model(process)
-
-
-def _process(
-    annotations: xr.Dataset, family: str, sampler: str, priors: Any, anonymous: bool
-) -> Process:
-    return crossed_process(
+    return _model(crossed_process(
         "crossed_effects", annotations, family=family, sampler=sampler, priors=priors,
         anonymous=anonymous,
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def _model(process: Process) -> Any:
@@ -189,21 +182,15 @@ def _mean(process: Process, dims: Any = None) -> Any:
     return pm.Normal("mu", mu=centre, sigma=sd, dims=dims)
 
 
-def _residual(process: Process) -> Any:
-    """Make the residual's standard deviation, of every annotation."""
-    per_pool = process.n_sd > 1
-    sigma = _scale("sigma", process.priors, POOL if per_pool else None)
-    return sigma[process.pool] if per_pool else sigma
-
-
 def _observe(process: Process, eta: Any) -> Any:
     """Make the labels."""
     import pymc as pm
 
     if process.family == GAUSSIAN:
-        return pm.Normal(
-            "score", mu=eta, sigma=_residual(process), observed=process.value, dims=ANNOTATION
-        )
+        per_pool = process.n_sd > 1
+        sigma = _scale("sigma", process.priors, POOL if per_pool else None)
+        sigma = sigma[process.pool] if per_pool else sigma
+        return pm.Normal("score", mu=eta, sigma=sigma, observed=process.value, dims=ANNOTATION)
     code = process.value.astype(np.int64)
     pm.Data("label_value", process.label_value, dims=LABEL)  # for metrics of a trace
     if process.family == BERNOULLI:
@@ -220,16 +207,10 @@ def _cutpoints(process: Process) -> Any:
 
     n_gaps, raw = len(process.labels) - 2, pt.zeros(1)
     if n_gaps:
-        gap = _scale("gap", process.priors, _gap_dim(n_gaps))
+        pm.modelcontext(None).add_coord("gap_", np.arange(n_gaps))
+        gap = _scale("gap", process.priors, "gap_")
         raw = pt.concatenate([raw, pt.cumsum(gap)])
     return pm.Deterministic("cutpoint", raw - pt.mean(raw), dims=BOUNDARY)
-
-
-def _gap_dim(n_gaps: int) -> str:
-    import pymc as pm
-
-    pm.modelcontext(None).add_coord("gap_", np.arange(n_gaps))
-    return "gap_"
 
 
 def fit(
@@ -264,7 +245,7 @@ def fit(
     log_likelihood : bool
         Add the log-likelihood of every label given the effects, for `arviz.loo`.
     posterior_predictive : bool
-        Add labels drawn anew: by the same annotators, of the same items.
+        Add new labels by the same annotators, of the same items.
     family, priors, anonymous
         As in `build`.
     sampler : {"gibbs", "nuts"}
@@ -286,9 +267,7 @@ def fit(
 
     Raises
     ------
-    AnnotationError
-        As in `build`.
-    ArgumentError
+    AnnotationError, ArgumentError
         As in `build`; also if the effects would take more than 4 GB.
 
     Warns
@@ -308,16 +287,12 @@ def fit(
     >>> bool(0.3 < dx.icc(fit).mean() < 0.6)
     True
     """
-    process = _process(annotations, family, sampler, priors, anonymous)
+    settings: dict[str, Any] = {"family": family, "sampler": sampler, "anonymous": anonymous}
+    process = crossed_process("crossed_effects", annotations, priors=priors, **settings)
     options = FitOptions(
         draws=draws, tune=tune, chains=chains, random_seed=random_seed, progressbar=progressbar,
         sampler=sampler, keep=keep_effects, log_likelihood=log_likelihood,
         posterior_predictive=posterior_predictive, checkpoint=checkpoint,
     )  # fmt: skip
-    hyper = {
-        "family": family,
-        "sampler": sampler,
-        "priors": process.prior_words,
-        "anonymous": anonymous,
-    }
+    hyper = settings | {"priors": process.prior_words}
     return run(CrossedFit(process, options), lambda: _model(process), hyper)

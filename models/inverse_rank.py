@@ -37,7 +37,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from dissensus import arguments
@@ -48,6 +47,7 @@ from dissensus.errors import ArgumentError
 from dissensus.families.rankings.predictions import observed
 from dissensus.kernels.random import generator
 from dissensus.kernels.rankings import inverse_rank_weights
+from dissensus.kernels.types import Floats
 from dissensus.sampling import fitting
 from dissensus.sampling.by_chunk import by_chunks
 from dissensus.sampling.by_item import dirichlet_draws
@@ -161,10 +161,10 @@ def fit(
     progressbar : bool
         For the posterior predictive draws only.
     log_likelihood : bool
-        Refused where true: there is none, see the model's card.
+        Must be False: the model has no likelihood, see its card.
     posterior_predictive : bool
-        Add ``first_choice``: what as many new annotators as an item has would put first; and to
-        the observed data the rankings themselves, to hold it against.
+        Add ``first_choice``, the first choices of as many new annotators as an item has, and the
+        rankings themselves to the observed data.
     reliability, reliability_per, split_ties, prior_count
         As in `build`.
 
@@ -256,7 +256,7 @@ _DIMS = (ITEM, CANDIDATE)
 _NEW = "new_annotators"
 
 
-def _scores(annotations: xr.Dataset, split_ties: bool) -> tuple[Layout, npt.NDArray[np.float64]]:
+def _scores(annotations: xr.Dataset, split_ties: bool) -> tuple[Layout, Floats]:
     """Return which candidate is what, and IRN over (item, candidate)."""
     fitting.require_kind(annotations, KINDS, "inverse_rank")
     arguments.flags(split_ties=split_ties)
@@ -274,13 +274,9 @@ def _scores(annotations: xr.Dataset, split_ties: bool) -> tuple[Layout, npt.NDAr
 
 
 def _parameters(
-    annotations: xr.Dataset,
-    where: Layout,
-    scores: npt.NDArray[np.float64],
-    reliability: float,
-    reliability_per: str,
-    prior_count: float,
-) -> npt.NDArray[np.float64]:
+    annotations: xr.Dataset, where: Layout, scores: Floats, reliability: float,
+    reliability_per: str, prior_count: float,
+) -> Floats:  # fmt: skip
     """Return the Dirichlet parameters over (item, candidate); the remainder's are summed."""
     gamma = arguments.positive("reliability", reliability)
     alpha = arguments.finite("prior_count", prior_count, 0)
@@ -290,11 +286,7 @@ def _parameters(
 
 
 def _named(
-    values: npt.NDArray[np.float64],
-    where: Layout,
-    annotations: xr.Dataset,
-    prior_count: float,
-    seed: int,
+    values: Floats, where: Layout, annotations: xr.Dataset, prior_count: float, seed: int
 ) -> xr.DataArray:
     items, labels = (annotations[dim].to_numpy() for dim in (ITEM, LABEL))
     return candidate_form(

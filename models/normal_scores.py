@@ -195,12 +195,13 @@ def fit(
     attrs: dict[str, Any] = {}
     groups: dict[str, dict[str, xr.DataArray]] = {}
     constant = {"item_code": xr.DataArray(item, dims=ANNOTATION)}
+    stated = before is not None
     if before is None:
         settings = {"draws": draws, "chains": chains, "tune": tune, "random_seed": random_seed}
-        found = prior if isinstance(prior, NormalPrior) else _learned(annotations, settings)
-        before = found.each()
-        if found.told:
-            attrs, groups = found.diagnosed(), found.groups()
+        shared = prior if isinstance(prior, NormalPrior) else _learned(annotations, settings)
+        before = shared.each()
+        if shared.told:
+            attrs, groups = shared.diagnosed(), shared.groups()
     else:
         for name, value in normal.update(before, data)._asdict().items():
             constant[f"posterior_{name}"] = xr.DataArray(value, dims=ITEM, coords=names)
@@ -210,7 +211,6 @@ def fit(
     )
     dims = (CHAIN, DRAW, ITEM)
     stats = groups.get("sample_stats", {})
-    stated = not (is_learned(prior) or isinstance(prior, NormalPrior))
     if stated:
         stats = {"lp": xr.DataArray(density, dims=(CHAIN, DRAW))}
     tree = fitting.fitted(

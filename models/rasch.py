@@ -138,17 +138,10 @@ def build(
     >>> [v.name for v in model.free_RVs][:3]
     ['mean_ability', 'ability_spread', 'ability']
     """
-    return _model(_process(annotations, truth, confidence, guessing, priors, prior_count, sampler))
-
-
-def _process(
-    annotations: xr.Dataset, truth: Any, confidence: bool, guessing: bool | None, priors: Any,
-    prior_count: float, sampler: str,
-) -> Process:  # fmt: skip
-    return rasch_process(
+    return _model(rasch_process(
         annotations, truth=truth, confidence=confidence, guessing=guessing, priors=priors,
         prior_count=prior_count, sampler=sampler,
-    )  # fmt: skip
+    ))  # fmt: skip
 
 
 def _model(process: Process) -> Any:
@@ -230,15 +223,13 @@ def fit(
     progressbar : bool
         Show progress.
     log_likelihood : bool
-        Add the log-likelihood of each item, all its labels together, given what does not belong
-        to the item: its difficulty is summed out, and its truth unless it is known, when it
-        counts among what is seen. So items can be left out (`arviz.loo`).
+        Add the log-likelihood of each item, of all its labels together, with its difficulty and
+        its unknown truth summed out, for leaving items out (`arviz.loo`).
     posterior_predictive : bool
-        Add labels drawn anew: by the same annotators, of the same items.
+        Add new labels by the same annotators, of the same items.
     keep_items : bool
         Keep the draws of every item's difficulty and truth, and of every annotator's accuracy on
-        every item. Without, nothing grows with items but the labels; ``truth_mean`` in
-        ``constant_data`` stays.
+        every item. ``truth_mean`` in ``constant_data`` is always kept.
     sampler : {"gibbs", "nuts"}
         The Gibbs sampler, or NUTS on the same model, slower by far.
     checkpoint : path, optional
@@ -258,7 +249,7 @@ def fit(
     Raises
     ------
     AnnotationError, ArgumentError
-        As in `build`; also if what is said of items would take more than 4 GB.
+        As in `build`; also if the draws of items would take more than 4 GB.
 
     Warns
     -----
@@ -267,8 +258,7 @@ def fit(
     DesignWarning
         If the design leaves some parameters to their priors, naming items and annotators.
     DissensusWarning
-        If annotators of one item are sure or unsure together, which ``confidence=True`` takes for
-        evidence of each.
+        If confidences of one item are correlated: ``confidence=True`` takes them as independent.
 
     Examples
     --------
@@ -282,17 +272,17 @@ def fit(
     >>> int(ability.to_numpy().argmax())
     5
     """
-    process = _process(annotations, truth, confidence, guessing, priors, prior_count, sampler)
+    process = rasch_process(
+        annotations, truth=truth, confidence=confidence, guessing=guessing, priors=priors,
+        prior_count=prior_count, sampler=sampler,
+    )  # fmt: skip
     options = FitOptions(
         draws=draws, tune=tune, chains=chains, random_seed=random_seed, progressbar=progressbar,
         sampler=sampler, keep=keep_items, log_likelihood=log_likelihood,
         posterior_predictive=posterior_predictive, checkpoint=checkpoint,
     )  # fmt: skip
     hyper = {
-        "confidence": confidence,
-        "guessing": process.guessing,
-        "priors": spelled(process.priors),
-        "prior_count": prior_count,
-        "sampler": sampler,
-    }
+        "confidence": confidence, "guessing": process.guessing,
+        "priors": spelled(process.priors), "prior_count": prior_count, "sampler": sampler,
+    }  # fmt: skip
     return run(RaschFit(process, options), lambda: _model(process), hyper)

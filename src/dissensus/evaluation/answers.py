@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import xarray as xr
 
 from dissensus import arguments
@@ -34,41 +33,31 @@ _AT_ONCE: Final = 2_000_000
 
 
 def question_of(question: str | None, known: int) -> str:
-    """Return the leading question: the truth if any true label is known, else the panel.
-
-    Raises
-    ------
-    ArgumentError
-        If ``question`` is neither "panel", "truth" nor None.
-    """
+    """Return the leading question: the truth if any true label is known, else the panel."""
     arguments.one_of("question", question, (PANEL, TRUTH, None))
-    if question is not None:
-        return question
-    return TRUTH if known else PANEL
+    return question or (TRUTH if known else PANEL)
 
 
 def with_answers(
-    found: Groups, question: str, *, new_items: bool, random_seed: Any, reference: float,
+    groups: Groups, question: str, *, new_items: bool, random_seed: Any, reference: float,
     shape: tuple[int, int],
 ) -> Groups:  # fmt: skip
     """Add the group ``answers``, where annotators and systems gave labels.
 
     ``shape`` is the number of chains and of draws if there is no system.
     """
-    annotations, predictions = found["annotations"], found.get("predictions")
+    annotations, predictions = groups["annotations"], groups.get("predictions")
     if "label_code" not in annotations:
-        return found
+        return groups
     scope, parts = SCOPES[int(new_items)], dict[str, xr.DataArray]()
-    draws = None
-    if "metrics" in found:
+    if "metrics" in groups:
         at = {RELIABILITY: reference, SCOPE: scope}
-        draws = found["metrics"]["top_1_accuracy"].sel(at, drop=True)
-        if "accuracy" in found and "estimated_accuracy" in found["accuracy"]:
-            right = found["accuracy"]["estimated_accuracy"].sel({SCOPE: scope}, drop=True)
-            draws = _thinned(draws, right.sizes[DRAW])
-            parts["accuracy"] = right.reindex({SYSTEM: draws[SYSTEM]})
+        draws = groups["metrics"]["top_1_accuracy"].sel(at, drop=True)
+        if "accuracy" in groups and "estimated_accuracy" in groups["accuracy"]:
+            accuracy = groups["accuracy"]["estimated_accuracy"].sel({SCOPE: scope}, drop=True)
+            draws = _thinned(draws, accuracy.sizes[DRAW])
+            parts["accuracy"] = accuracy.reindex({SYSTEM: draws[SYSTEM]})
         parts["panel_agreement"] = draws
-    if draws is not None:
         shape = draws.sizes[CHAIN], draws.sizes[DRAW]
     rng = generator(random_seed, "answers")
     votes = votes_of(annotations, predictions)
@@ -80,9 +69,8 @@ def with_answers(
         parts["annotator_agreement"] = xr.DataArray(systems.reshape(*shape, -1), coords)
     order = ("annotator_agreement", "panel_agreement", "accuracy", "human_agreement")
     out = xr.Dataset({name: parts[name].drop_attrs() for name in order if name in parts})
-    asked = question if f"{question}_agreement" in out or question == TRUTH else PANEL
-    words = f"How often does a system give {_WORDS[asked]}?"
-    return found | {GROUP: out.assign_attrs(question=asked, in_words=words, scope=scope)}
+    words = f"How often does a system give {_WORDS[question]}?"
+    return groups | {GROUP: out.assign_attrs(question=question, in_words=words, scope=scope)}
 
 
 def _thinned(draws: xr.DataArray, n: int) -> xr.DataArray:
@@ -137,22 +125,14 @@ def votes_of(annotations: xr.Dataset, predictions: xr.Dataset | None) -> Votes:
 def agreements(
     votes: Votes, draws: int, rng: np.random.Generator, *, new_items: bool
 ) -> tuple[Floats, Floats]:
-    """Draw the agreement of two annotators, and of systems with an annotator.
+    """Draw the agreement of two annotators (draw), and of systems with an annotator (draw, system).
 
     For these items, the Bayesian bootstrap reweights the annotators of each item; for new items,
-    it reweights the items.
-
-    Returns
-    -------
-    people : array (draw)
-        NaN where no item has two annotators.
-    systems : array (draw, system)
+    it reweights the items. The first is NaN where no item has two annotators.
     """
-    n_votes = len(votes.agrees)
-    size = np.diff(np.append(votes.start, n_votes))
-    at_once = max(1, _AT_ONCE // n_votes)
+    at_once = max(1, _AT_ONCE // len(votes.agrees))
     parts = [
-        _drawn(votes, size, min(at_once, draws - first), rng, new_items=new_items)
+        _drawn(votes, min(at_once, draws - first), rng, new_items=new_items)
         for first in range(0, draws, at_once)
     ]
     people, systems = zip(*parts, strict=True)
@@ -160,11 +140,11 @@ def agreements(
 
 
 def _drawn(
-    votes: Votes, size: npt.NDArray[np.int64], draws: int, rng: np.random.Generator, *,
-    new_items: bool,
-) -> tuple[Floats, Floats]:  # fmt: skip
+    votes: Votes, draws: int, rng: np.random.Generator, *, new_items: bool
+) -> tuple[Floats, Floats]:
     """Return one block of draws of `agreements`."""
     n_votes, n_systems = votes.agrees.shape
+    size = np.diff(np.append(votes.start, n_votes))
     several = size > 1
     if new_items:
         of_item = rng.standard_exponential((draws, len(size)))
@@ -190,6 +170,5 @@ def _drawn(
         each = np.where(several, same / total, 0.0)
         counted = (of_item * size * several).sum(axis=1)
         people = (of_item * size * each).sum(axis=1) / np.where(counted > 0, counted, np.nan)
-    return np.broadcast_to(people, draws).copy(), np.broadcast_to(
-        systems, (draws, n_systems)
-    ).copy()
+    shape = draws, n_systems
+    return np.broadcast_to(people, draws).copy(), np.broadcast_to(systems, shape).copy()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 from numbers import Real
 from typing import Any
 
@@ -12,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from dissensus import metrics
+from dissensus import arguments, metrics
 from dissensus.data import tables
 from dissensus.data.alignment import common_items
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
@@ -69,20 +70,8 @@ def categories(
 ) -> Categories:
     """Look up the category of every label.
 
-    Categories that are numbers are ordered by size, names as the mapping first mentions them.
-
-    Parameters
-    ----------
-    groups : mapping from label to category
-        A name or a number for every label of the annotations' label space, and for every label
-        that a system puts first.
-    annotations, predictions : xarray.Dataset
-        Whose labels these are.
-
-    Raises
-    ------
-    ArgumentError
-        If a label has no category, or its category is not a name or a number.
+    ``groups`` has a name or a number for every label of the annotations, and for every label that
+    a system puts first. Numbers are ordered by size, names as the mapping first mentions them.
 
     Examples
     --------
@@ -108,12 +97,12 @@ def categories(
     given = list(groups.values())
     found = [given[k] for k in place]
     _check(found, labels.tolist())
-    names = [one for one in dict.fromkeys(given) if one in set(found)]
+    names = [name for name in dict.fromkeys(given) if name in set(found)]
     if not isinstance(names[0], str):
         names = sorted(names)
     if len(names) < 2:
         raise ArgumentError("groups", expected="two categories or more", found=shown(names))
-    codes = np.array([names.index(one) for one in found], dtype=np.int64)
+    codes = np.array([names.index(name) for name in found], dtype=np.int64)
     return Categories(np.array(names), labels, codes)
 
 
@@ -148,25 +137,18 @@ def _keys(groups: Mapping[Any, Any]) -> npt.NDArray[Any]:
 
 def _check(found: list[Any], labels: list[Any]) -> None:
     """Raise unless all categories are names, or all are finite numbers."""
-    for label, one in zip(labels, found, strict=True):
-        text = isinstance(one, str)
+    for label, category in zip(labels, found, strict=True):
+        text = isinstance(category, str)
+        number = isinstance(category, Real) and isfinite(arguments.real(category))
         expected = ""
-        if not (one.strip() if text else _number(one)):
+        if not (category.strip() if text else number):
             expected = "the name or the number of a category"
         elif text != isinstance(found[0], str):
             expected = f"a {'number' if text else 'name'}, as {shown([labels[0]])} has"
         if expected:
             raise ArgumentError(
-                "groups", where=f"label {shown([label])}", expected=expected, found=repr(one)
+                "groups", where=f"label {shown([label])}", expected=expected, found=repr(category)
             )
-
-
-def _number(value: Any) -> bool:
-    real = isinstance(value, Real) and not isinstance(value, bool)
-    try:
-        return real and bool(np.isfinite(float(value)))
-    except OverflowError:  # an integer beyond floats
-        return False
 
 
 def accuracy(

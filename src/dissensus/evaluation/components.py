@@ -49,32 +49,20 @@ CONSTANTS: Final = ("sigma", "label_value", "n_labels_per_item")
 def component_draws(fit: xr.DataTree, n_labels: xr.DataArray, reference: Any = None) -> xr.Dataset:
     r"""Return draws of reliability from a fit of crossed effects.
 
-    Parameters
-    ----------
-    fit : DataTree
-        Of `models.crossed_effects` or `models.cross_replication`.
-    n_labels : DataArray
-        Typical number of annotators of an item; a number, or (pool).
-    reference : pool, optional
-        The pool that the others are compared with.
+    ``n_labels`` is the typical number of annotators of an item, a number or (pool).
 
-    Returns
-    -------
-    xarray.Dataset
-        - ``icc``, ``annotator_icc`` (chain, draw, scale[, pool]).
-        - ``residual_share``: share of variance due to neither items nor annotators (latent scale).
-        - ``mean_reliability``: reliability of the mean of ``n_labels`` labels (observed scale).
-        - ``annotators_outweigh_items``: a probability.
-        - Of pools: ``xcc`` and ``normalized_xcc`` (chain, draw, scale, pool, pool\_).
-        - With a reference: ``icc_difference`` (..., pool) from it; ``xcc_difference`` and
-          ``normalized_xcc_difference`` (..., pool, pool\_), how much closer to the reference
-          ``pool`` is than ``pool_``. NaN for the reference itself.
+    - ``icc``, ``annotator_icc`` (chain, draw, scale[, pool]).
+    - ``residual_share``: share of variance due to neither items nor annotators (latent scale).
+    - ``mean_reliability``: reliability of the mean of ``n_labels`` labels (observed scale).
+    - ``annotators_outweigh_items``: a probability.
+    - Of pools: ``xcc`` and ``normalized_xcc`` (chain, draw, scale, pool, pool\_).
+    - With a reference: ``icc_difference`` (..., pool) from it; ``xcc_difference`` and
+      ``normalized_xcc_difference`` (..., pool, pool\_), how much closer to the reference ``pool``
+      is than ``pool_``. NaN for the reference itself.
     """
-    known = "sigma_annotator" in fit["posterior"]
     out = xr.Dataset({"icc": _on_both_scales("icc", fit)})
-    latent = out["icc"].sel({SCALE: LATENT}, drop=True)
-    residual = 1.0 - latent
-    if known:
+    residual = 1.0 - out["icc"].sel({SCALE: LATENT}, drop=True)
+    if "sigma_annotator" in fit["posterior"]:
         out["annotator_icc"] = _on_both_scales("annotator_icc", fit)
         residual = residual - out["annotator_icc"].sel({SCALE: LATENT}, drop=True)
         out["annotators_outweigh_items"] = annotators_outweigh_items(fit)
@@ -87,9 +75,8 @@ def component_draws(fit: xr.DataTree, n_labels: xr.DataArray, reference: Any = N
     return out
 
 
-def _on_both_scales(name: str, fit: xr.DataTree, **more: Any) -> xr.DataArray:
-    metric = metrics.get(name).function
-    each = [metric(fit, scale=scale, **more) for scale in SCALES]
+def _on_both_scales(name: str, fit: xr.DataTree) -> xr.DataArray:
+    each = [metrics.get(name).function(fit, scale=scale) for scale in SCALES]
     out = xr.concat(each, dim=xr.IndexVariable(SCALE, list(SCALES)), combine_attrs="drop")
     return out.transpose(*SAMPLE, SCALE, ...).assign_attrs(better=each[0].attrs["better"])
 
@@ -123,21 +110,6 @@ def _masked(draws: xr.DataArray, reference: Any) -> xr.DataArray:
     return draws.drop_attrs()
 
 
-def _kept(fit: xr.DataTree) -> dict[str, xr.Dataset]:
-    """Return the groups of the fit that metrics such as `dissensus.icc` need."""
-    constants = fit["constant_data"].to_dataset()
-    names = [name for name in CONSTANTS if name in constants]
-    return {
-        "posterior": fit["posterior"].to_dataset(),
-        "constant_data": constants[names].assign_attrs(fit.attrs),
-    }
-
-
-def _is_finite(data: xr.Dataset) -> bool:
-    """Return whether all draws are finite."""
-    return all(bool(np.isfinite(data[name]).all()) for name in ("icc", "residual_share"))
-
-
 # Which model of variance components is fitted, if any.
 
 
@@ -167,13 +139,7 @@ class ComponentsPlan(Plan):
 def plan(
     annotations: xr.Dataset, predictions: xr.Dataset | None, components: str | None, reference: Any
 ) -> ComponentsPlan | Reason:
-    """Choose the family and the form of the model.
-
-    Raises
-    ------
-    ArgumentError
-        If the family is unknown or cannot be fitted, or ``reference`` is not one of the pools.
-    """
+    """Choose the family and the form of the model."""
     arguments.one_of("components", components, (AUTO, *FAMILIES, None))
     by_name = components not in (AUTO, None)
     family = components if by_name else _family(annotations, predictions, components)
@@ -261,7 +227,10 @@ def _design(annotations: xr.Dataset, family: str, reference: Any, by_name: bool)
             "No annotator labelled two items, so that how annotators differ cannot be told from "
             "chance: the model has no annotators' effects, and there is no annotator ICC."
         )
-    shared = several and _several_pools_each(annotations)
+    shared = 0
+    if several:
+        n_pools = np.bincount(np.unique(_pairs(annotations, ANNOTATOR)) // len(pools))
+        shared = int((n_pools > 1).sum())
     if shared and not anonymous:
         remarks.append(
             f"{counted(shared, 'annotator')} in several pools: the model gives them an effect of "
@@ -271,12 +240,6 @@ def _design(annotations: xr.Dataset, family: str, reference: Any, by_name: bool)
         family, pools=several, anonymous=anonymous, shared=bool(shared), reference=reference,
         by_name=by_name, remarks=tuple(remarks),
     )  # fmt: skip
-
-
-def _several_pools_each(annotations: xr.Dataset) -> int:
-    pairs = np.unique(_pairs(annotations, ANNOTATOR))
-    each = np.bincount(pairs // annotations.sizes[POOL])
-    return int((each > 1).sum())
 
 
 def _pairs(annotations: xr.Dataset, dim: str) -> Any:
@@ -387,13 +350,21 @@ def draws(groups: Groups, plan: ComponentsPlan, settings: Settings) -> Groups:
     found = found.assign_coords({dim: fit["posterior"][dim] for dim in SAMPLE})
     if plan.pools:
         found["n_items_shared"] = shared_items(annotations)
-    found.attrs.update(fit.attrs, notes="\n".join([*plan.remarks, *own.texts()]),
-                       finite=int(_is_finite(found)))  # fmt: skip
+    finite = all(bool(np.isfinite(found[part]).all()) for part in ("icc", "residual_share"))
+    notes = "\n".join([*plan.remarks, *own.texts()])
+    found.attrs.update(fit.attrs, notes=notes, finite=int(finite))
     if plan.reference is not None:
         found.attrs["reference"] = str(plan.reference)
     with settings.notes.of(name):
         _warn(found.attrs, 8 * per_chain)  # chains may have half of the draws that were set
-    out = {GROUP: found} | {f"{GROUP}/{part}": data for part, data in _kept(fit).items()}
+    # The parts of the fit that metrics such as `dissensus.icc` need.
+    constants = fit["constant_data"].to_dataset()
+    constants = constants[[part for part in CONSTANTS if part in constants]]
+    out = {
+        GROUP: found,
+        f"{GROUP}/posterior": fit["posterior"].to_dataset(),
+        f"{GROUP}/constant_data": constants.assign_attrs(fit.attrs),
+    }
     return out | ({"pools": pool_agreement(annotations, settings)} if plan.pools else {})
 
 

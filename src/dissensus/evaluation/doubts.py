@@ -61,7 +61,7 @@ def of_group(evaluation: xr.DataTree, name: str) -> str:
     data = evaluation[name]
     if not int(data.attrs.get("finite", 1)):
         return "draws that are no numbers"
-    short = convergence.doubt(data.attrs) or _few(data.to_dataset(), markov=True)
+    short = convergence.doubt(data.attrs) or _few(data, markov=True)
     return short or design.doubt(data.attrs)
 
 
@@ -80,25 +80,27 @@ def of_ground_truth(evaluation: xr.DataTree, quantity: str) -> str:
     Quantities computed from the annotators' accuracies inherit the reason for these.
     """
     data = evaluation["weighted_reliability"]
-    few = _few(data.to_dataset(), markov=False)
-    own = data.attrs.get("accuracy")
+    few = _few(data, markov=False)
     if few or quantity not in _FITTED or "accuracy" not in evaluation.children:
         return few
-    fitted = own == evaluation["accuracy"].attrs.get("model")
+    fitted = data.attrs.get("accuracy") == evaluation["accuracy"].attrs.get("model")
     return of_group(evaluation, "accuracy") if fitted else ""
 
 
 def of_bootstrap(draws: xr.DataArray) -> str:
     """Return the reason for a statistic with independent draws."""
-    return _few(draws.to_dataset(name="x"), markov=False)
+    return _few(draws, markov=False)
 
 
 def of_fit(posterior: xr.DataTree) -> str:
     """Return the reason that holds for all numbers of a fit."""
     attrs = posterior.attrs
-    diverged = _diverged(attrs) or _diverging(posterior.parent)
-    few = _few(posterior.to_dataset(), markov=not is_exact(attrs))
-    return few or diverged or design.doubt(attrs)
+    diverged = _diverged(attrs)
+    fit = posterior.parent
+    if not diverged and fit is not None and "sample_stats" in fit.children:  # of `pymc.sample`
+        steps = fit["sample_stats"].to_dataset().get("diverging", xr.DataArray(0))
+        diverged = _diverged({"n_divergences": int(steps.sum())})
+    return _few(posterior, markov=not is_exact(attrs)) or diverged or design.doubt(attrs)
 
 
 def of_attributes(attrs: Any) -> str:
@@ -111,15 +113,7 @@ def _diverged(attrs: Any) -> str:
     return f"{n:,} divergent transitions" if n else ""
 
 
-def _diverging(fit: xr.DataTree | None) -> str:
-    """Count divergences in ``sample_stats``, for traces of `pymc.sample`."""
-    if fit is None or "sample_stats" not in fit.children:
-        return ""
-    steps = fit["sample_stats"].to_dataset().get("diverging")
-    return "" if steps is None else _diverged({"n_divergences": int(steps.sum())})
-
-
-def _few(data: xr.Dataset, *, markov: bool) -> str:
+def _few(data: xr.DataTree | xr.DataArray, *, markov: bool) -> str:
     sizes = [data.sizes.get(dim, 1) for dim in (DRAW, CHAIN)]
     return convergence.few_draws(*sizes, markov=markov)
 
@@ -134,18 +128,14 @@ def of_numbers(bulk: Any, tail: Any, r_hat: Any) -> str:
     >>> of_numbers(float("nan"), None, float("nan"))
     ''
     """
-    least = convergence.ESS
-    said = [
-        words
-        for value, limit, words in (
-            (bulk, bulk is not None and bulk < least, "{:.0f} effective draws"),
-            (tail, tail is not None and tail < least, "{:.0f} effective draws in the tails"),
-            (r_hat, r_hat is not None and r_hat > convergence.R_HAT, "r-hat {:.2f}"),
-        )
-        if limit
-        for words in [words.format(value)]
-    ]
-    return ", ".join(said)
+    texts = []
+    if bulk is not None and bulk < convergence.ESS:
+        texts.append(f"{bulk:.0f} effective draws")
+    if tail is not None and tail < convergence.ESS:
+        texts.append(f"{tail:.0f} effective draws in the tails")
+    if r_hat is not None and r_hat > convergence.R_HAT:
+        texts.append(f"r-hat {r_hat:.2f}")
+    return ", ".join(texts)
 
 
 def is_exact(attrs: Any) -> bool:
@@ -183,10 +173,10 @@ def reasons(doubts: Any, most: int = 3) -> str:
     >>> reasons(["", "r-hat 1.30", "only 20 draws", "12 effective draws", "only 20 draws"])
     'only 20 draws; 2 numbers of fewer than 100 effective draws, or an r-hat above 1.05'
     """
-    given = [one for one in doubts if isinstance(one, str) and one]
-    single = [one for one in given if _OF_ONE.match(one)]
-    said = list(dict.fromkeys(one for one in given if not _OF_ONE.match(one)))
-    more = [f"and {len(said) - most} more reasons"] if len(said) > most else []
+    given = [text for text in doubts if isinstance(text, str) and text]
+    single = [text for text in given if _OF_ONE.match(text)]
+    shared = list(dict.fromkeys(text for text in given if not _OF_ONE.match(text)))
+    more = [f"and {len(shared) - most} more reasons"] if len(shared) > most else []
     if len(set(single)) > 1:
         more.append(
             f"{len(single):,} numbers of fewer than {convergence.ESS:g} effective draws, or an "
@@ -194,4 +184,4 @@ def reasons(doubts: Any, most: int = 3) -> str:
         )
     else:
         more += single[:1]
-    return "; ".join([*said[:most], *more])
+    return "; ".join([*shared[:most], *more])

@@ -14,7 +14,7 @@ from dissensus.data.chunks import ITEM_CHUNKS, by_item, checked_items, chunked, 
 from dissensus.data.known_labels import recorded as recorded_truth
 from dissensus.data.schema import checked_annotations, checked_once, checked_predictions
 from dissensus.dims import ITEM
-from dissensus.errors import AnnotationError, ArgumentError
+from dissensus.errors import AnnotationError, ArgumentError, brief
 from dissensus.evaluation import accuracy as _accuracy
 from dissensus.evaluation import components as _components
 from dissensus.evaluation import ground_truth as _ground_truth
@@ -189,7 +189,11 @@ def evaluate(
     cut = _cut(annotations, chunks)
     if cut is not None:
         recorded["chunks"] = cut.attrs[ITEM_CHUNKS][0]
-        _require_none(risk=risk)
+        if risk is not None:  # needs the draws of all items
+            raise ArgumentError(
+                "risk", expected="None with annotations in chunks", found=type(risk).__name__,
+                hint="dx.expected_risk(fit, risk) is drawn chunk by chunk",
+            )  # fmt: skip
     with checked_once():
         annotations = checked_annotations(_in_memory(annotations))
         _require_clusters(annotations)
@@ -265,15 +269,6 @@ def _cut(annotations: xr.Dataset, chunks: int | None) -> xr.Dataset | None:
     return by_item(annotations) if is_chunked(annotations) else None
 
 
-def _require_none(risk: Any) -> None:
-    """Raise if ``risk`` is given with chunks: it needs the draws of all items."""
-    if risk is not None:
-        raise ArgumentError(
-            "risk", expected="None with annotations in chunks", found=type(risk).__name__,
-            hint="dx.expected_risk(fit, risk) is drawn chunk by chunk",
-        )  # fmt: skip
-
-
 def _require_clusters(annotations: xr.Dataset) -> None:
     """Raise if all items are of one cluster, which is no sample."""
     if "cluster_code" not in annotations or annotations.sizes[ITEM] < 2:
@@ -295,12 +290,9 @@ def _run(recipe: Recipe, reliability: Sequence[float] | None, hyper: Mapping[str
 
 
 def _task(
-    main: Recipe,
-    annotations: xr.Dataset,
-    predictions: xr.Dataset | None,
-    groups: Mapping[Any, Any] | None,
-    **settings: Any,
-) -> Task:
+    main: Recipe, annotations: xr.Dataset, predictions: xr.Dataset | None,
+    groups: Mapping[Any, Any] | None, **settings: Any,
+) -> Task:  # fmt: skip
     """Return the settings that all models share, with the categories of labels."""
     known, firsts = None, []
     if groups is not None:
@@ -315,18 +307,11 @@ def _task(
 
 
 def _checked_range(reliability: Sequence[float]) -> tuple[float, ...]:
-    try:
-        given = np.atleast_1d(np.asarray(reliability, dtype=np.float64))
-    except (TypeError, ValueError):
-        given = np.array([])
-    values = tuple(given.ravel().tolist())
-    bad = not values or given.ndim > 1 or not np.isfinite(values).all() or min(values) <= 0
-    if bad or len(set(values)) < len(values):
-        raise ArgumentError(
-            "reliability",
-            expected="one or more different positive numbers",
-            found=repr(reliability),
-        )
+    expected = "one or more different positive numbers"
+    given = reliability if np.iterable(reliability) else [reliability]
+    values = arguments.finite_row("reliability", given, expected).tolist()
+    if min(values) <= 0 or len(set(values)) < len(values):
+        raise ArgumentError("reliability", expected=expected, found=brief(reliability))
     return tuple(sorted(values))
 
 

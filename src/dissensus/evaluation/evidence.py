@@ -55,17 +55,19 @@ METRIC: Final = "top_1_accuracy"
 
 def accuracy_rows(evaluation: xr.DataTree) -> pd.DataFrame:
     """Summarise the group ``accuracy``; see `dissensus.summary`."""
-    frames = []
-    if "accuracy" in evaluation.children:
-        data = evaluation["accuracy"].to_dataset()
-        if "estimated_accuracy" in data:
-            beside = {"majority": data["majority_accuracy"], "uncertainty_adjusted":
-                      adjusted(evaluation)}  # fmt: skip
-            frames.append(_rows(data["estimated_accuracy"], SYSTEM, OF_SYSTEM, beside))
-        beside = {"majority": _of_annotators(data)}
-        frames.append(_rows(data["annotator_accuracy"], ANNOTATOR, OF_ANNOTATOR, beside))
-    if not frames:
+    if "accuracy" not in evaluation.children:
         return pd.DataFrame(columns=list(ACCURACY_COLUMNS))
+    data = evaluation["accuracy"].to_dataset()
+    frames = []
+    if "estimated_accuracy" in data:
+        beside = {"majority": data["majority_accuracy"],
+                  "uncertainty_adjusted": adjusted(evaluation)}  # fmt: skip
+        frames.append(_rows(data["estimated_accuracy"], SYSTEM, OF_SYSTEM, beside))
+    majority = data["annotator_majority"]
+    if ANNOTATOR not in data["annotator_accuracy"].dims:
+        majority = majority.mean(skipna=True)
+    beside = {"majority": majority}
+    frames.append(_rows(data["annotator_accuracy"], ANNOTATOR, OF_ANNOTATOR, beside))
     names = [name for frame in frames for name in frame["name"].tolist()]
     out = pd.concat([frame.drop(columns="name") for frame in frames], ignore_index=True)
     # dtype=object keeps names that are whole numbers: concat would turn 10 into 10.0.
@@ -83,12 +85,6 @@ def adjusted(evaluation: xr.DataTree) -> xr.DataArray | None:
     draws = evaluation["metrics"].to_dataset()[METRIC]
     reference = evaluation.attrs["reference_reliability"]
     return draws.sel({RELIABILITY: reference}, drop=True).mean(list(SAMPLE))
-
-
-def _of_annotators(data: xr.Dataset) -> xr.DataArray:
-    """Return agreement with the majority of the others: of each annotator, or the mean."""
-    each = data["annotator_majority"]
-    return each if ANNOTATOR in data["annotator_accuracy"].dims else each.mean(skipna=True)
 
 
 def _rows(
@@ -110,15 +106,8 @@ def _rows(
 
 def _like(values: xr.DataArray, like: xr.DataArray) -> Any:
     """Return values in the layout of ``like``, NaN for systems without a value."""
-    same = {str(dim): like[dim] for dim in values.dims}
-    return (
-        values.drop_attrs()
-        .reindex(same)
-        .broadcast_like(like)
-        .transpose(*like.dims)
-        .to_numpy()
-        .ravel()
-    )
+    same = values.drop_attrs().reindex({str(dim): like[dim] for dim in values.dims})
+    return same.broadcast_like(like).transpose(*like.dims).to_numpy().ravel()
 
 
 # Components: one row for each number, pool, or pair of pools.
@@ -138,15 +127,24 @@ def component_rows(evaluation: xr.DataTree) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     of_all = of_group(evaluation, "components")
     for group, by in (("components", MODEL), ("pools", BOOTSTRAP)):
-        data = evaluation[group].to_dataset() if group in evaluation.children else xr.Dataset()
+        data = _group(evaluation, group)
         for name, draws in data.data_vars.items():
+            key = {"quantity": str(name), "by": by}
             if set(SAMPLE) <= set(draws.dims):
-                for place, one in _single(draws):
-                    found = _component_numbers(one, data.get(f"{POINT}{name}"), place, by)
-                    found |= {DOUBT: of_all or _mark(one) if by == MODEL else of_bootstrap(one)}
-                    rows.append({"quantity": str(name), "by": by} | place | found)
-            elif name == "annotators_outweigh_items":
-                rows += [row | {DOUBT: of_all} for row in _outweighing(draws, by)]
+                for place, single in _single(draws):
+                    row = key | place | _numbers(single, data.get(f"{POINT}{name}"), place)
+                    if by == MODEL:
+                        row |= _diagnosed(single)
+                        own = of_numbers(*(row.get(n) for n in ("ess_bulk", "ess_tail", "r_hat")))
+                        rows.append(row | {DOUBT: of_all or own})
+                    else:
+                        rows.append(row | {DOUBT: of_bootstrap(single)})
+            elif name == "annotators_outweigh_items":  # a probability: it has no interval
+                pools = draws[POOL].to_numpy().tolist() if POOL in draws.dims else [None]
+                rows += [
+                    key | {POOL: pool, "mean": chance, DOUBT: of_all}
+                    for pool, chance in zip(pools, np.atleast_1d(draws).tolist(), strict=True)
+                ]
     out = pd.DataFrame(rows, columns=list(COMPONENT_COLUMNS))
     for column in (SCALE, POOL, PAIR):  # dtype=object keeps names that are whole numbers
         names = [row.get(column) for row in rows]
@@ -169,8 +167,8 @@ def _single(draws: xr.DataArray) -> Iterator[tuple[dict[str, Any], xr.DataArray]
                 yield place, found.reset_coords(drop=True)
 
 
-def _component_numbers(
-    draws: xr.DataArray, points: xr.DataArray | None, place: dict[str, Any], by: str
+def _numbers(
+    draws: xr.DataArray, points: xr.DataArray | None, place: dict[str, Any]
 ) -> dict[str, Any]:
     out: dict[str, Any] = {name: float(value) for name, value in spread(draws, skipna=True).items()}
     out["undefined"] = float(draws.isnull().mean())
@@ -178,42 +176,13 @@ def _component_numbers(
         out["probability_positive"] = float((draws > 0).mean())
     if points is not None:
         out["observed"] = float(points.sel({str(dim): place[str(dim)] for dim in points.dims}))
-    if by == MODEL:
-        out |= _diagnosed(draws)
     return out
 
 
-def _mark(draws: xr.DataArray) -> str:
-    """Return the reason not to rely on the draws of one number, or ""."""
-    from arviz_stats import ess
-
-    found = _diagnosed(draws)
-    tail = float(ess(draws, method="tail")) if found else None
-    return of_numbers(found.get("ess_bulk"), tail, found.get("r_hat"))
-
-
 def _diagnosed(draws: xr.DataArray) -> dict[str, float]:
-    """Return effective sample size and r-hat of one number; nothing if it is constant."""
-    from arviz_stats import ess, rhat
-
-    values = draws.to_numpy()
-    if not np.isfinite(values).all() or values.min() == values.max():
-        return {}
-    several = draws.sizes["chain"] > 1
-    return {
-        "ess_bulk": float(ess(draws, method="bulk")),
-        "r_hat": float(rhat(draws)) if several else float("nan"),
-    }
-
-
-def _outweighing(chance: xr.DataArray, by: str) -> list[dict[str, Any]]:
-    """Return rows of the probability that annotators outweigh items, without an interval."""
-    names = chance[POOL].to_numpy().tolist() if POOL in chance.dims else [None]
-    each = np.atleast_1d(chance.to_numpy()).tolist()
-    return [
-        {"quantity": str(chance.name), "by": by, POOL: name, "mean": value}
-        for name, value in zip(names, each, strict=True)
-    ]
+    """Return effective sample sizes and r-hat of one number, if all draws are finite."""
+    known = effective(draws) if np.isfinite(draws).all() else {}
+    return {name: float(value) for name, value in known.items()}
 
 
 # Ground truth: one row for each quantity.
@@ -225,18 +194,15 @@ GROUND_TRUTH_COLUMNS: Final = ("quantity", "mean", "sd", "median", "lower", "upp
 
 def ground_truth_rows(evaluation: xr.DataTree) -> pd.DataFrame:
     """Summarise the group ``weighted_reliability``; see `dissensus.summary`."""
-    data = evaluation[GROUP].to_dataset() if GROUP in evaluation.children else xr.Dataset()
     rows: list[dict[str, Any]] = []
-    for name, draws in data.data_vars.items():
-        found: dict[str, Any] = whole(draws) if name == COUNT else _ground_truth_numbers(draws)
-        doubt = of_ground_truth(evaluation, str(name))
-        rows.append({"quantity": str(name)} | found | {DOUBT: doubt})
+    for name, draws in _group(evaluation, GROUP).data_vars.items():
+        if name == COUNT:
+            row: dict[str, Any] = dict(whole(draws))
+        else:
+            row = {part: float(value) for part, value in spread(draws, skipna=True).items()}
+            row["median"] = float(draws.median(skipna=True))
+        rows.append(row | {"quantity": str(name), DOUBT: of_ground_truth(evaluation, str(name))})
     return pd.DataFrame(rows, columns=list(GROUND_TRUTH_COLUMNS))
-
-
-def _ground_truth_numbers(draws: xr.DataArray) -> dict[str, float]:
-    found = {name: float(value) for name, value in spread(draws, skipna=True).items()}
-    return found | {"median": float(draws.median(skipna=True))}
 
 
 # Posterior: the table of ArviZ, without variables of items.
@@ -253,11 +219,11 @@ def posterior_rows(fit: xr.DataTree) -> pd.DataFrame:
 
     posterior = fit[POSTERIOR]
     assert isinstance(posterior, xr.DataTree)
-    whole = posterior.to_dataset()
-    of_items = [str(name) for name, values in whole.data_vars.items() if ITEM in values.dims]
-    few = whole.drop_vars(of_items)
-    left_out = of_items if few.data_vars else []
-    found = few if few.data_vars else whole
+    found = posterior.to_dataset()
+    left_out = [str(name) for name, values in found.data_vars.items() if ITEM in values.dims]
+    if len(left_out) == len(found.data_vars):
+        left_out = []
+    found = found.drop_vars(left_out)
     if found.chunks:
         raise ArgumentError(
             "evaluation", expected="draws in memory", found="draws in chunks, yet to be made",
@@ -268,10 +234,9 @@ def posterior_rows(fit: xr.DataTree) -> pd.DataFrame:
         found = found.rename({LABEL: _OTHER_NAME})
     table = az.summary(found)
     assert isinstance(table, pd.DataFrame)
-    of_all = of_fit(posterior)
-    exact = is_exact(posterior.attrs)
-    own = [""] * len(table) if exact else each(table, table.get("ess_tail"))
-    table[DOUBT] = [of_all or one for one in own]
+    of_all, exact = of_fit(posterior), is_exact(posterior.attrs)
+    own = [""] * len(table) if exact else each(table, table.get(_TAIL))
+    table[DOUBT] = [of_all or doubt for doubt in own]
     table.attrs["left_out"] = left_out
     return table
 
@@ -355,40 +320,43 @@ def summary(evaluation: xr.DataTree, of: str | None = None) -> pd.DataFrame:
 def _checked_group(evaluation: xr.DataTree, of: str | None) -> str:
     """Return the group to summarise; a fit has only its posterior."""
     groups = set(evaluation.children) if isinstance(evaluation, xr.DataTree) else set()
-    is_evaluation, has_posterior = "statistics" in groups, POSTERIOR in groups
     if of is None:
-        of = "metrics" if is_evaluation or not has_posterior else POSTERIOR
+        of = "metrics" if "statistics" in groups or POSTERIOR not in groups else POSTERIOR
     if of not in _OF:
         raise ArgumentError("of", expected=f"one of {_OF}", found=repr(of))
-    if not (has_posterior if of == POSTERIOR else is_evaluation):
+    needed, expected = "statistics", "a DataTree from dissensus.evaluate, or from a model's fit"
+    if of == POSTERIOR:
+        needed, expected = POSTERIOR, "a fit, or an evaluation by a model"
+    if needed not in groups:
         raise ArgumentError(
-            "evaluation",
-            expected="a fit, or an evaluation by a model"
-            if of == POSTERIOR
-            else "a DataTree from dissensus.evaluate, or from a model's fit",
-            found=f"{type(evaluation).__name__} without a group "
-            f"{POSTERIOR if of == POSTERIOR else 'statistics'!r}",
+            "evaluation", expected=expected,
+            found=f"{type(evaluation).__name__} without a group {needed!r}",
             hint="Draws: dissensus.describe(draws), or arviz.summary(draws)",
-        )
+        )  # fmt: skip
     return of
+
+
+def _group(evaluation: xr.DataTree, name: str) -> xr.Dataset:
+    """Return a group of an evaluation; empty if it has none of that name."""
+    return evaluation[name].to_dataset() if name in evaluation.children else xr.Dataset()
 
 
 def of_model(evaluation: xr.DataTree) -> pd.DataFrame:
     """Summarise the metrics of one model, that of an evaluation or of its companion."""
     key = [RELIABILITY, SCOPE, SYSTEM]
     rows = []
-    draws = evaluation["metrics"].to_dataset() if "metrics" in evaluation.children else xr.Dataset()
-    for name, values in ((str(name), values) for name, values in draws.data_vars.items()):
+    for name, values in _group(evaluation, "metrics").data_vars.items():
+        diagnosed = evaluation["diagnostics"][str(name)]
         parts = spread(values) | {
-            "probability_best": _best(evaluation, name, values),
+            "probability_best": _best(evaluation, str(name), values),
             "naive": evaluation["statistics"][f"naive_{name}"],
-            "ess_bulk": evaluation["diagnostics"][name].sel(diagnostic="ess_bulk", drop=True),
-            "r_hat": evaluation["diagnostics"][name].sel(diagnostic="r_hat", drop=True),
+            "ess_bulk": diagnosed.sel(diagnostic="ess_bulk", drop=True),
+            "r_hat": diagnosed.sel(diagnostic="r_hat", drop=True),
         }
         table = xr.Dataset({part: value.drop_attrs() for part, value in parts.items()})
         frame = table.to_dataframe(dim_order=key).reset_index()
-        frame = frame.assign(metric=name, model=str(evaluation.attrs.get("model", "")))
-        frame[DOUBT] = _doubts(evaluation, name, frame)
+        frame = frame.assign(metric=str(name), model=str(evaluation.attrs.get("model", "")))
+        frame[DOUBT] = _doubts(evaluation, str(name), frame)
         rows.append(frame[["model", "metric", *key, *parts, DOUBT]])
     return _noted(pd.concat(rows, ignore_index=True) if rows else pd.DataFrame())
 
@@ -415,42 +383,44 @@ def _noted(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _of_statistics(evaluation: xr.DataTree) -> pd.DataFrame:
     """Summarise the draws of statistics, one row for each value."""
-    rows = [pd.DataFrame(columns=_COLUMNS)]
+    rows = []
     for group in ("agreement", "discrepancy"):
-        data = evaluation[group].to_dataset() if group in evaluation.children else xr.Dataset()
-        for name, values in data.data_vars.items():
-            if set(SAMPLE) <= set(values.dims):
-                point = evaluation["statistics"].to_dataset()[name]
-                rows.append(_rows_of(str(name), values, point))
-    return pd.concat([row for row in rows if len(row)] or rows, ignore_index=True)
+        for name, values in _group(evaluation, group).data_vars.items():
+            if not set(SAMPLE) <= set(values.dims):
+                continue
+            parts = spread(values, skipna=True)
+            parts["undefined"] = values.isnull().mean(SAMPLE)
+            point = evaluation["statistics"].to_dataset()[name]  # also of annotators without draws
+            parts["observed"] = point.sel({dim: values[dim] for dim in point.dims})
+            frame = _frame(parts, _COLUMNS, statistic=str(name), doubt=of_bootstrap(values))
+            for column in (SYSTEM, ANNOTATOR):  # keeps whole numbers
+                frame[column] = frame[column].astype(object).where(frame[column].notna(), None)
+            rows.append(frame)
+    return _joined(rows, _COLUMNS)
 
 
 def _of_answers(evaluation: xr.DataTree) -> pd.DataFrame:
     """Summarise the group ``answers``."""
     columns = ["quantity", SYSTEM, "mean", "sd", "lower", "upper", DOUBT]
-    data = evaluation[ANSWERS].to_dataset() if ANSWERS in evaluation.children else xr.Dataset()
-    rows = [pd.DataFrame(columns=columns)]
-    for name, values in data.data_vars.items():
-        parts = {part: value.drop_attrs() for part, value in spread(values).items()}
-        frame = xr.Dataset(parts).expand_dims("row").to_dataframe().reset_index()
-        frame = frame.assign(quantity=str(name), doubt=of_answer(evaluation, str(name)))
-        rows.append(frame.reindex(columns=columns))
-    out = pd.concat([row for row in rows if len(row)] or rows, ignore_index=True)
+    data = _group(evaluation, ANSWERS)
+    out = _joined([
+        _frame(spread(values), columns, quantity=str(name), doubt=of_answer(evaluation, str(name)))
+        for name, values in data.data_vars.items()
+    ], columns)  # fmt: skip
     out.attrs.update({key: data.attrs[key] for key in ("question", "scope") if key in data.attrs})
     return out
 
 
-def _rows_of(name: str, values: xr.DataArray, point: xr.DataArray) -> pd.DataFrame:
-    """Summarise one statistic; ``point`` may have annotators without draws."""
-    parts = spread(values, skipna=True)
-    parts["undefined"] = values.isnull().mean(SAMPLE)
-    parts["observed"] = point.sel({dim: values[dim] for dim in point.dims})
+def _frame(parts: dict[str, xr.DataArray], columns: list[str], **constant: str) -> pd.DataFrame:
+    """Return one row for each value of some arrays over the same dims."""
     flat = {part: value.drop_attrs() for part, value in parts.items()}
     frame = xr.Dataset(flat).expand_dims("row").to_dataframe().reset_index()
-    frame = frame.assign(statistic=name, doubt=of_bootstrap(values)).reindex(columns=_COLUMNS)
-    for column in (SYSTEM, ANNOTATOR):  # keeps whole numbers
-        frame[column] = frame[column].astype(object).where(frame[column].notna(), None)
-    return frame
+    return frame.assign(**constant).reindex(columns=columns)
+
+
+def _joined(frames: list[pd.DataFrame], columns: list[str]) -> pd.DataFrame:
+    kept = [frame for frame in frames if len(frame)] or [pd.DataFrame(columns=columns)]
+    return pd.concat(kept, ignore_index=True)
 
 
 def _best(evaluation: xr.DataTree, name: str, values: xr.DataArray) -> xr.DataArray:

@@ -78,13 +78,15 @@ def observed(annotations: xr.Dataset, predictions: xr.Dataset | None, settings: 
         if settings.distance is None:
             settings = replace(settings, distance="nominal")
     ask = Asking(annotations, settings, Notes(), xr.Dataset())
-    agreement = _agreement(ask, kind)
-    if kind != annotations.attrs["kind"]:
-        agreement.attrs["notes"] = "\n".join([CLASSES, *agreement.attrs["notes"].splitlines()])
-    ask = replace(ask, notes=Notes())
-    discrepancy = _discrepancy(ask, predictions)
-    found = {"agreement": agreement, "discrepancy": discrepancy, "statistics": ask.points}
-    return {name: group for name, group in found.items() if group.data_vars}
+    agreement = xr.Dataset()
+    for name, statistic, options in COEFFICIENTS[kind]:
+        called = None if name == statistic else name
+        agreement[name] = ask.of(statistic, called=called, **options)[name]
+    notes = [CLASSES] if kind != annotations.attrs["kind"] else []
+    agreement.attrs["notes"] = "\n".join([*notes, *ask.said().splitlines()])
+    discrepancy = _discrepancy(replace(ask, notes=Notes()), predictions)
+    groups = {"agreement": agreement, "discrepancy": discrepancy, "statistics": ask.points}
+    return {name: group for name, group in groups.items() if group.data_vars}
 
 
 def are_classes(annotations: xr.Dataset, predictions: xr.Dataset | None) -> bool:
@@ -112,7 +114,7 @@ class Asking:
                 warnings.filterwarnings("ignore", _OF_SOME, DissensusWarning)
                 once = _dataset(function(self.annotations, *args, **more), name)
             with _said_before(once[name]):
-                # `_note_those_left_out` reports annotators with few items.
+                # `_discrepancy` reports annotators with few items.
                 warnings.filterwarnings("ignore", _OF_SOME, DissensusWarning)
                 found = bayesian_bootstrap(
                     name, self.annotations, *args, draws=self.settings.draws,
@@ -131,13 +133,6 @@ class Asking:
         return "\n".join(dict.fromkeys(self.notes.texts()))
 
 
-def _agreement(ask: Asking, kind: str) -> xr.Dataset:
-    out = xr.Dataset()
-    for name, statistic, options in COEFFICIENTS[kind]:
-        out[name] = ask.of(statistic, called=None if name == statistic else name, **options)[name]
-    return out.assign_attrs(notes=ask.said())
-
-
 def _discrepancy(ask: Asking, predictions: xr.Dataset | None) -> xr.Dataset:
     """Return discrepancy ratios of systems and annotators, and comparisons of the two."""
     settings = ask.settings
@@ -146,7 +141,14 @@ def _discrepancy(ask: Asking, predictions: xr.Dataset | None) -> xr.Dataset:
     if not present.all():
         how["weights"] = present.astype(np.float64)
     known = _known(ask.annotations, present, others=2)
-    _note_those_left_out(ask, known)
+    people = len(np.unique(ask.annotations["annotator_code"].to_numpy()))
+    left = people - len(known.codes)
+    if left:
+        ask.warn(
+            f"{counted(left, 'annotator')} of {people:,} share fewer than {FEW_UNITS} "
+            f"{'clusters' if 'cluster_code' in ask.annotations else 'items'} with two others: too "
+            "few for a discrepancy ratio of their own."
+        )
     out = xr.Dataset(attrs={"margin": settings.margin})
     if len(known.codes):
         out = out.merge(ask.of("annotator_discrepancy_ratio", **how).isel({ANNOTATOR: known.codes}))
@@ -217,30 +219,19 @@ def _known(annotations: xr.Dataset, present: npt.NDArray[np.bool_], others: int)
     return Known(codes, n_items[codes])
 
 
-def _note_those_left_out(ask: Asking, known: Known) -> None:
-    people = len(np.unique(ask.annotations["annotator_code"].to_numpy()))
-    left = people - len(known.codes)
-    if left:
-        ask.warn(
-            f"{counted(left, 'annotator')} of {people:,} share fewer than {FEW_UNITS} "
-            f"{'clusters' if 'cluster_code' in ask.annotations else 'items'} with two others: too "
-            "few for a discrepancy ratio of their own."
-        )
-
-
 def _present(ask: Asking, predictions: xr.Dataset | None) -> npt.NDArray[np.bool_]:
     """Return which items have predictions; all, if there are no predictions."""
     items = ask.annotations[ITEM].to_numpy()
-    if predictions is None:
-        return np.ones(len(items), dtype=bool)
+    everywhere = np.ones(len(items), dtype=bool)
+    if predictions is None or ask.settings.on_missing != "drop":
+        return everywhere  # if items must be the same, a later check raises
     present = tables.match(items, predictions[ITEM].to_numpy()) >= 0
-    if not present.all() and ask.settings.on_missing == "drop":
+    if not present.all():
         ask.warn(
             f"{counted(int((~present).sum()), 'item')} of {len(items):,} without predictions are "
             "left out of the discrepancies, of systems and of annotators."
         )
-        return present
-    return np.ones(len(items), dtype=bool)  # if items must be the same, a later check raises
+    return present
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
@@ -89,12 +89,8 @@ def top_k_accuracy_by_pattern(
 
     Raises
     ------
-    AnnotationError
-        If the annotations are of another kind.
-    PredictionError
-        If items or labels do not fit.
-    ArgumentError
-        If another argument is not one of the values above.
+    AnnotationError, PredictionError, ArgumentError
+        If kind, items, labels or another argument do not fit.
 
     Notes
     -----
@@ -126,7 +122,12 @@ def top_k_accuracy_by_pattern(
     drawn = partial(_drawn, size=chains * draws, seed=seed, bootstrap=bootstrap)
     values: Any
     if is_chunked(annotations):
-        values = _lazy(parts, tallied, drawn, (chains * draws, predictions.sizes[SYSTEM]))
+        import dask
+        import dask.array as da
+
+        tallies = [dask.delayed(tallied)(part) for part in parts]
+        shape = (chains * draws, predictions.sizes[SYSTEM])
+        values = da.from_delayed(dask.delayed(drawn)(tallies), shape=shape, dtype=np.float64)
     else:
         values = drawn([tallied(part) for part in parts])
     found = xr.DataArray(
@@ -215,15 +216,3 @@ def _drawn(tallies: Sequence[Patterns], *, size: int, seed: int, bootstrap: bool
             leads = rng.standard_gamma(leads)
         total += leads.reshape(size, -1) @ right[cell].reshape(-1, right.shape[1])
     return total[:, :-1] / total[:, -1:]
-
-
-def _lazy(
-    parts: Sequence[_Part], tallied: Callable[[_Part], Patterns], drawn: Callable[..., Floats],
-    shape: tuple[int, int],
-) -> Any:  # fmt: skip
-    """Return the draws as a Dask array."""
-    import dask
-    import dask.array as da
-
-    tallies = [dask.delayed(tallied)(part) for part in parts]
-    return da.from_delayed(dask.delayed(drawn)(tallies), shape=shape, dtype=np.float64)

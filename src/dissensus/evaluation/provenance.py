@@ -43,11 +43,8 @@ def of_model(name: str) -> dict[str, str]:
     >>> of_model("dirichlet")
     {}
     """
-    found = package_of(name) if name in models.plugins() else None
-    if found is None:
-        return {}
-    package, its_version = found
-    return {MODEL_PACKAGE: package, f"{package}_version": its_version}
+    package = package_of(name) if name in models.plugins() else None
+    return {MODEL_PACKAGE: package[0], f"{package[0]}_version": package[1]} if package else {}
 
 
 def provenance(

@@ -49,23 +49,15 @@ class Rerun(NamedTuple):
 
 
 def stored(path: Path) -> xr.DataTree:
-    """Read an evaluation into memory.
-
-    Raises
-    ------
-    FormatError
-        If it is no evaluation, or has no recorded arguments.
-    """
+    """Read an evaluation into memory."""
     if not path.exists():
         raise FileNotFoundError(f"{path}: there is no such file")
     with _opened(path) as tree:
         if ARGUMENTS not in tree.attrs or DATA[0] not in tree.children:
             raise FormatError(
-                str(path),
-                expected="an evaluation with its arguments and annotations, as `dissensus "
-                "evaluate` writes it",
-                found="a file without them",
-            )
+                str(path), expected="an evaluation with its arguments and annotations, as "
+                "`dissensus evaluate` writes it", found="a file without them",
+            )  # fmt: skip
         return tree.load()
 
 
@@ -88,15 +80,7 @@ def _opened(path: Path) -> xr.DataTree:
 
 
 def rerun(tree: xr.DataTree, *, progressbar: bool = True) -> Rerun:
-    """Evaluate again, and compare all variables.
-
-    Raises
-    ------
-    ArgumentError
-        If an argument could not be recorded.
-    FormatError
-        If the data in the file differ from those that were evaluated.
-    """
+    """Evaluate again, and compare all variables."""
     if NOT_RECORDED in tree.attrs:
         raise ArgumentError(
             "evaluation", expected="one all of whose arguments could be recorded",
@@ -106,15 +90,6 @@ def rerun(tree: xr.DataTree, *, progressbar: bool = True) -> Rerun:
         )  # fmt: skip
     annotations, predictions = _data(tree)
     arguments = _arguments(tree)
-    _require_model(tree)
-    again = evaluate(annotations, predictions, progressbar=progressbar, **arguments)
-    pairs = list(_pairs(tree, again))
-    differences = [Difference(where, how) for where, how in pairs if how]
-    return Rerun(differences, len(pairs), _changed(tree))
-
-
-def _require_model(tree: xr.DataTree) -> None:
-    """Raise if the model is of a package that is not installed."""
     package, model = tree.attrs.get(MODEL_PACKAGE), str(tree.attrs.get("model"))
     if package is not None and model not in models.plugins():
         known = tree.attrs.get(f"{package}_version", "of an unknown version")
@@ -122,6 +97,16 @@ def _require_model(tree: xr.DataTree) -> None:
             "evaluation", expected=f"the model {model!r} of the package {package} {known}",
             found="no model of that name", hint="Install that package",
         )  # fmt: skip
+    again = evaluate(annotations, predictions, progressbar=progressbar, **arguments)
+    pairs = list(_pairs(tree, again))
+    # The version of the package of the model too, if it is a plugin.
+    now = {name: value for name, value in of_model(model).items() if name != MODEL_PACKAGE}
+    changed = [
+        f"{name.removesuffix('_version')} {tree.attrs.get(name, 'unknown')} then, {version} now"
+        for name, version in (versions() | now).items()
+        if str(tree.attrs.get(name, "unknown")) != version
+    ]
+    return Rerun([pair for pair in pairs if pair.how], len(pairs), changed)
 
 
 def _arguments(tree: xr.DataTree) -> dict[str, Any]:
@@ -159,31 +144,16 @@ def _data(tree: xr.DataTree) -> tuple[xr.Dataset, xr.Dataset | None]:
     return found[0], found[1]
 
 
-def _of_package(tree: xr.DataTree) -> dict[str, str]:
-    """Return the version of the package of the model, if it is a plugin."""
-    now = of_model(str(tree.attrs.get("model")))
-    return {name: value for name, value in now.items() if name != MODEL_PACKAGE}
-
-
-def _changed(tree: xr.DataTree) -> list[str]:
-    """Return a text for each package whose version differs."""
-    return [
-        f"{name.removesuffix('_version')} {tree.attrs.get(name, 'unknown')} then, {now} now"
-        for name, now in (versions() | _of_package(tree)).items()
-        if str(tree.attrs.get(name, "unknown")) != now
-    ]
-
-
-def _pairs(then: xr.DataTree, now: xr.DataTree) -> Iterator[tuple[str, str]]:
+def _pairs(then: xr.DataTree, now: xr.DataTree) -> Iterator[Difference]:
     """Yield the name of every variable, and how it differs, or ""."""
     before, after = _variables(then), _variables(now)
     for where in dict.fromkeys([*before, *after]):
         if where not in after:
-            yield where, "not made this time"
+            yield Difference(where, "not made this time")
         elif where not in before:
-            yield where, "not in the file"
+            yield Difference(where, "not in the file")
         else:
-            yield where, _difference(before[where], after[where])
+            yield Difference(where, _difference(before[where], after[where]))
 
 
 def _variables(tree: xr.DataTree) -> dict[str, xr.Variable]:

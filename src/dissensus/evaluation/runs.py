@@ -21,46 +21,34 @@ from dissensus.dims import ITEM, POSITION, RELIABILITY, SAMPLE, SCOPE, SCOPES, S
 from dissensus.errors import ConvergenceWarning
 from dissensus.evaluation.categories import Categories, accuracy
 from dissensus.evaluation.recipes import Recipe
-from dissensus.evaluation.section import Notes
+from dissensus.evaluation.section import Groups, Notes
 from dissensus.metrics._blocks import is_lazy, lazy_bootstrap_weights
 from dissensus.metrics._insight import draw_insights
 from dissensus.metrics._items import bootstrap_weights
 from dissensus.sampling import convergence, fitting
-
-# The metrics that an evaluation computes at each reliability.
-
 
 Clusters = npt.NDArray[np.int64] | None
 """(item): the number of each item's cluster."""
 
 
 def _metric_calls(
-    predictions: xr.Dataset,
-    insight: xr.DataArray | None = None,
-    random_seed: Any = None,
+    predictions: xr.Dataset, insight: xr.DataArray | None = None, random_seed: Any = None
 ) -> Iterator[tuple[Callable[..., xr.DataArray], dict[str, Any]]]:
     """Choose the metrics that make sense for lists of this length."""
-    longest = int((predictions["block"] > 0).sum(POSITION).max())
-    accuracy = metrics.get("top_k_accuracy").function
+    longest = min(3, int((predictions["block"] > 0).sum(POSITION).max()))
     more = {} if insight is None else {"insight": insight, "random_seed": random_seed}
-    yield accuracy, {"k": 1, **more}
-    if longest < 2:
-        return
-    for k in range(2, min(longest, 3) + 1):
-        yield accuracy, {"k": k, **more}
-    for k in range(2, min(longest, 3) + 1):
+    for k in range(1, max(longest, 1) + 1):
+        yield metrics.get("top_k_accuracy").function, {"k": k, **more}
+    for k in range(2, longest + 1):
         yield metrics.get("set_accuracy").function, {"k": k}
-    yield metrics.get("average_overlap").function, {"depth": min(longest, 3)}
+    if longest > 1:
+        yield metrics.get("average_overlap").function, {"depth": longest}
 
 
 def score(
-    plausibility: xr.DataArray,
-    predictions: xr.Dataset,
-    random_seed: Any,
-    on_missing: str,
-    cluster: Clusters = None,
-    insight: xr.DataArray | None = None,
-) -> xr.Dataset:
+    plausibility: xr.DataArray, predictions: xr.Dataset, random_seed: Any, on_missing: str,
+    cluster: Clusters = None, insight: xr.DataArray | None = None,
+) -> xr.Dataset:  # fmt: skip
     """Return every metric over (chain, draw, scope, system)."""
     weights = _both_scopes(plausibility, random_seed, cluster)
     found = {}
@@ -112,13 +100,9 @@ def _annotated(point: xr.DataArray, on_missing: str) -> tuple[xr.DataArray, str]
 
 
 def score_categories(
-    grouped: xr.DataArray,
-    firsts: list[xr.Dataset],
-    random_seed: Any,
-    on_missing: str,
-    cluster: Clusters = None,
-    insight: xr.DataArray | None = None,
-) -> xr.Dataset:
+    grouped: xr.DataArray, firsts: list[xr.Dataset], random_seed: Any, on_missing: str,
+    cluster: Clusters = None, insight: xr.DataArray | None = None,
+) -> xr.Dataset:  # fmt: skip
     """Return certainty of the leading category, and each system's accuracy at that level.
 
     ``grouped`` and ``firsts`` are the plausibilities and the predictions of categories.
@@ -132,15 +116,6 @@ def score_categories(
     return xr.Dataset(out)
 
 
-def score_point_categories(
-    grouped: xr.DataArray, firsts: list[xr.Dataset], on_missing: str
-) -> xr.Dataset:
-    """Return the same accuracy against the point estimate."""
-    grouped, on_missing = _annotated(grouped, on_missing)
-    found = accuracy(grouped, firsts, None, on_missing)
-    return found.to_dataset(name="naive_top_1_accuracy")
-
-
 def deepest(predictions: xr.Dataset | None) -> int:
     """Return how many of a draw's first labels are looked at."""
     return 1 if predictions is None else int(min(3, predictions.sizes[POSITION]))
@@ -148,29 +123,25 @@ def deepest(predictions: xr.Dataset | None) -> int:
 
 def certainties(plausibility: xr.DataArray, predictions: xr.Dataset | None) -> xr.Dataset:
     """Return annotation certainty for the top 1 and, where lists are longer, the top 2 and 3."""
-    certainty = metrics.get("annotation_certainty").function
-    tops = [certainty(plausibility, top=top) for top in range(1, deepest(predictions) + 1)]
+    errors = ["mcse", "selection_bias"]
     out = {}
-    for one in tops:
-        out[str(one.name)] = one.drop_vars(["mcse", "selection_bias"])
-        out[f"{one.name}_mcse"] = one["mcse"].drop_vars(["selection_bias", "mcse"])
-        out[f"{one.name}_bias"] = one["selection_bias"].drop_vars(["selection_bias", "mcse"])
+    for top in range(1, deepest(predictions) + 1):
+        certainty = metrics.get("annotation_certainty").function(plausibility, top=top)
+        out[str(certainty.name)] = certainty.drop_vars(errors)
+        out[f"{certainty.name}_mcse"] = certainty["mcse"].drop_vars(errors)
+        out[f"{certainty.name}_bias"] = certainty["selection_bias"].drop_vars(errors)
     return xr.Dataset(out)
 
 
-Groups = dict[str, xr.Dataset]
-
 CATEGORIES: Final = "categories"
 _METRIC: Final = (*SAMPLE, RELIABILITY, SCOPE, SYSTEM)
-
-
 _LARGE: Final = 100_000_000
-"""Bytes of draws that may wait to be collected: going through all objects takes its time."""
+"""Bytes of draws that may wait for the garbage collector, which is slow."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """What is asked of every model at every reliability."""
+    """Data and settings that all models and reliabilities share."""
 
     annotations: xr.Dataset
     predictions: xr.Dataset | None
@@ -189,7 +160,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Run:
-    """One model, and what it goes through."""
+    """One model and its reliabilities."""
 
     recipe: Recipe
     trust: tuple[float, ...]
@@ -202,8 +173,8 @@ class Run:
 
 
 def results(run: Run, task: Task, notes: Notes) -> Groups:
-    """Return the groups of an evaluation that one model accounts for."""
-    point = run.recipe.point(task.annotations)  # before the fits: what it refuses, it refuses early
+    """Return the groups of an evaluation that come from one model."""
+    point = run.recipe.point(task.annotations)  # before the fits, so that it raises early
     with notes.of(run.recipe.model):
         shared = run.recipe.learned(
             task.annotations if task.cut is None else task.cut, run.hyper,
@@ -218,37 +189,42 @@ def results(run: Run, task: Task, notes: Notes) -> Groups:
     scored: dict[float, Groups] = {}
     groups: Groups = {}
     text, waiting = f"Fitting {run.recipe.model}, reliability", 0
-    # The reference last: of draws that are kept, none are held beside others.
-    for gamma in fitting.tracked(
-        sorted(run.trust, key=lambda one: one == run.reference), text, task.progressbar
-    ):
+    # The reference comes last, so that its draws, which are kept, are not held beside others.
+    order = sorted(run.trust, key=lambda gamma: gamma == run.reference)
+    for gamma in fitting.tracked(order, text, task.progressbar):
         with notes.of(f"{run.recipe.model} at reliability {gamma:g}"):
-            found, kept, size = _step(run, task, gamma)
+            scored[gamma], kept, size = _step(run, task, gamma)
         waiting += size
-        if waiting > _LARGE:  # a DataTree is a circle of references: it would stay for long
+        if waiting > _LARGE:  # a DataTree refers to itself: only the collector frees it
             gc.collect()
             waiting = 0
-        scored[gamma] = found
         groups |= kept
     along = _along(run.trust, [scored[gamma] for gamma in run.trust])
-    if CATEGORIES in along:  # of the reference there is more: the draws themselves
+    if CATEGORIES in along:  # the draws at the reference are kept as well
         along[CATEGORIES] = along[CATEGORIES].merge(groups.pop(CATEGORIES))
         along[CATEGORIES] = along[CATEGORIES].transpose(*_METRIC, ..., missing_dims="ignore")
     groups |= along
     if "convergence" in groups and groups["convergence"]["n_items_poor"].isnull().any():
-        del groups["convergence"]  # in chunks too few draws to tell are NaN, where else is nothing
+        del groups["convergence"]  # with chunks, too few draws give NaN instead of no group
     if "convergence" in groups:
         with notes.of(f"{run.recipe.model}"):
             _warn_of_chains(groups["convergence"], task)
     groups["statistics"] = run.recipe.statistics(task.annotations, point)
-    with notes.of("point estimate"):
-        for name, naive in _naive(point, task).items():
-            groups[name] = groups[name].merge(naive)
+    if task.predictions is not None:  # the metrics against the point estimate
+        with notes.of("point estimate"):
+            naive = score_point(point, task.predictions, task.on_missing)
+            groups["statistics"] = groups["statistics"].merge(naive)
+            if task.categories is not None:
+                grouped = task.categories.plausibility(point)
+                grouped, on_missing = _annotated(grouped, task.on_missing)
+                leading = accuracy(grouped, task.firsts, None, on_missing)
+                naive = leading.to_dataset(name="naive_top_1_accuracy")
+                groups[CATEGORIES] = groups[CATEGORIES].merge(naive)
     return groups
 
 
 def _warn_of_chains(found: xr.Dataset, task: Task) -> None:
-    """Say for all reliabilities at once what each fit would say of its own chains."""
+    """Warn of short chains, once for all reliabilities."""
     poor = found.isel({RELIABILITY: found["n_items_poor"].to_numpy() > 0})
     if not poor.sizes[RELIABILITY]:
         return
@@ -266,10 +242,9 @@ def _warn_of_chains(found: xr.Dataset, task: Task) -> None:
 
 
 def _step(run: Run, task: Task, gamma: float) -> tuple[Groups, Groups, int]:
-    """Fit and score at one reliability; say how many bytes of draws can be let go of then."""
+    """Fit and score at one reliability; also return how many bytes of draws can be freed."""
     with warnings.catch_warnings(), fitting.all_or_nothing():
-        # Said once for all reliabilities, when they are through.
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)  # see _warn_of_chains
         fit = run.recipe.fit(
             task.annotations if task.cut is None else task.cut, gamma, draws=task.draws,
             chains=task.chains, random_seed=task.random_seed, **run.hyper,
@@ -283,7 +258,7 @@ def _step(run: Run, task: Task, gamma: float) -> tuple[Groups, Groups, int]:
 
 
 def _scored(run: Run, task: Task, gamma: float, fit: xr.DataTree) -> tuple[Groups, Groups, int]:
-    """Score a fit; where it is yet to be drawn, so are the scores."""
+    """Score a fit; the scores are lazy if its draws are."""
     theta = run.recipe.plausibility(fit)
     cluster = clusters_of(task.annotations, theta)
     out = {"certainty": certainties(theta, task.predictions)}
@@ -329,17 +304,6 @@ def _mean(theta: xr.DataArray) -> xr.Dataset:
     # To look for NaNs takes twice the memory.
     mean = theta.mean(list(SAMPLE), keep_attrs=True, skipna=False)
     return mean.to_dataset(name="plausibility_mean")
-
-
-def _naive(point: xr.DataArray, task: Task) -> Groups:
-    """Return the metrics against the point estimate, which knows no reliability."""
-    if task.predictions is None:
-        return {}
-    out = {"statistics": score_point(point, task.predictions, task.on_missing)}
-    if task.categories is not None:
-        grouped = task.categories.plausibility(point)
-        out[CATEGORIES] = score_point_categories(grouped, task.firsts, task.on_missing)
-    return out
 
 
 def _along(trust: tuple[float, ...], runs: list[Groups]) -> Groups:

@@ -123,11 +123,7 @@ def added(
 ) -> tuple[Groups, str]:
     """Add the groups of a section, or note beside the agreement why there are none.
 
-    Returns
-    -------
-    groups : dict of Dataset
-    status : str
-        Name of the model, or "none: " and the reason.
+    The text is the name of the model, or "none: " and the reason.
     """
     if isinstance(plan, Plan):
         try:

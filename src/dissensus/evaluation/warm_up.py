@@ -71,10 +71,9 @@ def warm_up(*names: str, progressbar: bool = True) -> None:
 
 def _jobs(names: tuple[str, ...], *, whole: bool) -> Iterator[Job]:
     """Yield fits of small studies, and evaluations if ``whole``."""
-    studies = {
-        "nominal": _study("nominal"), "continuous": _study("continuous"),
-        "ordinal": _study("ordinal"), "ranking": _rankings(), "few rankings": _few_rankings(),
-    }  # fmt: skip
+    few = {"i": {"a": [["x"], ["y"]], "b": [["y", "z"]]}}
+    studies = {kind: _study(kind) for kind in ("nominal", "continuous", "ordinal")}
+    studies |= {"ranking": _rankings(), "few rankings": from_rankings(few, labels="xyz")}
     for name in names:
         for kind, options in _FORMS[name]:
             study = _study(kind, pools=True) if models.get(name).pools else studies[kind]
@@ -93,12 +92,8 @@ _FORMS: Final[dict[str, tuple[tuple[str, dict[str, Any]], ...]]] = {
     "inverse_rank": (("ranking", {}),),
     "plackett_luce": (("ranking", {}), ("few rankings", {})),  # two ways of sampling
     "normal_scores": (("continuous", {}),),
-    "crossed_effects": (
-        ("continuous", {}), ("ordinal", {"family": "ordinal"}),
-    ),
-    "cross_replication": (
-        ("continuous", {}), ("ordinal", {"family": "ordinal"}),
-    ),
+    "crossed_effects": (("continuous", {}), ("ordinal", {"family": "ordinal"})),
+    "cross_replication": (("continuous", {}), ("ordinal", {"family": "ordinal"})),
     "symmetric_confusion": (
         ("nominal", {"predictions": True}), ("nominal", {"accuracy": "annotator"}),
     ),
@@ -137,10 +132,6 @@ def _rankings() -> xr.Dataset:
         f"i{i}": {f"a{a}": orders[(i + a) % 4] for a in range(_ANNOTATORS)} for i in range(_ITEMS)
     }
     return from_rankings(said, labels="uvwxyz")
-
-
-def _few_rankings() -> xr.Dataset:
-    return from_rankings({"i": {"a": [["x"], ["y"]], "b": [["y", "z"]]}}, labels="xyz")
 
 
 def _answers(labels: Any) -> xr.Dataset:

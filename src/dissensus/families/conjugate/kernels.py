@@ -24,11 +24,11 @@ SPREADS: Final = (1.0, 1.5, 1.0, 1.0)
 TYPICAL_SHAPE: Final = 2.0
 _WIDER: Final = 1.1
 _STEPS: Final = 3
-"""For each draw, so that it hardly hangs on the one before."""
+"""Steps per draw, so that successive draws are nearly independent."""
 
 
 class Units(NamedTuple):
-    """In what the prior's parameters are measured."""
+    """Units of the prior's parameters."""
 
     centre: float
     spread: float
@@ -54,23 +54,17 @@ def grid_step(value: Floats) -> float:
 
 
 def rounded(data: Moments, step: float) -> Moments:
-    """Let no item's spread count for less than that of rounding, step**2 / 12.
+    """Raise each item's variance to at least that of rounding, step**2 / 12.
 
-    On a coarse scale annotators often agree to the letter; taken literally, no spread at all is
-    infinitely likely under a spread of 0, and that would be what is learned for all items.
+    On a coarse scale many items have equal scores. A variance of 0 would make them infinitely
+    likely, and would be learned for all items.
     """
     rounding = (data.n - 1).clip(0) * step**2 / 12
     return data._replace(squares=np.maximum(data.squares, rounding))
 
 
 def units_of(data: Moments) -> Units:
-    """Measure the scores.
-
-    Raises
-    ------
-    AnnotationError
-        If there is no item with two different scores, so that no spread can be seen.
-    """
+    """Return the units of scores; raise if no item has two different scores."""
     spread = data.squares > 0
     if not spread.any():
         raise AnnotationError(
@@ -96,19 +90,7 @@ def log_density(x: Floats, units: Units, data: Moments) -> float:
 def draw_priors(units: Units, data: Moments, draws: int, tune: int, key: int) -> Floats:
     """Draw one chain of priors by elliptical slices around the mode.
 
-    Parameters
-    ----------
-    units : Units
-    data : Moments
-        The scores of each item, `rounded`.
-    draws, tune : int
-    key : int
-        Where the random numbers start.
-
-    Returns
-    -------
-    array (draw, 5)
-        Places x, and behind them their log density.
+    ``data`` is `rounded`, and ``key`` the seed. Returns (draw, 5): places x, then log density.
 
     Examples
     --------

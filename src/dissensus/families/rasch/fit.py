@@ -146,10 +146,8 @@ class _Chain:
         self.par = crossed_sweep.start(self.data, crossed_sweep.BERNOULLI, n_gaps=0)
         for part in (self.par.sd_item, self.par.sd_annotator):
             part *= np.exp(rng.normal(0.0, 0.5, part.shape))
-        guessing = -np.log(len(process.labels) - 1)
-        self.par.mu[:] = guessing + rng.uniform(
-            0.5, 3.0
-        )  # above chance, so that labels keep their meaning
+        # Above chance, so that labels keep their meaning.
+        self.par.mu[:] = -np.log(len(process.labels) - 1) + rng.uniform(0.5, 3.0)
         self.known = crossed_sweep.learned(self.data, crossed_sweep.BERNOULLI, self.par)
         self.now = rasch_data.beginning(self.said, len(self.data.cell_pool))
         self.summing = unknown.room(self.said, len(self.data.cell_pool))
@@ -240,14 +238,11 @@ def _observed(process: Process) -> dict[str, xr.DataArray]:
 
 def _constants(process: Process, draws: Draws) -> dict[str, xr.DataArray]:
     """Return the annotators and items of labels, and the mean probability of each truth."""
+    names = {ITEM: process.items, LABEL: process.labels}
     return {
         "item_code": xr.DataArray(process.item, dims=ANNOTATION),
         "annotator_code": xr.DataArray(process.annotator, dims=ANNOTATION),
-        "truth_mean": xr.DataArray(
-            draws.truth_mean,
-            dims=(ITEM, LABEL),
-            coords={ITEM: process.items, LABEL: process.labels},
-        ),
+        "truth_mean": xr.DataArray(draws.truth_mean, coords=names, dims=(ITEM, LABEL)),
     }
 
 
@@ -271,12 +266,7 @@ _ERRORS: Final = 4.0
 def warn_of_shared_confidence(process: Process, truth_mean: Floats, level: Floats) -> None:
     """Warn if confidences of one item are correlated given whether labels are right.
 
-    Parameters
-    ----------
-    truth_mean : array (item, label)
-        Probability of each label to be true.
-    level : array (right, level)
-        Posterior means of the shares of levels of wrong and of right labels.
+    ``truth_mean`` (item, label) and ``level`` (right, level) are posterior means.
     """
     wrong, right = level @ process.levels
     expected = wrong + (right - wrong) * truth_mean[process.item, process.label]

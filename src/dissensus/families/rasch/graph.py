@@ -51,13 +51,7 @@ def _answers(model: Any) -> list[Any]:
 
 
 def read(model: Any) -> Reading:
-    """Read a model.
-
-    Raises
-    ------
-    ArgumentError
-        If it is no Rasch model, naming the variable that differs.
-    """
+    """Read a model; the error for another model names the variable that differs."""
     if not has_form(model):
         names = ", ".join(sorted(_NEEDED))
         raise unfit(f"free variables {names} and one observed LatentAnswers", "others")

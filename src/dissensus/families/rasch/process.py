@@ -198,16 +198,7 @@ def process(
     annotations: xr.Dataset, *, truth: Any, confidence: bool, guessing: Any, priors: Any,
     prior_count: Any, sampler: Any,
 ) -> Process:  # fmt: skip
-    """Check annotations and settings, and put them together.
-
-    Raises
-    ------
-    AnnotationError
-        If the annotations are no labels, or of fewer than two kinds, an item has none, or
-        confidence is asked for and there is none, or too many kinds of it.
-    ArgumentError
-        If a setting makes no sense.
-    """
+    """Check annotations and settings, and put them together."""
     fitting.require_kind(annotations, KINDS, "rasch")
     arguments.one_of("sampler", sampler, SAMPLERS)
     arguments.flags(confidence=confidence)
@@ -223,7 +214,10 @@ def process(
         for dim in (ITEM, ANNOTATOR, LABEL)
     }
     known = known_codes(annotations, truth)
-    guesses = _guessing(guessing, known)
+    guesses = bool((known == UNKNOWN).any())
+    if guessing is not None:
+        arguments.flags(guessing=guessing)
+        guesses = bool(guessing)
     process = Process(
         annotations, codes[ITEM], codes[ANNOTATOR], codes[LABEL], known, level, levels, guesses,
         _priors(priors), arguments.positive("prior_count", prior_count),
@@ -234,21 +228,12 @@ def process(
 
 
 def _least_ability(known: Ints, n_labels: int, *, guessing: bool) -> float:
-    """Return the ability of an annotator who is right as often as by guessing.
+    """Return the lower bound of the mean ability: the logit of chance, or minus infinity.
 
-    It bounds the mean ability, lest labels change places, where truths are unknown and who does
-    not know errs.
+    It prevents label switching if truths are unknown and nobody guesses.
     """
     free = guessing or bool((known != UNKNOWN).all())
     return -np.inf if free else -float(np.log(n_labels - 1))
-
-
-def _guessing(given: Any, known: Ints) -> bool:
-    """Return what is asked for; by default guesses, unless all truths are known."""
-    if given is None:
-        return bool((known == UNKNOWN).any())
-    arguments.flags(guessing=given)
-    return bool(given)
 
 
 def _levels(annotations: xr.Dataset) -> tuple[Ints, Floats]:
