@@ -57,7 +57,7 @@ def dangers(tree, path):
 
 @pytest.mark.long
 def test_no_source_can_run_what_it_reads():
-    assert len(SOURCES) > 300
+    assert len(SOURCES) > 200
     found = {
         str(path.relative_to(ROOT)): list(dangers(ast.parse(path.read_text("utf-8")), path))
         for path in SOURCES

@@ -52,8 +52,8 @@ def test_bad_input_is_refused_before_anything_is_fitted(votes, monkeypatch):
     scores = dx.from_matrix([[1.5, 2.5], [-1.5, -2.5]])
     numbers = dx.predictions({"item": ["i", "j", "k"], "system": ["s"] * 3, "label": [0.5] * 3})
     one_cluster = ann.assign(cluster_code=("item", np.zeros(3, int)))
-    reliabilities = [(), (0,), (-1, 1), (1, 1), (np.nan,), "a", "1,2", {1, 2}, [[1, 2], [3, 4]],
-                     [1, None]]  # fmt: skip
+    reliabilities = [(), (0,), (-1, 1), (1, 1), (np.nan,), "a", "5", "1,2", {1, 2}, [1, None],
+                     [[1, 2], [3, 4]]]  # fmt: skip
     check_refused(dx.ArgumentError, [
         *((f"reliability {bad}", partial(run, ann, pred, reliability=bad), "reliability")
           for bad in reliabilities),

@@ -39,7 +39,8 @@ def shares(rng, items, weights, labels=3):
     ][int(rng.integers(4))]
 
 
-@pytest.mark.parametrize("seed", seeds(300, unit=12))
+@pytest.mark.unit(12, long=60)
+@pytest.mark.parametrize("seed", range(300))
 def test_it_is_what_its_definition_gives(seed):
     rng = np.random.default_rng([7, seed])
     items = study(rng, trials=bool(seed % 2), sure=("any", "extreme", None)[seed % 3])
@@ -56,7 +57,8 @@ def test_it_is_what_its_definition_gives(seed):
     np.testing.assert_allclose(each, expected, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("seed", seeds(60))
+@pytest.mark.unit(6, long=36)
+@pytest.mark.parametrize("seed", range(60))
 @pytest.mark.parametrize("power", [1, 2, "callable"])
 def test_graded_agreement_is_what_its_definition_gives(seed, power):
     rng = np.random.default_rng([8, seed])

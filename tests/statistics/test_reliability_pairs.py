@@ -79,7 +79,7 @@ def test_concordance_of_pairs_is_what_its_definition_gives(seed):
     close(found, by_definition(items, names, share, weights, **how))
 
 
-@pytest.mark.unit(56, long=120)
+@pytest.mark.unit(56, long=40)
 @pytest.mark.parametrize("seed", seeds(60, unit=8))
 @pytest.mark.parametrize(
     "form", ["number", "by name", "by item", "majority", "truth", "draws", "draws by item"]

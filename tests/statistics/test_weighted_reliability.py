@@ -76,7 +76,7 @@ def given_as(form, rng, names, n_items):
     return array.isel(item=0, annotator=0, drop=True), 6, lambda d, r, x: cells[d, 0, 0]
 
 
-@pytest.mark.unit(56, long=100)
+@pytest.mark.unit(56, long=40)
 @pytest.mark.parametrize("seed", seeds(48, unit=8))
 @pytest.mark.parametrize("form", FORMS)
 def test_it_is_what_its_definition_gives(form, seed):

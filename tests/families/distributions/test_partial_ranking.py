@@ -12,12 +12,10 @@ import pytensor.tensor as pt
 import pytest
 from pymc.logprob.utils import ParameterValueError
 from scipy import stats
-from seeds import rest_long
 
 import dissensus as dx
 from dissensus.families.rankings.distributions import PartialRanking, places_of
 
-compiled_or_not = pytest.mark.parametrize("mode", rest_long(["FAST_COMPILE", "NUMBA"], unit=1))
 
 STRENGTH = np.array([2.0, 1.0, 0.3, 0.7])
 
@@ -105,7 +103,8 @@ def test_nothing_listed_says_nothing():
     assert logp([0, 0, 0, 0], strength=STRENGTH) == 0
 
 
-@compiled_or_not
+# Compiled it takes half a minute.
+@pytest.mark.parametrize("mode", ["FAST_COMPILE", pytest.param("NUMBA", marks=pytest.mark.slow)])
 def test_the_gradient_is_that_of_the_density(mode):
     u, sharpness, power = pt.dmatrix(), pt.dvector(), pt.dscalar()
     ranks = np.array([[1, 2, 2, 0, 0], [0, 1, 1, 1, 2]])

@@ -58,7 +58,7 @@ def chosen_for(model):
     return set(chosen) & OURS
 
 
-@pytest.mark.unit(0, long=3)
+@pytest.mark.unit(0, long=2)
 @pytest.mark.parametrize("name", MODELS)
 def test_variables_that_are_set_or_observed(name):
     model = MODELS[name]()
@@ -68,7 +68,7 @@ def test_variables_that_are_set_or_observed(name):
             chosen_for(altered)
 
 
-@pytest.mark.unit(0, long=3)
+@pytest.mark.unit(0, long=2)
 @pytest.mark.parametrize("name", MODELS)
 def test_other_transforms_and_potentials(name):
     model = MODELS[name]()
@@ -85,7 +85,7 @@ def test_other_transforms_and_potentials(name):
         assert not (chosen_for(pulled) and ours)
 
 
-@pytest.mark.unit(0, long=3)
+@pytest.mark.unit(0, long=2)
 @pytest.mark.parametrize("name", MODELS)
 def test_other_observations_and_copies(name):
     model = MODELS[name]()
