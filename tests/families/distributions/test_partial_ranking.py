@@ -16,7 +16,6 @@ from scipy import stats
 import dissensus as dx
 from dissensus.families.rankings.distributions import PartialRanking, places_of
 
-
 STRENGTH = np.array([2.0, 1.0, 0.3, 0.7])
 
 
