@@ -26,19 +26,19 @@ fresh:  ## Forget compiled kernels (Numba misses changes in the functions they c
 	find src models -name '*.nb[ci]' -delete
 
 lint:  ## Check style, formatting and spelling
-	uv run ruff check .
-	uv run codespell
-	uv run ruff format --check .
+	uv run --group lint ruff check .
+	uv run --group lint codespell
+	uv run --group lint ruff format --check .
 
 format:  ## Mend what ruff can mend
-	uv run ruff check --fix .
-	uv run ruff format .
+	uv run --group lint ruff check --fix .
+	uv run --group lint ruff format .
 
 types:  ## Check types (strict on src)
-	uv run mypy
+	uv run --group lint mypy
 
 imports:  ## Check that imports go one way
-	uv run lint-imports
+	uv run --group lint lint-imports
 
 calibrate:  ## Run simulation-based calibration in full, and write its page
 	PYTHONPATH=tests uv run python -m calibration.full
@@ -70,7 +70,7 @@ house:  ## Count files, arrows, and the rooms that a call goes through
 	uv run python benchmarks/house.py
 
 docs:  ## Build the documentation, run its notebooks and guides, warnings as errors
-	uv run sphinx-build -W --keep-going -q docs docs/_build/html
+	uv run --group docs sphinx-build -W --keep-going -q docs docs/_build/html
 
 afresh:  ## Forget the documentation that was built, and what its notebooks gave
 	rm -rf docs/_build docs/api docs/notebooks
