@@ -1,4 +1,4 @@
-"""A picture of each metric, of one simulated study, or of what it does to a number.
+"""A plot of each metric, for a simulated study or as a function of its argument.
 
 The docstring of a function is the caption of its picture.
 """
@@ -25,7 +25,7 @@ def _listed(metric: Callable[..., Any], **settings: Any) -> Any:
 
 
 def top_k_accuracy() -> Any:
-    """The top-1 accuracy of four systems on new items: a distribution each, not a number."""
+    """Posterior distribution of the top-1 accuracy of four systems on new items."""
     return of_systems(dx.top_k_accuracy(
         fit("nominal"), study("nominal").predictions, weights="bayesian-bootstrap",
         random_seed=1,
@@ -33,37 +33,37 @@ def top_k_accuracy() -> Any:
 
 
 def set_accuracy() -> Any:
-    """How often the two labels a system puts first are the two most plausible ones."""
+    """Share of items on which a system's first two labels are the two most plausible ones."""
     return _listed(dx.set_accuracy, k=2)
 
 
 def overlap() -> Any:
-    """The share that a system's first two labels and the two most plausible ones have in common."""
+    """Share of common labels among a system's first two and the two most plausible ones."""
     return _listed(dx.overlap, k=2)
 
 
 def average_overlap() -> Any:
-    """Overlap averaged over depths 1 to 3."""
+    """Overlap, averaged over depths 1 to 3."""
     return _listed(dx.average_overlap, depth=3)
 
 
 def rank_biased_overlap() -> Any:
-    """Overlap over all depths, each weighing .9 times the one above."""
+    """Overlap over all depths; each depth has .9 times the weight of the previous one."""
     return _listed(dx.rank_biased_overlap, p=0.9)
 
 
 def kendall_tau() -> Any:
-    """The correlation of a system's order of labels with that of their plausibilities."""
+    """Rank correlation of a system's order of labels with the order of their plausibilities."""
     return _listed(dx.kendall_tau)
 
 
 def spearman_footrule() -> Any:
-    """How far labels are from their places: less is better."""
+    """Distance of labels from their places in the order of plausibilities; lower is better."""
     return _listed(dx.spearman_footrule)
 
 
 def annotation_certainty() -> Any:
-    """Items from the least to the most certain, by the shares of their annotators' labels."""
+    """Certainty of items, by the share of annotators who gave the most frequent label."""
     figure, ax = empty()
     found = dx.annotation_certainty(fit("nominal"))
     counts = dx.schema.label_counts(study("nominal").annotations)
@@ -74,7 +74,7 @@ def annotation_certainty() -> Any:
 
 
 def certainty() -> Any:
-    """How probable a system's answer is to lead, item by item: between certainly and never."""
+    """Probability that a system's label is the most plausible one, for each item."""
     figure, ax = empty()
     found = dx.certainty(fit("nominal"), study("nominal").predictions)
     for name in found["system"].to_numpy():
@@ -86,66 +86,66 @@ def certainty() -> Any:
 
 
 def compare() -> Any:
-    """How probably the system of a row is better than that of a column."""
+    """Probability that the system of the row is better than the system of the column."""
     draws = dx.top_k_accuracy(fit("nominal"), study("nominal").predictions)
     return dx.plots.better(dx.compare(draws))
 
 
 def icc() -> Any:
-    """The ICC of one label as it is given, and of the mean of labels by more annotators."""
+    """Observed ICC of one label, and of the mean of several annotators' labels."""
     draws = dx.icc(crossed(None), scale="observed")
     parts = {f"mean of {k}": dx.spearman_brown(draws, k) for k in (3, 9)}
     return densities({"one label": draws} | parts, "ICC, labels as given")
 
 
 def annotator_icc() -> Any:
-    """The share of a label that is who gave it, beside the share that is what it is of."""
+    """Share of the variance due to annotators, and share due to items."""
     parts = {metric.__name__: metric(crossed(None)) for metric in (dx.icc, dx.annotator_icc)}
     return densities(parts, "share of variance")
 
 
 def xcc() -> Any:
-    """The correlation of two annotators' labels of an item, from two pools, and of the pools."""
+    """Correlation of labels from two pools, and correlation of the pools' mean opinions."""
     fit, pair = crossed(("old", "new")), {"pool": "old", "pool_": "new"}
     parts = {metric.__name__: metric(fit).sel(pair) for metric in (dx.xcc, dx.normalized_xcc)}
     return densities(parts, "old and new")
 
 
 def normalized_xcc() -> Any:
-    """The same, noise within the pools taken out: it may be high where the other is low."""
+    """Normalised xCC excludes noise within pools. It can be high when xCC is low."""
     return xcc()
 
 
 def spearman_brown() -> Any:
-    """The reliability of a mean, by how many annotators it is of, and the ICC of one."""
+    """Reliability of a mean, by the number of annotators and the ICC of one label."""
     k = np.arange(1, 21)
     lines = {f"{one:g}": dx.spearman_brown(one, k) for one in (0.1, 0.3, 0.5, 0.7)}
     return curves(k, lines, ("annotators", "reliability of their mean"), "ICC of one label")
 
 
 def annotators_needed() -> Any:
-    """How many annotators a reliable mean takes, by the ICC of one label."""
+    """Number of annotators for a reliable mean, by the ICC of one label."""
     one = np.linspace(0.05, 0.95, 200)
     lines = {f"{target:g}": dx.annotators_needed(one, target=target) for target in (0.7, 0.8, 0.9)}
     return curves(one, lines, ("ICC of one label", "annotators needed"), "target", log=True)
 
 
 def majority_accuracy() -> Any:
-    """How often a majority is right, by how many vote, each right with the same probability."""
+    """Accuracy of the majority, by the number of annotators of equal accuracy."""
     k = np.arange(1, 22, 2)
     lines = {f"{one:g}": dx.majority_accuracy(k, one) for one in (0.55, 0.65, 0.75, 0.85)}
     return curves(k, lines, ("annotators", "accuracy of the majority"), "accuracy of one")
 
 
 def annotators_for_truth() -> Any:
-    """How many annotators a majority takes that is right on 95 % of the items."""
+    """Number of annotators for a majority that is right on 95 % of the items."""
     one = np.linspace(0.55, 0.95, 81)
     lines = {f"{labels}": dx.annotators_for_truth(one, n_labels=labels) for labels in (2, 5)}
     return curves(one, lines, ("accuracy of one annotator", "annotators"), "labels", log=True)
 
 
 def truth_accuracy() -> Any:
-    """How accurate a ground truth is, by the weighted reliability of its annotators."""
+    """Accuracy of a ground truth, by the weighted reliability of its annotators."""
     rho = np.linspace(0.3, 0.99, 100)
     lines = {f"{k}": dx.truth_accuracy(rho, n_annotators=k) for k in (3, 5, 9)}
     labels = ("weighted reliability", "accuracy of the majority")
@@ -153,7 +153,7 @@ def truth_accuracy() -> Any:
 
 
 def actual_accuracy() -> Any:
-    """What a score is worth on a ground truth that errs."""
+    """Actual accuracy of a system, by the accuracy of the ground truth."""
     truth = np.linspace(0.6, 1.0, 100)
     lines = {f"{score:g}": dx.actual_accuracy(score, truth) for score in (0.85, 0.9, 0.95)}
     labels = ("accuracy of the ground truth", "actual accuracy")
@@ -161,15 +161,15 @@ def actual_accuracy() -> Any:
 
 
 def expected_risk() -> Any:
-    """Items by expected risk; a mean risk in the middle may be sure, or wide open."""
+    """Items by expected risk. Items with the same mean risk can differ in uncertainty."""
     labels = study("nominal").annotations["label"].to_numpy().tolist()
     risk = {label: place % 3 for place, label in enumerate(labels)}
     return dx.plots.expected_risk(dx.expected_risk(fit("nominal"), risk))
 
 
 def group_labels() -> Any:
-    """One item on which the annotators were split: six labels, and the two groups they fall
-    into, between which there is less doubt."""
+    """Plausibilities of an item on which annotators disagree: six labels, and two groups of them,
+    which are less uncertain."""
     theta = fit("nominal")["posterior"]["plausibility"]
     names = theta["label"].to_numpy().tolist()
     groups = dx.group_labels(
@@ -187,8 +187,8 @@ def group_labels() -> Any:
 
 
 def event_plausibility() -> Any:
-    """Three items with five scores each: how probably one more is above a threshold, and how
-    sure that is (94 % intervals)."""
+    """Plausibility that a further score is above a threshold, for three items with five scores each
+    (94 % intervals)."""
     rng = np.random.default_rng(1)
     annotations = dx.from_matrix(rng.normal([[3], [5], [7]], [[1], [2], [1]], (3, 5)))
     scores = dx.models.normal_scores.fit(annotations, draws=500, random_seed=1)
@@ -209,8 +209,8 @@ def event_plausibility() -> Any:
 
 
 def mean_average_overlap() -> Any:
-    """Two annotators who name one label of ten first and tie some others after it: long
-    ties agree in part with nearly anything."""
+    """Two annotators who name one of ten labels first and tie some others after it: long ties agree
+    partly with most lists."""
     ties = np.arange(1, 8)
     lines = {
         words: [
@@ -226,8 +226,8 @@ def mean_average_overlap() -> Any:
 
 
 def partial_ranking_logp() -> Any:
-    """How probable it is that an annotator names the first label first, or ties it with the
-    second, by how strong it is; the three others have a strength of 1."""
+    """Probability that an annotator names label A first, or ties it with B, by the strength of A;
+    the other three labels have strength 1."""
     strength = np.geomspace(0.1, 30, 60)
     lines = {
         words: [np.exp(dx.partial_ranking_logp([one, 1, 1, 1], blocks)) for one in strength]
@@ -239,8 +239,8 @@ def partial_ranking_logp() -> Any:
 
 
 def probability_of_support() -> Any:
-    """A system that scores 95 % on a ground truth: how probably it is as good as is claimed, by
-    how many annotators made that truth."""
+    """Probability that a system with accuracy .95 against the ground truth reaches the claimed
+    accuracy, by the number of annotators of the ground truth."""
     rng = np.random.default_rng(1)
     rho = xr.DataArray(rng.beta(60, 15, (1, 2000)), dims=("chain", "draw"))
     claims = np.linspace(0.8, 0.95, 61)

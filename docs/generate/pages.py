@@ -17,7 +17,7 @@ _MODULES = (
     "datasets", "distributions", "formats", "plots", "plausibility", "schema", "simulate", "steps",
 )  # fmt: skip
 PICTURES: Final = METRIC_PICTURES | STATISTIC_PICTURES
-"""One for each metric and statistic."""
+"""A plot for each metric and statistic."""
 
 
 def pages() -> dict[str, str]:
@@ -29,7 +29,7 @@ def pages() -> dict[str, str]:
 
 
 def write(folder: Path) -> None:
-    """Write the pages; what says the same already is left alone, so that it is not built again."""
+    """Write the pages; unchanged pages are not written, so that they are not built again."""
     made = pages()
     for name, text in made.items():
         path = folder / f"{name}.rst"
@@ -53,9 +53,8 @@ def _listed(title: str, words: str, names: list[str]) -> str:
 def _models() -> dict[str, str]:
     names = [model.name for model in models.MODELS]
     out = {"models/index": _listed(
-        "Models", "Each page is the model's card: its story, its mathematics, its priors and why, "
-        "when to use it and when not; then what its prior says before there are data, and how well "
-        "its intervals are calibrated.", names,
+        "Models", "Each page is a model card: story, formulas, priors with reasons, and limits. "
+        "Plots show its prior and its calibration.", names,
     )}  # fmt: skip
     for name in names:
         body = f".. automodule:: dissensus.models.{name}\n   :members:"
@@ -65,15 +64,15 @@ def _models() -> dict[str, str]:
 
 def _metrics() -> dict[str, str]:
     homes = {one.name: f"{one.function.__module__}.{one.name}" for one in metrics.METRICS}
-    return _functions("metrics", "Draws in, draws out: every metric keeps ``chain`` and ``draw``.",
-                      homes)  # fmt: skip
+    words = "Metrics take draws and return draws, with ``chain`` and ``draw``."
+    return _functions("metrics", words, homes)
 
 
 def _statistics() -> dict[str, str]:
     functions = [getattr(dx, name) for name in ("bayesian_bootstrap", *statistics.names())]
     return _functions(
         "statistics",
-        "Of the annotations as they are; any of them has a posterior by ``bayesian_bootstrap``.",
+        "Functions of the observed annotations. ``bayesian_bootstrap`` gives each a posterior.",
         {one.__name__: f"{one.__module__}.{one.__name__}" for one in functions},
     )
 
@@ -93,7 +92,7 @@ def _of_picture(name: str) -> list[str]:
 
 
 def _of_related(name: str) -> list[str]:
-    """Return links to what answers a question next to this one."""
+    """Return links to related functions."""
     links = [_link(other) for other in related(name)]
     return ["", f"Related: {', '.join(links)}."] if links else []
 
@@ -117,4 +116,4 @@ def _other() -> str:
         entries.append(f".. {kind}:: {home}.{name}\n")
     homes = [getattr(dx, name).__name__ for name in _MODULES]
     entries += [f".. automodule:: {home}\n   :members:\n" for home in homes]
-    return _page("Everything else", *entries)
+    return _page("Other functions and classes", *entries)

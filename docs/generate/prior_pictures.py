@@ -1,4 +1,4 @@
-"""What a model's default priors say, drawn before there are data."""
+"""Plots of the default priors of models."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _votes(**settings: Any) -> Any:
 
 
 def dirichlet() -> Any:
-    """A study with four labels: how plausible the leading one is, and any one of them."""
+    """Study with four labels: plausibility of the most plausible label, and of any label."""
     theta = _prior("dirichlet", _votes().annotations)["plausibility"]
     return _drawn((theta.max("label"), "plausibility of the leading label"),
                   (theta, "plausibility of a label"))  # fmt: skip
@@ -52,29 +52,30 @@ def _ranked(name: str) -> Any:
     ann = dx.simulate.study(n_items=6, n_labels=6, random_seed=1).annotations
     theta = _prior(name, ann)["plausibility"]
     return _drawn((theta.isel(candidate=slice(0, -1)).max("candidate"),
-                   "leading label of those that were named"),
-                  (theta.isel(candidate=-1), "all labels nobody named, together"))  # fmt: skip
+                   "most plausible named label"),
+                  (theta.isel(candidate=-1), "all unnamed labels together"))  # fmt: skip
 
 
 def inverse_rank() -> Any:
-    """A study with six labels: what is left for labels that were named, and for the others."""
+    """Study with six labels: plausibility of the labels that were named, and of the others."""
     return _ranked("inverse_rank")
 
 
 def plackett_luce() -> Any:
-    """A study with six labels: what is left for labels that were named, and for the others."""
+    """Study with six labels: plausibility of the labels that were named, and of the others."""
     return _ranked("plackett_luce")
 
 
 def normal_scores() -> Any:
-    """Scores on a scale of one: the mean and the spread of an item."""
+    """Scores on a scale of length 1: mean and standard deviation of an item."""
     ann = dx.simulate.replication_study(6, 4, 3, family="gaussian", random_seed=1).annotations
     found = _prior("normal_scores", ann)
-    return _drawn((found["mean"], "an item's mean"), (found["variance"] ** 0.5, "its spread"))
+    sd = found["variance"] ** 0.5
+    return _drawn((found["mean"], "mean of an item"), (sd, "standard deviation of an item"))
 
 
 def symmetric_confusion() -> Any:
-    """Four labels, so that a guess is right in a quarter: accuracy of annotators and systems."""
+    """Accuracy of annotators and systems with four labels, where a guess has accuracy .25."""
     study = _votes()
     found = _prior("symmetric_confusion", study.annotations, predictions=study.predictions)
     return _drawn((found["annotator_accuracy"], "accuracy of the annotators"),
@@ -82,7 +83,7 @@ def symmetric_confusion() -> Any:
 
 
 def dawid_skene() -> Any:
-    """Four labels: how often an annotator is right about one, and how far annotators differ."""
+    """Four labels: accuracy of an annotator for one label, and variation between annotators."""
     confusion = _prior("dawid_skene", _votes().annotations)["confusion"].to_numpy()
     right = xr.DataArray(np.diagonal(confusion, axis1=-2, axis2=-1))
     spread = xr.DataArray(right.to_numpy().mean(-1).std(-1))
@@ -91,7 +92,7 @@ def dawid_skene() -> Any:
 
 
 def rasch() -> Any:
-    """How probably an annotator is right about an item, and the spread of abilities."""
+    """Probability that an annotator knows the label of an item, and spread of abilities."""
     found = _prior("rasch", _votes().annotations)
     odds = found["ability"] - found["difficulty"]
     return _drawn((1 / (1 + np.exp(-odds)), "probability of knowing"),
@@ -133,21 +134,21 @@ CALIBRATED: Final = {
     "dawid_skene": "dawid_skene-pooled",
     "rasch": "rasch-truth-unknown",
 }
-"""The form of each model whose calibration is drawn on its page."""
+"""Variant of each model whose calibration is plotted on its page."""
 
 
 def lines(name: str) -> list[str]:
-    """Return what stands at the end of a model's card: its prior, and its calibration, drawn."""
+    """Return the end of a model's card: plots of its prior and of its calibration."""
     caption = " ".join((PRIOR_PICTURES[name].__doc__ or "").split())
     return [
-        "", ".. rubric:: Before there are data", "",
+        "", ".. rubric:: Prior", "",
         f".. figure:: ../pictures/prior-{name}.png",
-        f"   :alt: What the default priors of {name} say", "   :width: 100%", "",
+        f"   :alt: Default priors of {name}", "   :width: 100%", "",
         f"   The default priors. {caption}", "",
         ".. rubric:: Calibration", "",
         f".. figure:: ../../calibration/{CALIBRATED[name]}.png",
         f"   :alt: Ranks of the truth among draws of {name}", "   :width: 100%", "",
-        "   Ranks of the true value among the draws, over simulated studies: flat, within the band "
-        "of chance, where intervals hold the truth as often as they say "
-        "(:doc:`all forms </calibration>`).", "",
+        "   Ranks of the true value among the draws, over simulated studies. If the intervals have "
+        "their nominal coverage, ranks are uniform within the band "
+        "(:doc:`all variants </calibration>`).", "",
     ]  # fmt: skip

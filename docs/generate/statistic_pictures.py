@@ -1,8 +1,8 @@
-"""A picture of each statistic: what moves it, or what its posterior looks like.
+"""A plot of each statistic: its dependence on the labels, or its posterior.
 
-The docstring of a function is the caption of its picture. Curves by the truth of the items are
-exact: of items of each pattern of labels, which weigh as much as the pattern is probable, and so
-many that what a coefficient corrects for small numbers (alpha does) is not seen.
+The docstring of a function is the caption of its plot. Curves by the truth of the items are
+exact: each pattern of labels is weighted by its probability, and items are so many that
+corrections for small numbers (as in alpha) vanish.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from generate.drawn import curves, densities, empty, of_systems
 from generate.studies import study
 
 _SURE: Final = 0.9
-"""How often an annotator of the curves is right."""
+"""Accuracy of an annotator of the curves."""
 _TIMES: Final = 500
-"""How many items there are of each pattern."""
+"""Number of items of each pattern."""
 
 
 def _words(statistic: Callable[..., Any]) -> str:
@@ -31,19 +31,19 @@ def _words(statistic: Callable[..., Any]) -> str:
 
 @cache
 def _patterns() -> xr.Dataset:
-    """Return items that two annotators label in each of the ways there are."""
+    """Return items with all pairs of labels by two annotators."""
     found = np.array(list(product(range(2), repeat=2)))
     return dx.from_matrix(np.tile(found, (_TIMES, 1)))
 
 
 def _chances(shares: Sequence[float], first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return how probable the items are, of shares of the truth and two confusion matrices."""
+    """Return the probabilities of items, given shares of the truth and two confusion matrices."""
     joint = np.einsum("t,ti,tj->ij", np.asarray(shares), first, second).ravel()
     return np.tile(joint, _TIMES)
 
 
 def _confusion(*, extra: float = 0.0, right: float = _SURE) -> np.ndarray:
-    """Return how an annotator labels no and yes who turns so much of what would be no to yes."""
+    """Return the label probabilities of an annotator who changes a share of no to yes."""
     matrix = np.array([[right, 1 - right], [1 - right, right]])
     matrix[:, 1] += extra * matrix[:, 0]
     matrix[:, 0] *= 1 - extra
@@ -61,7 +61,7 @@ def _by_share(*statistics: Callable[..., Any]) -> Any:
 
 
 def _by_habit(*statistics: Callable[..., Any]) -> Any:
-    """Draw coefficients of two annotators by how much more readily the second says yes."""
+    """Draw coefficients of two annotators, by the second annotator's bias towards yes."""
     items = _patterns()
     extra = np.linspace(0, 0.9, 46)
     weights = [_chances((0.5, 0.5), _confusion(), _confusion(extra=more)) for more in extra]
@@ -81,52 +81,51 @@ def _against_annotators(statistic: Any, **settings: Any) -> Any:
 
 
 def bayesian_bootstrap() -> Any:
-    """The posterior of Krippendorff's alpha, of a study with 80 items and of one with 20."""
+    """Posterior of Krippendorff's alpha, for studies with 80 and with 20 items."""
     parts = {f"{n} items": _posterior("krippendorff_alpha", items=n) for n in (80, 20)}
     return densities(parts, "Krippendorff's alpha")
 
 
 def percent_agreement() -> Any:
-    """Two annotators who are right on 90 % agree on 82 %, however rare a yes is."""
+    """Two annotators with accuracy .9 agree on 82 % of items, for any share of yes."""
     return _by_share(dx.percent_agreement, dx.krippendorff_alpha)
 
 
 def bennett_s() -> Any:
-    """Two annotators, right on 90 %: chance is 1/2 for this coefficient, however rare a yes is."""
+    """Two annotators with accuracy .9: chance agreement is 1/2 for any share of yes."""
     return _by_share(dx.bennett_s, dx.fleiss_kappa)
 
 
 def cohen_kappa() -> Any:
-    """Two annotators, right on 90 %: where a yes is rare or frequent, kappa falls, and
-    nobody has become worse."""
+    """Two annotators with accuracy .9: kappa is lower if yes is rare or frequent."""
     return _by_share(dx.cohen_kappa, dx.gwet_ac)
 
 
 def fleiss_kappa() -> Any:
-    """Two annotators, of whom one says yes ever more readily: this coefficient has one chance
-    for both and falls further than Cohen's, which grants each a habit of their own."""
+    """Two annotators, by the bias of one towards yes: this coefficient uses one chance distribution
+    for both, and decreases more than Cohen's, which uses one for each."""
     return _by_habit(dx.fleiss_kappa, dx.cohen_kappa)
 
 
 def iota() -> Any:
-    """Two annotators, of whom one says yes ever more readily: iota keeps habits, as Cohen's
-    kappa does, and alpha counts them as disagreement."""
+    """Two annotators, by the bias of one towards yes: iota and Cohen's kappa ignore the bias, alpha
+    counts it as disagreement."""
     return _by_habit(dx.iota, dx.krippendorff_alpha)
 
 
 def krippendorff_alpha() -> Any:
-    """Two annotators, right on 90 %: where a yes is rare or frequent, alpha falls, and Gwet's
-    coefficient rises."""
+    """Two annotators with accuracy .9: alpha is lower if yes is rare or frequent, and Gwet's
+    coefficient is higher."""
     return _by_share(dx.krippendorff_alpha, dx.gwet_ac, dx.percent_agreement)
 
 
 def gwet_ac() -> Any:
-    """Two annotators, right on 90 %: where a yes is rare or frequent, this coefficient rises."""
+    """Two annotators with accuracy .9: this coefficient is higher if yes is rare or frequent."""
     return _by_share(dx.gwet_ac, dx.krippendorff_alpha, dx.bennett_s)
 
 
 def cross_kappa() -> Any:
-    """Agreement between two pools of annotators, as it is, and with noise within them taken out."""
+    """Agreement between two pools of annotators, raw and normalised by noise within pools."""
     annotations = dx.simulate.replication_study(
         300, 8, 4, family="bernoulli", sigma_item=1.5, pools=("old", "new"), random_seed=1
     ).annotations
@@ -140,14 +139,15 @@ def cross_kappa() -> Any:
 
 
 def leave_one_out_agreement() -> Any:
-    """An annotator meets the leading label of the others more often than one of the others."""
+    """Agreement with the other annotators' most frequent label is higher than pairwise
+    agreement."""
     parts = {_words(one): _posterior(one)
              for one in (dx.leave_one_out_agreement, dx.percent_agreement)}  # fmt: skip
     return densities(parts, "share")
 
 
 def concordance() -> Any:
-    """One item whose two annotators say the same: what it is worth, by how sure both are."""
+    """Concordance of an item whose two annotators agree, by their confidence."""
     sure = np.linspace(0, 1, 41)
     frame = {"item": np.repeat(np.arange(41), 2), "annotator": np.tile(["a", "b"], 41),
              "label": np.full(82, "x"), "sure": np.repeat(sure, 2)}  # fmt: skip
@@ -161,8 +161,8 @@ def concordance() -> Any:
 
 
 def weighted_reliability() -> Any:
-    """Two annotators who are sure of themselves, by how often each is right: what agreement has
-    more is agreement in error."""
+    """Two confident annotators, by the accuracy of each: the difference is agreement on wrong
+    labels."""
     right = np.linspace(0.5, 1.0, 26)
     items = _patterns()
     weights = [_chances((0.5, 0.5), _confusion(right=one), _confusion(right=one)) for one in right]
@@ -177,13 +177,14 @@ def weighted_reliability() -> Any:
 
 
 def discrepancy_ratio() -> Any:
-    """Four systems: below 1 a system is nearer to the annotators than they are to each other."""
+    """Discrepancy ratio of four systems. Below 1, a system is closer to the annotators than they
+    are to each other."""
     found = _against_annotators(dx.discrepancy_ratio)["discrepancy_ratio"]
     return of_systems(found, "discrepancy ratio", mark=1.0)
 
 
 def annotator_discrepancy_ratio() -> Any:
-    """Each annotator, taken out and treated as a system: intervals of 94 %."""
+    """Discrepancy ratio of each annotator, compared with the others (94 % intervals)."""
     draws = _posterior(dx.annotator_discrepancy_ratio)
     return _intervals(draws, "annotator", "discrepancy ratio")
 
@@ -200,8 +201,8 @@ def _intervals(draws: xr.DataArray, dim: str, label: str) -> Any:
 
 
 def discrepancy_curve() -> Any:
-    """A system that gives scores, by the threshold from which it says yes; the lowest point is
-    lower than what the same threshold gives on other items."""
+    """Discrepancy ratio of a system with scores, by its threshold for yes. The lowest ratio is
+    higher on other items."""
     rng = np.random.default_rng(1)
     score = rng.beta(1.2, 1.2, 80)
     labels = rng.random((80, 4)) < score[:, None] ** 2 / (score**2 + (1 - score) ** 2)[:, None]
@@ -211,14 +212,14 @@ def discrepancy_curve() -> Any:
 
 
 def advantage_probability() -> Any:
-    """Four systems, averaged over the annotators they are compared with; the people themselves
-    score more than one half, since ties count."""
+    """Four systems, averaged over the annotators they are compared with. The mean of annotators is
+    above one half, because ties count."""
     draws = _against_annotators(dx.advantage_probability).mean("annotator")
     return of_systems(draws, "average advantage probability")
 
 
 def winning_rate() -> Any:
-    """Against how many of the annotators four systems win, by what they may be behind."""
+    """Share of annotators against whom four systems win, by the allowed disadvantage."""
     margins = np.linspace(0, 0.4, 21)
     data = study("nominal")
     rates = [dx.winning_rate(data.annotations, data.predictions, epsilon=one) for one in margins]
@@ -228,8 +229,7 @@ def winning_rate() -> Any:
 
 
 def relative_f1() -> Any:
-    """Four systems, by how far their F1 is above that of half of the annotators, whom the other
-    half judge."""
+    """F1 of four systems minus the F1 of half of the annotators, both against the other half."""
     held_out = study("nominal").annotations["annotator"].to_numpy()[:4]
     draws = _against_annotators(dx.relative_f1, held_out=held_out)
     return of_systems(draws, "F1 of the system less that of annotators", mark=0.0)
@@ -237,7 +237,7 @@ def relative_f1() -> Any:
 
 @cache
 def _without_truth() -> tuple[np.ndarray, dict[str, list[float]]]:
-    """Return three accuracies of one system by how good its three annotators are."""
+    """Return three estimated accuracies of one system, by the accuracy of its three annotators."""
     right = np.linspace(0.45, 0.95, 11)
     data = [
         dx.simulate.confusion_study(3000, ipc=one, system_accuracy=(_SURE,), random_seed=1)
@@ -264,20 +264,20 @@ def _system_without_truth() -> Any:
 
 
 def naive_accuracy() -> Any:
-    """A system that is right on 90 % (dotted), judged by three annotators who err: in two of
-    three ways the annotators' errors are counted as its own."""
+    """System with accuracy .9 (dotted), evaluated against three annotators with errors: two of
+    three methods count the annotators' errors as its own."""
     return _system_without_truth()
 
 
 def majority_vote_accuracy() -> Any:
-    """A system that is right on 90 % (dotted): a vote of three corrects some of their errors,
-    and charges it with the rest."""
+    """System with accuracy .9 (dotted): majority vote corrects some errors of three annotators, and
+    counts the others as errors of the system."""
     return _system_without_truth()
 
 
 def lehner() -> Any:
-    """A system that is right on 90 % (dotted), which the algebra finds where its assumptions
-    hold, as they do here, and annotators are better than guessing."""
+    """System with accuracy .9 (dotted): the estimate is right, because its assumptions hold and
+    annotators are better than guessing."""
     return _system_without_truth()
 
 
