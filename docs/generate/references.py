@@ -9,13 +9,13 @@ from typing import Any
 _FILES = Path(__file__).parents[2] / "tests" / "reference" / "posteriors"
 _TITLE = "Reference posteriors"
 _WORDS = """\
-For each model there are small data sets whose posterior was made by something that shares no code
-with the model's sampler, nor with its PyMC graph: by enumeration, closed forms or quadrature where
-that can be done, else by a long run of NUTS on a density written anew from the model's card. The
-tests fit the model to the same data and compare means, standard deviations and tail quantiles with
-these, in Monte Carlo standard errors of both sides; each file, in `tests/reference/posteriors`, has
-the data, the numbers with their errors, and how it was made. `make reference` makes them again, and
-writes none of which a criterion fails.
+Each model has small data sets with a posterior that was computed without the model's sampler and
+without its PyMC graph: by enumeration, closed forms or quadrature, or by a long run of NUTS on an
+independent implementation of the density on the model's card. Tests fit the model to the same data
+and compare means, standard deviations and tail quantiles, in units of the Monte Carlo standard
+errors of both. Each file in `tests/reference/posteriors` has the data, the values with their
+errors, and their origin. `make reference` computes them again; it does not write a posterior that
+fails a criterion.
 """
 _HEAD = ("model", "form", "the question", "made by", "numbers", "criteria, all met", "date")
 
