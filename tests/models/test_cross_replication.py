@@ -34,39 +34,29 @@ def integrated(ann, family, *, anonymous=False, **options):
 # -- The exact posterior: items seen by one pool only are in every design ----------------------
 
 VARIANTS = {
-    "gaussian": ({}, {}),
-    "bernoulli": ({}, {}),
-    "ordinal": ({}, {}),
-    "residual per pool": ({"residual": "pool"}, {"n_sd": 2}),
-    "correlations near 0": ({"correlation_prior": 5.0}, {"eta": 5.0}),
-    "nobody in particular": ({"anonymous": True}, {"anonymous": True}),
-    "nobody in particular, residual per pool": (
-        {"anonymous": True, "residual": "pool"}, {"anonymous": True, "n_sd": 2}
+    **{family: (family, {}, {}) for family in FAMILIES},
+    **{f"{family}, anonymous": (family, {"anonymous": True}, {"anonymous": True})
+       for family in FAMILIES},
+    "residual per pool": ("gaussian", {"residual": "pool"}, {"n_sd": 2}),
+    "residual per pool, anonymous": (
+        "gaussian", {"anonymous": True, "residual": "pool"}, {"anonymous": True, "n_sd": 2}
     ),
+    "correlations near 0": ("gaussian", {"correlation_prior": 5.0}, {"eta": 5.0}),
 }  # fmt: skip
+"""Family, options of a fit, and those of the integration."""
 
 
-@pytest.mark.long
-@pytest.mark.unit(2)
+@pytest.mark.unit(0, long=4)
 @pytest.mark.parametrize("name", VARIANTS)
 def test_the_posterior_is_that_of_integration(name):
-    family = name if name in FAMILIES else "gaussian"
-    options, same = VARIANTS[name]
+    family, options, same = VARIANTS[name]
     ann = two_pools(family)
     priors = priors_of(family, anonymous=options.get("anonymous", False))
     found = fit(ann, family=family, priors=priors, **options)
     crossed_reference.compare(found, integrated(ann, family, **same), enough=300)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("family", ["bernoulli", "ordinal"])
-def test_labels_by_nobody_in_particular(family):
-    ann = two_pools(family)
-    found = fit(ann, family=family, priors=priors_of(family, anonymous=True), anonymous=True)
-    crossed_reference.compare(found, integrated(ann, family, anonymous=True), enough=300)
-
-
-@pytest.mark.long
+@pytest.mark.unit(0, long=1)
 @by_family
 def test_an_annotator_in_two_pools_is_two_members(family):
     ann = two_pools(family, shared=True)
@@ -87,11 +77,10 @@ def test_two_ordered_labels_have_no_gap():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("eta", [1.0, 3.0])
-def test_three_pools(eta):
+def test_three_pools():
     ann = two_pools("gaussian", n_pools=3)
-    found = fit(ann, priors=priors_of("gaussian"), correlation_prior=eta)
-    crossed_reference.compare(found, integrated(ann, "gaussian", eta=eta, log2=14), enough=300)
+    found = fit(ann, priors=priors_of("gaussian"), correlation_prior=3.0)
+    crossed_reference.compare(found, integrated(ann, "gaussian", eta=3.0, log2=14), enough=300)
 
 
 # -- Invariances ------------------------------------------------------------------------------
@@ -107,16 +96,6 @@ def study():
         for family in FAMILIES
     }
     return found.__getitem__
-
-
-@pytest.mark.long
-@by_family
-def test_names_do_not_matter(family, study):
-    ann = study(family)
-    other = ann.assign_coords(pool=["p", "q"], item=[f"case {i:03d}" for i in range(30)])
-    one, two = (fit(x, family=family, **WIDE)["posterior"] for x in (ann, other))
-    for name in one.data_vars:
-        np.testing.assert_array_equal(one[name].to_numpy(), two[name].to_numpy())
 
 
 @pytest.mark.long

@@ -48,7 +48,7 @@ def integrated(ann, family, **options):
 # -- The exact posterior ----------------------------------------------------------------------
 
 
-@pytest.mark.long
+@pytest.mark.unit(0, long=3)
 @by_family
 @pytest.mark.parametrize("anonymous", [False, True], ids=["named", "anonymous"])
 def test_the_posterior_is_that_of_integration(family, anonymous):
@@ -62,27 +62,25 @@ DESIGNS = {
     "one item": [(0, j) for j in (0, 1, 2, 0, 1, 2)],
     "one annotator": [(i, 0) for i in (0, 1, 2, 0, 1, 2)],
     "nested": [(0, 0), (0, 0), (1, 1), (1, 1), (2, 2), (2, 3)],
+    "one label": [(0, 0)],
 }
 
 
-@pytest.mark.unit(3)
+@pytest.mark.unit(3, long=5)
 @by_family
-@pytest.mark.parametrize("places", DESIGNS.values(), ids=DESIGNS)
-def test_designs_that_identify_little(family, places):
-    ann = one_pool(family, places)
+@pytest.mark.parametrize("design", DESIGNS)
+def test_designs_that_identify_little(family, design):
+    ann = one_pool(family, DESIGNS[design])
     found = fit(ann, family=family, priors=priors_of(family))
-    crossed_reference.compare(found, integrated(ann, family))
-
-
-@by_family
-def test_one_label_says_little(family):
-    ann = one_pool(family, [(0, 0)])
-    with pytest.warns(dx.DesignWarning, match="No item has two labels, and no annotator gave two"):
-        found = fit(ann, family=family, priors=priors_of(family))
     crossed_reference.compare(found, integrated(ann, family), enough=100)
 
 
-@pytest.mark.long
+def test_one_label_says_little():
+    with pytest.warns(dx.DesignWarning, match="No item has two labels, and no annotator gave two"):
+        crossed_effects.build(one_pool("gaussian", [(0, 0)]), priors=priors_of("gaussian"))
+
+
+@pytest.mark.unit(0, long=1)
 @by_family
 def test_items_and_annotators_without_labels_have_their_prior(family):
     whole = one_pool(family, [*PLACES[:6], (3, 3)])
@@ -100,7 +98,7 @@ def test_two_ordered_labels_have_no_gap():
     assert (found["posterior"]["cutpoint"] == 0).all()
 
 
-@pytest.mark.long
+@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize(("family", "n_labels"), [("bernoulli", 2), ("ordinal", 3)])
 def test_labels_that_are_all_alike(family, n_labels):
     ann = labels(PLACES, [n_labels - 1] * len(PLACES), kind="ordinal", labels=range(n_labels))
@@ -182,8 +180,7 @@ def test_names_do_not_matter(family, study):
         np.testing.assert_array_equal(one[name].to_numpy(), two[name].to_numpy())
 
 
-@pytest.mark.long
-@pytest.mark.unit(1)
+@pytest.mark.unit(0, long=1)
 @by_family
 def test_the_order_of_rows_items_and_annotators_does_not_matter(family, study):
     ann = study(family)
@@ -220,7 +217,7 @@ def test_a_large_offset_costs_no_digits(study):
     np.testing.assert_allclose(one["mu"], two["mu"] - 1e8, atol=1e-5)
 
 
-@pytest.mark.long
+@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize("family", ["bernoulli", "ordinal"])
 def test_reversing_the_labels_turns_the_scale_round(family, study):
     ann = study(family)

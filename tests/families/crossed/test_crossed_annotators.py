@@ -72,14 +72,3 @@ def test_means_and_effects_are_drawn_together(n_pools, own_residual):
     assert stats.kstest(white.ravel(), "norm").pvalue > 1e-3
     assert np.abs(white.T @ white / n - np.eye(len(linear))).max() < 5 * np.sqrt(2 / n)
     assert np.abs(white.mean(axis=0)).max() < 4.5 / np.sqrt(n)
-
-
-def test_sums_are_those_of_the_labels():
-    one = study(2, seed=3)
-    sums = prepared(one)
-    left = one.data.value - one.par.item[one.data.cell]
-    for j in range(len(one.par.annotator)):
-        mine = left[one.data.annotator == j]
-        assert sums.mean[j] == pytest.approx(mine.mean() if len(mine) else 0.0)
-    within = np.bincount(one.pool, (left - sums.mean[one.data.annotator]) ** 2)
-    np.testing.assert_allclose(sums.within, within, rtol=1e-10)
