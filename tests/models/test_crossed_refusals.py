@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from crossed_labels import labels, one_pool, two_pools
+from crossed_labels import labels, one_pool, priors_of, two_pools
 from refusals import check_refused
 
 import dissensus as dx
@@ -67,7 +67,12 @@ PRIORS = [
     ({"sigma": (1.0, 2.0)}, r"priors\['sigma'\]: expected 'half_normal' or"),
     ([("sigma", 1.0)], "priors: expected a mapping"),
 ]
+AGREED = [[[5, 5], [5, 5]], [[1, 1], [2, 2], [4, 4]], [[1, 3], [2, 4]]]
+"""Tables that leave no residual: everybody agrees, perhaps but for a constant of their own."""
 SETTINGS = [
+    *((dx.from_matrix(np.array(table, dtype=float), kind="continuous"),
+       {"priors": priors_of("gaussian")}, "do not explain to within a millionth")
+      for table in AGREED),
     *((NUMBERS, {"priors": priors}, words) for priors, words in PRIORS),
     (NUMBERS, {"anonymous": True, "priors": {"sigma_annotator": ("half_normal", 1.0)}},
      "priors: expected .*; found 'sigma_annotator'"),

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import rasch_reference
 from gradients import disagreements
+from rasch_cases import simulated as study
 from scipy import integrate, special, stats
 
 import dissensus as dx
@@ -22,27 +23,6 @@ slow = pytest.mark.slow
 short = pytest.mark.filterwarnings("ignore:The chains have not run long enough")
 fit = dx.models.get("rasch").module.fit
 READERS = Path(__file__).parents[3] / "shared" / "data" / "mrmc_readers"
-
-
-def study(n_items, n_people, n_labels, seed, guessing=False):
-    """Simulate labels and confidences by the card; return annotations, truth and parameters."""
-    rng = np.random.default_rng(seed)
-    ability, difficulty = rng.normal(1.0, 0.8, n_people), rng.normal(0.0, 1.0, n_items)
-    truth = rng.integers(0, n_labels, n_items)
-    item, annotator = np.divmod(np.arange(n_items * n_people), n_people)
-    odds = np.exp(ability[annotator] - difficulty[item]) + guessing / (n_labels - 1)
-    right = rng.random(len(item)) < odds / (1 + odds)
-    other = (truth[item] + rng.integers(1, n_labels, len(item))) % n_labels
-    sure = rng.choice([0.5, 0.75, 1.0], len(item), p=[0.2, 0.3, 0.5])
-    unsure = rng.choice([0.5, 0.75, 1.0], len(item), p=[0.5, 0.3, 0.2])
-    table = pd.DataFrame({
-        "item": item, "annotator": annotator, "label": np.where(right, truth[item], other),
-        "confidence": np.where(right, sure, unsure),
-    })  # fmt: skip
-    ann = dx.annotations(
-        table, confidence="confidence", kind="nominal", labels=list(range(n_labels))
-    )
-    return ann, truth, ability, difficulty
 
 
 TINY = {

@@ -44,8 +44,7 @@ class Reading(NamedTuple):
 
     process: Process
     names: tuple[str, ...]  # The variables that the step moves
-    offset: Callable[[Point], Floats] | None
-    """Returns the further terms in the mean of numbers (annotation); None if there are none."""
+    offset: Callable[[Point], Floats] | None  # Of further terms in the mean (annotation)
 
 
 def has_form(model: Any) -> bool:

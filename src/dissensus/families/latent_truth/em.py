@@ -31,8 +31,7 @@ class Estimate(NamedTuple):
     """Where EM stopped: the truth and the likelihood are those given the parameters."""
 
     prevalence: Floats  # (label)
-    confusion: Floats
-    """Probability of a response, given the true label (annotator, response, label)."""
+    confusion: Floats  # Probability of a response, by true label (annotator, response, label)
     truth: Floats  # Probability that each label is true (pattern, label)
     log_likelihood: float
     objective: float  # The log-likelihood, and with smoothing the log prior density

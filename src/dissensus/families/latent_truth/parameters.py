@@ -48,8 +48,7 @@ class Parameter(NamedTuple):
 
     name: str
     when: Callable[[Form], Any]  # Whether the model of a form has it
-    to_kernel: Callable[[Form, Values, Parameters], None]
-    """Writes the kernel's arrays, given all variables."""
+    to_kernel: Callable[[Form, Values, Parameters], None]  # Writes arrays, given variables
     from_kernel: Callable[[Form, Parameters], Floats]  # Returns the variable
     place: int = -1
     """In `kernels.data.Parameters.number`, of a single number. A fit keeps these under this

@@ -37,8 +37,7 @@ class Process(NamedTuple):
     label: Ints  # (row)
     answers: Ints  # Of systems (item, system)
     systems: npt.NDArray[Any]  # Their names
-    interchangeable: bool
-    """Whether the model does not tell annotators apart. Then they are one respondent."""
+    interchangeable: bool  # Whether annotators are not told apart, and are one respondent
     form: Form
     ease: Floats  # How easy the items of each fifth are, in standard deviations
     priors: Priors

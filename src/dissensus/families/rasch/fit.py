@@ -34,8 +34,7 @@ class Draws(NamedTuple):
     ability: Floats  # (..., annotator)
     difficulty: Floats  # (..., item); of size 0 if not kept
     prevalence: Floats
-    level: Floats
-    """(..., right, level): shares of the levels of confidence of wrong and of right labels."""
+    level: Floats  # (..., right, level): shares of the levels, of wrong and of right labels
     truth: Floats  # (..., item, label); of size 0 if not kept
     truth_mean: Floats  # (item, label)
     each: Floats  # (..., item): log-likelihood; of size 0 if not requested

@@ -30,10 +30,8 @@ class Form(NamedTuple):
     n_labels: int
     n_respondents: int  # Annotators, then systems
     first_system: int
-    evidence: int
-    """The first respondent that is no evidence of the truth; ``n_respondents`` if all are."""
-    rows: int
-    """1 if each respondent has a confusion matrix, 0 if it has one accuracy for all labels."""
+    evidence: int  # The first respondent that is no evidence; ``n_respondents`` if all are
+    rows: int  # 1 if each respondent has a confusion matrix, 0 if it has one accuracy
     own_accuracy: int
     errors: int
     ordered: int  # 1 if unequal errors are drawn around graded ones
@@ -64,8 +62,7 @@ class Parameters(NamedTuple):
     log_error: Floats
     """Log-probabilities of wrong answers, given that the answer is wrong (respondent, label,
     response)."""
-    log_base: Floats
-    """What rows of ``log_error`` are drawn around; also the errors of a shared source."""
+    log_base: Floats  # Centre of the rows of ``log_error``; also the errors of a shared source
     number: Floats  # Single numbers, by place. ``MEAN``, ``SHARED`` and ``SOURCE`` are logits.
     slope: Floats  # Effect of an item's difficulty on a respondent (respondent); 1 for annotators
     log_population: Floats  # ``population_confusion`` (label, response)

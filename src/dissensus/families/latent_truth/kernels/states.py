@@ -244,8 +244,7 @@ class Counts(NamedTuple):
     source_wrong: Floats
     source_error: Floats  # Wrong answers of the source (label, response)
     shared: Floats  # Systems' answers that were the source's, and those of their own
-    taken: Floats
-    """Answers that were the source's (respondent, response, state); empty without a source."""
+    taken: Floats  # Answers of the source (respondent, response, state); empty without it
 
 
 def room(form: Form, n_ease: int, n_states: int) -> Counts:

@@ -50,8 +50,7 @@ class Answers(NamedTuple):
 class Prior(NamedTuple):
     """Priors of the correlation and of systems' weights."""
 
-    correlation: Floats
-    """Median of the correlation of errors, and standard deviation of its logarithm."""
+    correlation: Floats  # Median of the correlation, and standard deviation of its logarithm
     weight: Floats
     """Of w, relative to the weight w0 of a system that errs independently of annotators: the ends
     of its uniform part, the standard deviation of its normal part, and the largest w0."""
@@ -62,8 +61,7 @@ class Beyond(NamedTuple):
 
     correlation: Floats  # Standard normal (1)
     independent: Floats  # Logit of a system's accuracy if it errs independently (system)
-    weight: Floats
-    """Standard normal numbers behind the uniform and the normal part of w (system, 2)."""
+    weight: Floats  # Standard normal numbers behind both parts of w (system, 2)
     truth: Floats  # (pattern, label)
 
 

@@ -25,11 +25,9 @@ class Truth(NamedTuple):
     """Where the chain stands beside abilities and difficulties; written over by each sweep."""
 
     log_prevalence: Floats  # (label)
-    log_level: Floats
-    """(right, level): how often each level goes with wrong labels (0), and with right ones (1)."""
+    log_level: Floats  # (right, level): shares of levels of wrong labels (0) and of right ones (1)
     probability: Floats  # (cell, label)
-    log_likelihood: Floats
-    """(cell): of the labels of an item, its truth summed out if it is not known."""
+    log_likelihood: Floats  # (cell): of the labels of an item, an unknown truth summed out
 
 
 def beginning(said: Said, n_cells: int) -> Truth:
