@@ -107,7 +107,6 @@ def integrated(ann: xr.Dataset, family: str, **options: Any) -> crossed_referenc
     options = {"pools": "pool_code" in ann, **options}
     if family == "gaussian":
         return crossed_reference.gaussian(ann, priors, **options)
-    options = {"log2": 17 if options["pools"] else 16, **options}
     return crossed_reference.labels(ann, family, priors, **options)
 
 

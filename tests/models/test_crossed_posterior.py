@@ -40,7 +40,7 @@ CASES = {
     ),
     "correlations near 0": (two_pools, {}, "gaussian", {"correlation_prior": 5.0}, {"eta": 5.0}),
     "three pools": (
-        two_pools, {"n_pools": 3}, "gaussian", {"correlation_prior": 3.0}, {"eta": 3.0, "log2": 14}
+        two_pools, {"n_pools": 3}, "gaussian", {"correlation_prior": 3.0}, {"eta": 3.0}
     ),
 }  # fmt: skip
 """Who makes the data with which options, the family, options of a fit, and of the integration.

@@ -11,8 +11,8 @@ from scipy import stats
 from seeds import rest_long
 
 import dissensus as dx
-import dissensus.families.distributions as dist
-from dissensus.families.latent_truth.distributions import LeadingDirichlet, share, shares
+from dissensus.families.distributions import LeadingDirichlet
+from dissensus.families.latent_truth.distributions import share, shares
 
 compiled_or_not = pytest.mark.parametrize("mode", rest_long(["FAST_COMPILE", "NUMBA"], unit=1))
 
@@ -200,7 +200,3 @@ def test_refusals(a, own, words):
 def test_constants_of_pytensor_are_given_too():
     x = LeadingDirichlet.dist(pt.as_tensor(A), pt.as_tensor(1))
     assert pm.draw(x, random_seed=1, mode="FAST_COMPILE").argmax() == 1
-
-
-def test_found_under_its_public_name():
-    assert dist.LeadingDirichlet is LeadingDirichlet
