@@ -157,28 +157,19 @@ def fit(
     shared_annotators: bool = False,
     checkpoint: Any = None,
 ) -> xr.DataTree:
-    """Draw from the posterior.
+    """Draw from the posterior; raises and warns as `crossed_effects` does.
 
     Parameters
     ----------
     annotations : xarray.Dataset
         Numbers, two labels, or ordered labels, with two or more pools (``pool=``).
-    draws, tune, chains : int
-        Draws per chain, sweeps before the first of them, and chains.
-    random_seed : int or numpy.random.Generator, optional
-        Makes the draws repeatable.
-    progressbar : bool
-        Show progress.
+    family, priors, anonymous, residual, correlation_prior, shared_annotators
+        As in `build`.
+    draws, tune, chains, random_seed, progressbar, sampler, checkpoint
+        As in `crossed_effects`.
     log_likelihood, posterior_predictive, keep_effects
         As in `crossed_effects`. Items have an effect in every pool, also in pools that did not
         label them.
-    family, priors, anonymous, residual, correlation_prior, shared_annotators
-        As in `build`.
-    sampler : {"gibbs", "nuts"}
-        The Gibbs sampler, or NUTS on the same model, slower by far.
-    checkpoint : path, optional
-        Where to save the state of the fit, every half a minute. The same call resumes a fit that
-        was interrupted, with the same draws, and reads one that is finished. Needs zarr.
 
     Returns
     -------
@@ -187,18 +178,6 @@ def fit(
         (pool, ``pool_``), ``sigma`` (of numbers; per pool with ``residual="pool"``), ``cutpoint``
         (boundary) of ordered labels, and, if kept, ``item_effect`` (item, pool) and
         ``annotator_effect`` (annotator, pool), NaN where an annotator is not in a pool.
-
-    Raises
-    ------
-    AnnotationError, ArgumentError
-        As in `build`; also if the effects would take more than 4 GB.
-
-    Warns
-    -----
-    ConvergenceWarning
-        If the chains have not converged.
-    DesignWarning
-        If the design leaves some parameters to their priors, naming items and annotators.
 
     Examples
     --------

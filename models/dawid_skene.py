@@ -112,6 +112,7 @@ from dissensus.families.latent_truth.fit import TruthFit
 from dissensus.families.latent_truth.kernels.data import COMPLETE, HIERARCHICAL, NONE
 from dissensus.families.latent_truth.process import Process
 from dissensus.families.latent_truth.process import process as truth_process
+from dissensus.models.symmetric_confusion import _base, _difficulty, _source
 
 KINDS = ("nominal", "ordinal")
 POOLING: Final = {"hierarchical": HIERARCHICAL, "none": NONE, "complete": COMPLETE}
@@ -223,22 +224,9 @@ def _model(process: Process) -> Any:
         logit, log_error = (pt.concatenate(part) for part in zip(*matrices, strict=True))
 
         # Items in fifths by difficulty: (respondent, label, ease).
-        spread, slope = 0.0, pt.ones(form.first_system + n_systems)
-        if form.difficulty:
-            spread = pm.HalfNormal("difficulty_spread", sigma=prior.difficulty)
-            if n_systems:
-                slopes = pm.LogNormal("difficulty_slope", mu=0.0, sigma=prior.slope, dims=SYSTEM)
-                slope = pt.concatenate([pt.ones(form.first_system), slopes])
+        spread, slope = _difficulty(process)
         logit = likelihood.eased(process, logit, spread * slope[:, None, None])
-
-        # Related systems give the answer of their source with the probability `shared_answers`.
-        source = None
-        if form.related and n_systems:
-            taken = pm.Uniform("shared_answers", 0.0, 1.0)
-            accuracy = pm.Uniform("source_typical_accuracy", 0.0, 1.0)
-            equal = np.full((form.n_labels, form.n_labels), -np.log(form.n_labels - 1))
-            answer = likelihood.eased(process, pm.math.logit(accuracy), spread)
-            source = likelihood.Source(taken, answer, pt.as_tensor(equal))
+        source = _source(process, spread, _base(process))
         likelihood.name_accuracies(process, prevalence, logit)
         # truth[i] ~ Categorical(prevalence), labels[i] ~ Categorical(confusion[:, truth[i]]),
         # with truth summed out.
@@ -338,12 +326,8 @@ def fit(
     ----------
     annotations, predictions, pooling, difficulty, systems, evidence, prior_count, truth
         As in `build`, as are ``error_correlation`` and ``on_missing``.
-    draws, tune, chains : int
-        Draws per chain, sweeps before the first of them, and chains.
-    random_seed : int or numpy.random.Generator, optional
-        Makes the draws repeatable.
-    progressbar : bool
-        Show progress.
+    draws, tune, chains, random_seed, progressbar, sampler, checkpoint
+        As in `crossed_effects`.
     log_likelihood : bool
         Add the log-likelihood of each item, all its labels together and the truth summed out, by
         which `arviz.compare` weighs variants that were fitted to the same data.
@@ -352,12 +336,6 @@ def fit(
     keep_items : bool
         Keep the draws of every item's truth. Without, nothing grows with items but the labels;
         ``truth_mean`` in ``constant_data`` stays.
-    sampler : {"gibbs", "nuts"}
-        The Gibbs sampler, or NUTS on the same model, which is far slower.
-    checkpoint : path, optional
-        A place for the draws so far, written every half minute. An interrupted fit goes on from
-        there when it is called again, to the same draws; a finished one is read. Needs the package
-        zarr.
 
     Returns
     -------

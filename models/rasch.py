@@ -216,12 +216,8 @@ def fit(
     ----------
     annotations, truth, confidence, guessing, priors, prior_count
         As in `build`.
-    draws, tune, chains : int
-        Draws per chain, sweeps before the first of them, and chains.
-    random_seed : int or numpy.random.Generator, optional
-        Makes the draws repeatable.
-    progressbar : bool
-        Show progress.
+    draws, tune, chains, random_seed, progressbar, sampler, checkpoint
+        As in `crossed_effects`.
     log_likelihood : bool
         Add the log-likelihood of each item, of all its labels together, with its difficulty and
         its unknown truth summed out, for leaving items out (`arviz.loo`).
@@ -230,11 +226,6 @@ def fit(
     keep_items : bool
         Keep the draws of every item's difficulty and truth, and of every annotator's accuracy on
         every item. ``truth_mean`` in ``constant_data`` is always kept.
-    sampler : {"gibbs", "nuts"}
-        The Gibbs sampler, or NUTS on the same model, slower by far.
-    checkpoint : path, optional
-        Where to save the state of the fit, every half a minute. The same call resumes a fit that
-        was interrupted, with the same draws, and reads one that is finished. Needs zarr.
 
     Returns
     -------

@@ -113,55 +113,26 @@ def build(
     sampler: str = "gibbs",
     on_missing: str = "raise",
 ) -> Any:
-    """Write the process as a PyMC model.
+    """Write the process as a PyMC model; raises as `dawid_skene` does.
 
     Parameters
     ----------
-    annotations : xarray.Dataset
-        Labels, nominal or ordinal. Repeated labels by one annotator count each as a label.
-    predictions : xarray.Dataset, optional
-        One label for each item from each system.
+    annotations, predictions, difficulty, evidence, prior_count, truth, sampler, on_missing
+        As in `dawid_skene`.
     accuracy : {"common", "annotator"}
         One for all annotators, or one for each.
     errors : {"equal", "graded", "unequal"}
         Where errors fall, see the card. "graded" needs ordered labels.
-    difficulty : bool
-        Whether items differ in difficulty.
     systems : {"independent", "related"}
         Whether systems share a source of answers.
-    evidence : {"all", "annotators"}
-        Whose labels are evidence of the truth. With "annotators" the PyMC model has no systems.
-    prior_count : float
-        Dirichlet shape of each prevalence; > 0.
-    truth : mapping, Series, DataArray (item) or table, optional
-        True labels, where they are known. In the PyMC model they are the labels of one more
-        respondent, who is always right; not if errors are correlated.
     error_correlation : float, "learned" or (median, spread)
-        Correlation of the errors of an item's labels, see `dawid_skene`: a number, a prior learned
-        from sets with a known truth, or the median and the standard deviation of the logarithm. If
-        it is not 0, true labels are drawn given the label that annotators point to, and every
-        system is judged by them and is no evidence of the truth. The PyMC model is of the label
-        that annotators point to; `fit` draws true labels from its draws.
-    sampler : {"gibbs", "nuts"}
-        Not used: the model is the same. `build` and `fit` take the same settings.
-    on_missing : {"raise", "drop"}
-        Whether items that only one side has are an error. With "drop", predictions for items
-        without annotations are left out, and annotated items without predictions stay.
+        Correlation of the errors of an item's labels, as in `dawid_skene`.
 
     Returns
     -------
     pymc.Model
         With ``prevalence`` (label), ``annotator_accuracy``, ``system_accuracy`` (system), what
         the settings add, and the observed ``labels``: those of annotators, then of systems.
-
-    Raises
-    ------
-    AnnotationError
-        If the annotations are no labels, or of fewer than two kinds, or an item has none.
-    PredictionError
-        If the predictions are not one label for each of these items.
-    ArgumentError
-        If a setting makes no sense.
 
     Examples
     --------
@@ -211,26 +182,41 @@ def _model(process: Process) -> Any:
         log_error = _errors(process, base)
 
         # Items in fifths by difficulty: (respondent, label, ease).
-        effect, slope = 0.0, pt.ones(form.first_system + n_systems)
-        if form.difficulty:
-            effect = pm.HalfNormal("difficulty_spread", sigma=prior.difficulty)
-            if n_systems:
-                slopes = pm.LogNormal("difficulty_slope", mu=0.0, sigma=prior.slope, dims=SYSTEM)
-                slope = pt.concatenate([pt.ones(form.first_system), slopes])
-        logit = likelihood.eased(process, logit, effect * slope[:, None, None])
-
-        # Related systems give the answer of their source with the probability `shared_answers`.
-        source = None
-        if form.related and n_systems:
-            taken = pm.Uniform("shared_answers", 0.0, 1.0)
-            accuracy = pm.Uniform("source_typical_accuracy", 0.0, 1.0)
-            answer = likelihood.eased(process, pm.math.logit(accuracy), effect)
-            source = likelihood.Source(taken, answer, base)
+        spread, slope = _difficulty(process)
+        logit = likelihood.eased(process, logit, spread * slope[:, None, None])
+        source = _source(process, spread, base)
         likelihood.name_accuracies(process, prevalence, logit)
         # truth[i] ~ Categorical(prevalence); labels of item i are truth[i] with the probability
         # sigmoid(logit), and fall as log_error says otherwise. The truth is summed out.
         likelihood.observe(process, prevalence, logit, log_error, source)
     return model
+
+
+def _difficulty(process: Process) -> tuple[Any, Any]:
+    """Add how much items differ in difficulty, and how much that matters to each respondent."""
+    import pymc as pm
+    import pytensor.tensor as pt
+
+    n_systems, slope = process.n_modelled_systems, pt.ones(process.form.first_system)
+    if not process.form.difficulty:
+        return 0.0, pt.concatenate([slope, pt.ones(n_systems)])
+    spread = pm.HalfNormal("difficulty_spread", sigma=process.priors.difficulty)
+    if n_systems:
+        slopes = pm.LogNormal("difficulty_slope", mu=0.0, sigma=process.priors.slope, dims=SYSTEM)
+        slope = pt.concatenate([slope, slopes])
+    return spread, slope
+
+
+def _source(process: Process, spread: Any, base: Any) -> likelihood.Source | None:
+    """Add the source whose answer related systems give with probability `shared_answers`."""
+    import pymc as pm
+
+    if not (process.form.related and process.n_modelled_systems):
+        return None
+    taken = pm.Uniform("shared_answers", 0.0, 1.0)
+    accuracy = pm.Uniform("source_typical_accuracy", 0.0, 1.0)
+    answer = likelihood.eased(process, pm.math.logit(accuracy), spread)
+    return likelihood.Source(taken, answer, base)
 
 
 def _base(process: Process) -> Any:
@@ -292,32 +278,16 @@ def fit(
     on_missing: str = "raise",
     checkpoint: Any = None,
 ) -> xr.DataTree:
-    """Draw from the posterior.
+    """Draw from the posterior; raises and warns as `dawid_skene` does.
 
     Parameters
     ----------
     annotations, predictions, accuracy, errors, difficulty, systems, evidence, prior_count
         As in `build`, as are ``truth``, ``error_correlation`` and ``on_missing``.
-    draws, tune, chains : int
-        Draws per chain, sweeps before the first of them, and chains.
-    random_seed : int or numpy.random.Generator, optional
-        Makes the draws repeatable.
-    progressbar : bool
-        Show progress.
-    log_likelihood : bool
-        Add the log-likelihood of each item, all its labels together and the truth summed out, by
-        which `arviz.compare` weighs variants that were fitted to the same data.
-    posterior_predictive : bool
-        Add labels of new items by the same annotators and systems.
-    keep_items : bool
-        Keep the draws of every item's truth. Without, nothing grows with items but the labels;
-        ``truth_mean`` in ``constant_data`` stays.
-    sampler : {"gibbs", "nuts"}
-        The Gibbs sampler, or NUTS on the same model, which is far slower.
-    checkpoint : path, optional
-        A place for the draws so far, written every half minute. An interrupted fit goes on from
-        there when it is called again, to the same draws; a finished one is read. Needs the package
-        zarr.
+    draws, tune, chains, random_seed, progressbar, sampler, checkpoint
+        As in `crossed_effects`.
+    log_likelihood, posterior_predictive, keep_items
+        As in `dawid_skene`.
 
     Returns
     -------
@@ -331,20 +301,6 @@ def fit(
         ``item_difficulty`` (item, logits), ``shared_answers``. What correlated errors add stands
         in `dissensus.models.dawid_skene.fit`.
         Attributes summarise r-hat and effective sample size.
-
-    Raises
-    ------
-    AnnotationError, PredictionError, ArgumentError
-        As in `build`; also if the truth of items would take more than 4 GB.
-
-    Warns
-    -----
-    ConvergenceWarning
-        If the chains have not run long enough.
-    DesignWarning
-        If the data leave some of this to the priors, naming the annotators.
-    DissensusWarning
-        If an annotator is right less often than by guessing.
 
     Examples
     --------

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
+import crossed_reference
 import numpy as np
+import pytest
 import xarray as xr
 
 import dissensus as dx
+
+FAMILIES = ("gaussian", "bernoulli", "ordinal")
+by_family = pytest.mark.parametrize("family", FAMILIES)
 
 PLACES = [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2), (2, 2), (2, 0), (0, 2), (2, 1), (1, 2)]
 """(item, annotator): three of each, one of them twice, in no order."""
@@ -85,3 +91,30 @@ def priors_of(family: str, *, anonymous: bool = False) -> dict[str, Any]:
     """Return the priors, less that of what is not there."""
     drop = {"sigma_annotator"} if anonymous else set()
     return {name: prior for name, prior in PRIORS[family].items() if name not in drop}
+
+
+def fit(ann: xr.Dataset, **options: Any) -> xr.DataTree:
+    """Fit `cross_replication` where there are pools, and else `crossed_effects`."""
+    pools = "pool_code" in ann
+    model = dx.models.cross_replication if pools else dx.models.crossed_effects
+    draws = {"draws": 2500, "random_seed": 12} if pools else {"draws": 2000, "random_seed": 11}
+    return model.fit(ann, **{**draws, "chains": 2, "progressbar": False, **options})
+
+
+def integrated(ann: xr.Dataset, family: str, **options: Any) -> crossed_reference.Reference:
+    """Integrate over the priors of `priors_of`."""
+    priors = priors_of(family, anonymous=options.get("anonymous", False))
+    options = {"pools": "pool_code" in ann, **options}
+    if family == "gaussian":
+        return crossed_reference.gaussian(ann, priors, **options)
+    return crossed_reference.labels(ann, family, priors, **options)
+
+
+@cache
+def simulated(family: str, pools: bool = False) -> xr.Dataset:
+    """Return a simulated study of a family, made once."""
+    sizes, more = (40, 8, 4), {}
+    if pools:
+        sizes, more = (30, (6, 4), (4, 3)), {"pools": ("old", "new"), "overlap": 0.8}
+    study = dx.simulate.replication_study(*sizes, family=family, random_seed=1, **more)
+    return study.annotations

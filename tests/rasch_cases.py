@@ -1,4 +1,4 @@
-"""A small study for tests of the Gibbs step for the Rasch model."""
+"""Simulated studies for tests of the Rasch model and of its Gibbs step."""
 
 from __future__ import annotations
 
@@ -13,23 +13,32 @@ import dissensus as dx
 N_ITEMS, N_PEOPLE = 12, 4
 
 
-def study(n_labels: int = 2) -> tuple[xr.Dataset, Any]:
-    """Simulate labels and confidences; return annotations, and the truth."""
-    rng = np.random.default_rng(4)
-    ability, difficulty = rng.normal(1.0, 0.8, N_PEOPLE), rng.normal(0.0, 1.0, N_ITEMS)
-    truth = rng.integers(0, n_labels, N_ITEMS)
-    item, annotator = np.divmod(np.arange(N_ITEMS * N_PEOPLE), N_PEOPLE)
-    right = rng.random(len(item)) < 1 / (1 + np.exp(difficulty[item] - ability[annotator]))
-    wrong = (truth[item] + rng.integers(1, n_labels, len(item))) % n_labels
+def simulated(
+    n_items: int, n_people: int, n_labels: int, seed: int, guessing: bool = False
+) -> tuple[xr.Dataset, Any, Any, Any]:
+    """Simulate labels and confidences by the card; return annotations, truth and parameters."""
+    rng = np.random.default_rng(seed)
+    ability, difficulty = rng.normal(1.0, 0.8, n_people), rng.normal(0.0, 1.0, n_items)
+    truth = rng.integers(0, n_labels, n_items)
+    item, annotator = np.divmod(np.arange(n_items * n_people), n_people)
+    odds = np.exp(ability[annotator] - difficulty[item]) + guessing / (n_labels - 1)
+    right = rng.random(len(item)) < odds / (1 + odds)
+    other = (truth[item] + rng.integers(1, n_labels, len(item))) % n_labels
     sure = rng.choice([0.5, 0.75, 1.0], len(item), p=[0.2, 0.3, 0.5])
+    unsure = rng.choice([0.5, 0.75, 1.0], len(item), p=[0.5, 0.3, 0.2])
     table = pd.DataFrame({
-        "item": item, "annotator": annotator, "label": np.where(right, truth[item], wrong),
-        "confidence": np.where(right, sure, 1.5 - sure),
+        "item": item, "annotator": annotator, "label": np.where(right, truth[item], other),
+        "confidence": np.where(right, sure, unsure),
     })  # fmt: skip
     ann = dx.annotations(
         table, confidence="confidence", kind="nominal", labels=list(range(n_labels))
     )
-    return ann, truth
+    return ann, truth, ability, difficulty
+
+
+def study(n_labels: int = 2) -> tuple[xr.Dataset, Any]:
+    """Return annotations of a small study, and the truth."""
+    return simulated(N_ITEMS, N_PEOPLE, n_labels, seed=4)[:2]
 
 
 def only(tree: xr.DataTree, names: Any) -> xr.DataTree:

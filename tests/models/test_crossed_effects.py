@@ -1,178 +1,37 @@
-"""Crossed effects of one pool: the exact posterior of tiny data, invariances, and small cases.
-
-NUTS, published tables and complaints have files of their own beside this one.
-"""
+"""What must not matter to crossed effects, and what a fit holds, of one pool and of two."""
 
 from __future__ import annotations
 
-import arviz as az
 import crossed_reference
 import numpy as np
 import pytest
 import xarray as xr
-from crossed_labels import PLACES, labels, one_pool, priors_of
-from scipy import stats
+from crossed_labels import (
+    FAMILIES,
+    GRADES,
+    PLACES,
+    by_family,
+    fit,
+    labels,
+    one_pool,
+    priors_of,
+    simulated,
+    two_pools,
+)
+from scipy import special, stats
 
 import dissensus as dx
 from dissensus.families.crossed.fit import _start
 from dissensus.families.crossed.process import process
 from dissensus.models import crossed_effects
 
-FAMILIES = ("gaussian", "bernoulli", "ordinal")
-by_family = pytest.mark.parametrize("family", FAMILIES)
-
-
-def fit(ann, **options):
-    return crossed_effects.fit(
-        ann, **{"draws": 2000, "chains": 2, "random_seed": 11, "progressbar": False, **options}
-    )
-
-
-@pytest.fixture(scope="module")
-def study():
-    """Return a simulated study of a family, made once."""
-    found = {
-        family: dx.simulate.replication_study(40, 8, 4, family=family, random_seed=1).annotations
-        for family in FAMILIES
-    }
-    return found.__getitem__
-
-
-def integrated(ann, family, **options):
-    priors = priors_of(family, anonymous=options.get("anonymous", False))
-    if family == "gaussian":
-        return crossed_reference.gaussian(ann, priors, **options)
-    return crossed_reference.labels(ann, family, priors, **options)
-
-
-# -- The exact posterior ----------------------------------------------------------------------
-
-
-@pytest.mark.long
-@by_family
-@pytest.mark.parametrize("anonymous", [False, True], ids=["named", "anonymous"])
-def test_the_posterior_is_that_of_integration(family, anonymous):
-    ann = one_pool(family)
-    priors = priors_of(family, anonymous=anonymous)
-    found = fit(ann, family=family, priors=priors, anonymous=anonymous)
-    crossed_reference.compare(found, integrated(ann, family, anonymous=anonymous))
-
-
-DESIGNS = {
-    "one item": [(0, j) for j in (0, 1, 2, 0, 1, 2)],
-    "one annotator": [(i, 0) for i in (0, 1, 2, 0, 1, 2)],
-    "nested": [(0, 0), (0, 0), (1, 1), (1, 1), (2, 2), (2, 3)],
-}
-
-
-@pytest.mark.unit(3)
-@by_family
-@pytest.mark.parametrize("places", DESIGNS.values(), ids=DESIGNS)
-def test_designs_that_identify_little(family, places):
-    ann = one_pool(family, places)
-    found = fit(ann, family=family, priors=priors_of(family))
-    crossed_reference.compare(found, integrated(ann, family))
-
-
-@by_family
-def test_one_label_says_little(family):
-    ann = one_pool(family, [(0, 0)])
-    with pytest.warns(dx.DesignWarning, match="No item has two labels, and no annotator gave two"):
-        found = fit(ann, family=family, priors=priors_of(family))
-    crossed_reference.compare(found, integrated(ann, family), enough=100)
-
-
-@pytest.mark.long
-@by_family
-def test_items_and_annotators_without_labels_have_their_prior(family):
-    whole = one_pool(family, [*PLACES[:6], (3, 3)])
-    ann = whole.isel(annotation=slice(6))
-    found = fit(ann, family=family, priors=priors_of(family))
-    crossed_reference.compare(found, integrated(ann, family))
-    assert found["constant_data"]["n_labels_per_item"].to_numpy().tolist() == [2, 3, 1, 0]
-
-
-@pytest.mark.long
-def test_two_ordered_labels_have_no_gap():
-    ann, priors = one_pool("ordinal", n_labels=2), priors_of("ordinal")
-    found = fit(ann, family="ordinal", priors=priors)
-    crossed_reference.compare(found, integrated(ann, "ordinal"))
-    assert (found["posterior"]["cutpoint"] == 0).all()
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("family", "n_labels"), [("bernoulli", 2), ("ordinal", 3)])
-def test_labels_that_are_all_alike(family, n_labels):
-    ann = labels(PLACES, [n_labels - 1] * len(PLACES), kind="ordinal", labels=range(n_labels))
-    found = fit(ann, family=family, priors=priors_of(family))
-    crossed_reference.compare(found, integrated(ann, family), enough=200)
-
-
-AGREED = {
-    "alike": [[5, 5], [5, 5]], "agreed": [[1, 1], [2, 2], [4, 4]], "lenient": [[1, 3], [2, 4]],
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("table", AGREED.values(), ids=AGREED)
-def test_numbers_that_leave_no_residual_are_refused(table):
-    ann = dx.from_matrix(np.array(table, dtype=float), kind="continuous")
-    for use in (crossed_effects.fit, crossed_effects.build):
-        with pytest.raises(dx.AnnotationError, match="do not explain to within a millionth"):
-            use(ann, priors=priors_of("gaussian"))
-
-
-def test_three_items_by_three_annotators_on_a_grid():
-    """A complete table of nine numbers, whose sums of squares say it all (Searle et al. 1992).
-
-    Given the variances, the means of items, of annotators, and what is left are independent, each
-    with its own expected mean square: no covariance matrix is needed.
-    """
-    table = np.array([[4.0, 5.0, 4.2], [6.5, 7.0, 6.1], [3.0, 4.4, 3.1]])
-    priors = priors_of("gaussian") | {"mu": (0.0, 1e4)}
-    grid = (np.arange(90) + 0.5) / 90
-    t, e, h = (
-        1.5 * stats.t.ppf((1 + grid) / 2, 6), -np.log1p(-grid), 1.5 * stats.norm.ppf((1 + grid) / 2)
-    )  # fmt: skip
-    item, who, rest = np.meshgrid(t**2, e**2, h**2, indexing="ij")
-    rows, columns = table.mean(axis=1), table.mean(axis=0)
-    squares = (
-        3 * ((rows - rows.mean()) ** 2).sum(), 3 * ((columns - columns.mean()) ** 2).sum(),
-        ((table - rows[:, None] - columns + table.mean()) ** 2).sum(),
-    )  # fmt: skip
-    expected = (rest + 3 * item, rest + 3 * who, rest)
-    log = sum(
-        -0.5 * degrees * np.log(v) - 0.5 * s / v
-        for s, v, degrees in zip(squares, expected, (2, 2, 4), strict=True)
-    )
-    # The grand mean: a flat prior on mu leaves nothing of it.
-    weight = np.exp(log - log.max())
-    weight /= weight.sum()
-    found = fit(dx.from_matrix(table, kind="continuous"), priors=priors, draws=5000)["posterior"]
-    for name, square in zip(("sigma_item", "sigma_annotator", "sigma"), (item, who, rest),
-                            strict=True):  # fmt: skip
-        draws = found[name].to_numpy()
-        half = np.median(square)
-        for function in (np.sqrt, np.asarray, lambda v, half=half: v < half):
-            want = float((weight * function(square)).sum())
-            drawn = function(draws**2) * 1.0
-            error = drawn.std() / np.sqrt(float(az.ess(drawn)))
-            # A grid of 90 in each direction is not exact either: .3 % of what it says.
-            assert abs(drawn.mean() - want) < 4 * error + 0.003 * want, name
-
-
-# -- Invariances ------------------------------------------------------------------------------
-
 WIDE = {"draws": 90, "tune": 200}
 """So few that chains are not judged."""
 
 
-def drawn(found, name):
-    return found["posterior"][name].to_numpy()
-
-
 @by_family
-def test_names_do_not_matter(family, study):
-    ann = study(family)
+def test_names_do_not_matter(family):
+    ann = simulated(family)
     other = ann.assign_coords(
         item=[f"case {i:03d}" for i in range(ann.sizes["item"])],
         annotator=[f"person {j:03d}" for j in range(ann.sizes["annotator"])],
@@ -182,11 +41,10 @@ def test_names_do_not_matter(family, study):
         np.testing.assert_array_equal(one[name].to_numpy(), two[name].to_numpy())
 
 
-@pytest.mark.long
-@pytest.mark.unit(1)
+@pytest.mark.unit(0, long=1)
 @by_family
-def test_the_order_of_rows_items_and_annotators_does_not_matter(family, study):
-    ann = study(family)
+def test_the_order_of_rows_items_and_annotators_does_not_matter(family):
+    ann = simulated(family)
     rng = np.random.default_rng(2)
     order = {dim: rng.permutation(ann.sizes[dim]) for dim in ("annotation", "item", "annotator")}
     other = ann.isel(order)
@@ -201,9 +59,9 @@ def test_the_order_of_rows_items_and_annotators_does_not_matter(family, study):
 
 
 @pytest.mark.parametrize(("shift", "factor"), [(0.0, 4.0), (32.0, 1.0), (-7.3, 0.3), (2.0, 1e6)])
-def test_the_unit_of_numbers_does_not_matter(shift, factor, study):
+def test_the_unit_of_numbers_does_not_matter(shift, factor):
     """Default priors are scaled to the data, so that draws with one seed are the same numbers."""
-    ann = study("gaussian")
+    ann = simulated("gaussian")
     other = ann.assign(value=shift + factor * ann["value"])
     one, two = (fit(x, **WIDE)["posterior"] for x in (ann, other))
     for name in one.data_vars:
@@ -211,8 +69,8 @@ def test_the_unit_of_numbers_does_not_matter(shift, factor, study):
         np.testing.assert_allclose(two[name].to_numpy(), want, rtol=1e-6, atol=1e-6 * factor)
 
 
-def test_a_large_offset_costs_no_digits(study):
-    ann = study("gaussian")
+def test_a_large_offset_costs_no_digits():
+    ann = simulated("gaussian")
     value = np.round(ann["value"] * 1024) / 1024  # exact beside 1e8 too
     one, two = (fit(ann.assign(value=value + c), **WIDE)["posterior"] for c in (0.0, 1e8))
     for name in ("sigma_item", "sigma_annotator", "sigma", "item_effect"):
@@ -220,10 +78,10 @@ def test_a_large_offset_costs_no_digits(study):
     np.testing.assert_allclose(one["mu"], two["mu"] - 1e8, atol=1e-5)
 
 
-@pytest.mark.long
+@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize("family", ["bernoulli", "ordinal"])
-def test_reversing_the_labels_turns_the_scale_round(family, study):
-    ann = study(family)
+def test_reversing_the_labels_turns_the_scale_round(family):
+    ann = simulated(family)
     last = ann.sizes["label"] - 1
     other = ann.assign(label_code=last - ann["label_code"])
     one, two = (fit(x, family=family, draws=1500, random_seed=s)
@@ -238,9 +96,9 @@ def test_reversing_the_labels_turns_the_scale_round(family, study):
 
 
 @by_family
-def test_what_is_kept_does_not_change_what_is_drawn(family, study):
-    whole = fit(study(family), family=family, **WIDE)["posterior"]
-    bare = fit(study(family), family=family, keep_effects=False, **WIDE)["posterior"]
+def test_what_is_kept_does_not_change_what_is_drawn(family):
+    whole = fit(simulated(family), family=family, **WIDE)["posterior"]
+    bare = fit(simulated(family), family=family, keep_effects=False, **WIDE)["posterior"]
     assert set(whole.data_vars) - set(bare.data_vars) == {"item_effect", "annotator_effect"}
     for name in bare.data_vars:
         np.testing.assert_array_equal(bare[name], whole[name])
@@ -248,13 +106,201 @@ def test_what_is_kept_does_not_change_what_is_drawn(family, study):
 
 
 @by_family
-def test_chains_start_apart(family, study):
-    what = process("crossed_effects", study(family), family=family, sampler="gibbs", priors=None,
-                   anonymous=False)  # fmt: skip
+def test_chains_start_apart(family):
+    what = process(
+        "crossed_effects", simulated(family), family=family, sampler="gibbs", priors=None,
+        anonymous=False,
+    )  # fmt: skip
     rng = np.random.default_rng(5)
     starts = [_start(what, what.data(), rng) for _ in range(200)]
     parts = ["sd_item", "sd_annotator", *(["sd"] if family == "gaussian" else [])]
     for part in parts:  # e^+-1 about the middle at two standard deviations
         assert np.std(np.log([getattr(start, part)[0] for start in starts])) > 0.4, part
-    end = fit(study(family), family=family, draws=300)["posterior"]["mu"]
+    end = fit(simulated(family), family=family, draws=300)["posterior"]["mu"]
     assert np.std([start.mu[0] for start in starts]) > end.std()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("family", ["gaussian", "ordinal"])
+def test_the_order_of_pools_does_not_matter(family):
+    ann = simulated(family, pools=True)
+    other = ann.isel(pool=[1, 0]).assign(pool_code=1 - ann["pool_code"])
+    one, two = (fit(x, family=family, draws=1500, random_seed=s, keep_effects=False)
+                for x, s in ((ann, 1), (other, 2)))  # fmt: skip
+    turned = two["posterior"].to_dataset().sel(pool=["old", "new"], pool_=["old", "new"])
+    two["posterior"] = type(two)(turned)
+    crossed_reference.compare_fits(one, two, enough=150, errors=4.5)
+
+
+@pytest.mark.parametrize("residual", ["shared", "pool"])
+def test_the_unit_of_numbers_of_pools_does_not_matter(residual):
+    ann = simulated("gaussian", pools=True)
+    other = ann.assign(value=ann["value"] * 0.3 - 7)
+    one, two = (fit(x, residual=residual, **WIDE)["posterior"] for x in (ann, other))
+    np.testing.assert_allclose(one["correlation"], two["correlation"], atol=1e-6)
+    for name in ("sigma_item", "sigma_annotator", "sigma", "item_effect"):
+        np.testing.assert_allclose(two[name], one[name] * 0.3, rtol=1e-5, atol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def complete():
+    """Return fits with everything in them, by family and whether there are pools."""
+    more = {"draws": 500, "log_likelihood": True, "posterior_predictive": True}
+    return {
+        (family, pools): fit(simulated(family, pools), family=family, **more)
+        for family in FAMILIES
+        for pools in (False, True)
+    }
+
+
+def middle(found, ann):
+    """Return mu and the effects of each row."""
+    post, item, who = found["posterior"], ann["item_code"], ann["annotator_code"]
+    pool = (ann["pool_code"].to_numpy(),) if "pool_code" in ann else ()
+    mean = post["mu"].to_numpy()[..., *pool]
+    return (
+        (mean if pool else mean[..., None])
+        + post["item_effect"].to_numpy()[..., item, *pool]
+        + post["annotator_effect"].to_numpy()[..., who, *pool]
+    )
+
+
+def edges(found):
+    cut = found["posterior"]["cutpoint"].to_numpy()
+    return np.pad(
+        cut, ((0, 0), (0, 0), (1, 1)), constant_values=((0, 0), (0, 0), (-np.inf, np.inf))
+    )
+
+
+@by_family
+@pytest.mark.parametrize("pools", [False, True], ids=["one pool", "two pools"])
+def test_dims_and_names(family, pools, complete):
+    found, ann = complete[family, pools], simulated(family, pools)
+    post, each = found["posterior"], ("pool",) if pools else ()
+    want = {"mu": each, "sigma_item": each, "sigma_annotator": each, "item_effect": ("item", *each),
+            "annotator_effect": ("annotator", *each)}  # fmt: skip
+    want |= {"correlation": ("pool", "pool_")} if pools else {}
+    want |= {"gaussian": {"sigma": ()}, "bernoulli": {}, "ordinal": {"cutpoint": ("boundary",)}}[
+        family
+    ]
+    assert {n: v.dims for n, v in post.data_vars.items()} == {
+        n: ("chain", "draw", *dims) for n, dims in want.items()
+    }
+    for dim in ("item", "annotator", *each):
+        assert post[dim].to_numpy().tolist() == ann[dim].to_numpy().tolist()
+    observed = "score" if family == "gaussian" else "label_code"
+    for group in ("observed_data", "log_likelihood", "posterior_predictive"):
+        assert list(found[group].data_vars) == [observed]
+        assert found[group].sizes["annotation"] == ann.sizes["annotation"]
+    assert found.attrs["hyper_family"] == family
+    if family == "ordinal":
+        assert post["boundary"].to_numpy().tolist() == ["1|2", "2|3", "3|4", "4|5"]
+        np.testing.assert_allclose(post["cutpoint"].mean("boundary"), 0, atol=1e-12)
+        assert (post["cutpoint"].diff("boundary") > 0).all()
+        assert found["constant_data"]["label_value"].to_numpy().tolist() == [1, 2, 3, 4, 5]
+    if family != "gaussian":
+        want = np.pi / np.sqrt(3) if family == "bernoulli" else 1.0
+        assert float(found["constant_data"]["sigma"]) == pytest.approx(want)
+    counts = np.zeros([ann.sizes[dim] for dim in ("item", *each)], dtype=int)
+    np.add.at(counts, tuple(ann[f"{dim}_code"].to_numpy() for dim in ("item", *each)), 1)
+    np.testing.assert_array_equal(found["constant_data"]["n_labels_per_item"], counts)
+    if pools:
+        assert (counts == 0).any()
+        _members_of_pools(post, ann)
+
+
+def _members_of_pools(post, ann):
+    """Items have effects in all pools, annotators in their own."""
+    correlation = post["correlation"].to_numpy()
+    np.testing.assert_array_equal(correlation, np.swapaxes(correlation, -1, -2))
+    assert (correlation[..., [0, 1], [0, 1]] == 1).all()
+    there = np.zeros((ann.sizes["annotator"], 2), dtype=bool)
+    there[ann["annotator_code"], ann["pool_code"]] = True
+    assert (np.isnan(post["annotator_effect"].to_numpy()) == ~there).all()
+    assert post["item_effect"].notnull().all()
+
+
+@pytest.mark.parametrize("pools", [False, True], ids=["one pool", "two pools"])
+def test_log_likelihood_is_that_of_scipy(pools, complete):
+    found, ann = complete["gaussian", pools], simulated("gaussian", pools)
+    sigma = found["posterior"]["sigma"].to_numpy()[..., None]
+    want = stats.norm.logpdf(ann["value"].to_numpy(), middle(found, ann), sigma)
+    np.testing.assert_allclose(found["log_likelihood"]["score"], want, rtol=1e-10)
+    found, ann = complete["bernoulli", pools], simulated("bernoulli", pools)
+    chance = special.expit(middle(found, ann))
+    want = stats.bernoulli.logpmf(ann["label_code"].to_numpy(), chance)
+    np.testing.assert_allclose(found["log_likelihood"]["label_code"], want, rtol=1e-7)
+    found, ann = complete["ordinal", pools], simulated("ordinal", pools)
+    code, eta = ann["label_code"].to_numpy(), middle(found, ann)
+    high, low = (stats.norm.cdf(edges(found)[..., code + k] - eta) for k in (1, 0))
+    np.testing.assert_allclose(found["log_likelihood"]["label_code"], np.log(high - low), rtol=1e-6)
+
+
+def test_each_pool_has_its_own_residual_if_asked():
+    ann = simulated("gaussian", pools=True)
+    found = fit(ann, residual="pool", log_likelihood=True, **WIDE)
+    sigma = found["posterior"]["sigma"]
+    assert sigma.dims == ("chain", "draw", "pool")
+    sd = sigma.to_numpy()[..., ann["pool_code"]]
+    want = stats.norm.logpdf(ann["value"].to_numpy(), middle(found, ann), sd)
+    np.testing.assert_allclose(found["log_likelihood"]["score"], want, rtol=1e-10)
+
+
+def test_predictions_have_the_distribution_of_the_model(complete):
+    """Taken back through the distribution function (at random within a label), they are uniform."""
+    rng = np.random.default_rng(1)
+    for (family, pools), found in complete.items():
+        eta = middle(found, simulated(family, pools))
+        drawn = next(iter(found["posterior_predictive"].data_vars.values())).to_numpy()
+        if family == "gaussian":
+            u = stats.norm.cdf(drawn, eta, found["posterior"]["sigma"].to_numpy()[..., None])
+        else:
+            if family == "bernoulli":
+                no = special.expit(-eta)
+                low, high = np.where(drawn == 1, no, 0), np.where(drawn == 1, 1, no)
+            else:
+                low, high = (
+                    stats.norm.cdf(np.take_along_axis(edges(found), drawn + k, axis=-1) - eta)
+                    for k in (0, 1)
+                )
+            u = low + (high - low) * rng.random(eta.shape)
+        assert stats.kstest(u.ravel()[::7], "uniform").pvalue > 0.001, family
+
+
+def test_nominal_labels_of_two_kinds_are_bernoulli():
+    words = labels(PLACES, np.array(["no", "yes"])[np.array(GRADES) // 2], labels=["no", "yes"])
+    assert words.attrs["kind"] == "nominal"
+    numbers = one_pool("bernoulli")
+    one, two = (fit(x, family="bernoulli", draws=200) for x in (words, numbers))
+    np.testing.assert_array_equal(one["posterior"]["mu"], two["posterior"]["mu"])
+
+
+def test_ordered_numbers_are_gaussian_if_asked():
+    grades = labels(PLACES, [1, 2, 4, 8] * 2 + [1, 2], kind="ordinal", labels=[1, 2, 4, 8])
+    numbers = labels(PLACES, [1.0, 2, 4, 8] * 2 + [1, 2], kind="continuous")
+    one, two = (fit(x, draws=200) for x in (grades, numbers))
+    np.testing.assert_array_equal(one["posterior"]["mu"], two["posterior"]["mu"])
+
+
+@pytest.mark.long
+def test_one_pool_beside_another_of_two_labels_is_all_but_alone():
+    ann = dx.simulate.replication_study(40, (8, 8), 4, pools=("a", "b"), random_seed=3).annotations
+    pool, who = ann["pool_code"].to_numpy(), ann["annotator_code"].to_numpy()
+    few = np.flatnonzero((pool == 1) & (who == who[pool == 1][0]))[:2]
+    both = ann.isel(annotation=np.r_[np.flatnonzero(pool == 0), few])
+    alone = ann.isel(annotation=np.flatnonzero(pool == 0)).drop_vars(["pool", "pool_code"])
+    priors = priors_of("gaussian")  # the default would be scaled to other labels
+    one = fit(both, priors=priors, residual="pool", draws=2000)
+    two = crossed_effects.fit(
+        alone, priors=priors, draws=2000, chains=2, random_seed=1, progressbar=False
+    )
+    for name in ("sigma_item", "sigma_annotator", "sigma"):
+        a, b = one["posterior"][name].isel(pool=0), two["posterior"][name]
+        assert abs(float(a.mean() - b.mean())) < 0.25 * float(b.std())
+
+
+def test_a_pool_in_which_everybody_spoke_once_is_pointed_out():
+    ann = two_pools("gaussian")
+    once = ann.isel(annotation=[0, 1, 2, 4, 5, 7])
+    with pytest.warns(dx.DesignWarning, match="No item of pool 'new' has two labels, and no"):
+        fit(once, priors=priors_of("gaussian"), residual="pool", **WIDE)

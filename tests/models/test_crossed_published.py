@@ -120,15 +120,6 @@ def test_mean_squares_on_thousands_of_simulated_grades():
     assert np.median(dx.icc(found)) == pytest.approx(icc, abs=0.02)
 
 
-def test_mean_squares_on_a_small_table():
-    """What pingouin is for the tables below, in a bare clone: eight items by nine annotators."""
-    table = complete(8, 9, (14.0, 8.5, 12.5), seed=2)
-    _, expected = by_mean_squares(table)
-    icc = dx.icc(fit(dx.from_matrix(table.tolist(), kind="continuous")))
-    assert inside(icc, expected)
-    assert abs(np.median(icc) - expected) < 0.75 * float(icc.std())
-
-
 def test_lme4_and_pingouin_on_wine_scores(shared):
     """REML SDs: bottle 13.817, judge 8.517, residual 12.587; ICC(A,1) .4525."""
     found = fit(read(shared / "wine_bitterness" / "ratings.csv", "response"))

@@ -5,28 +5,10 @@ from __future__ import annotations
 import arviz as az
 import numpy as np
 import pytest
-from truth_cases import ROWS, THREE, rows
 
 import dissensus as dx
 from dissensus.models import dawid_skene
 from dissensus.sampling.step import uncompiled
-
-
-def test_rows_sum_to_1():
-    post = ROWS["hierarchical"].fit(draws=50, chains=1)["posterior"]
-    for name in ("confusion", "system_confusion", "population_confusion"):
-        np.testing.assert_allclose(post[name].sum("response"), 1.0)
-
-
-def test_one_matrix_for_all_has_every_annotators_name():
-    post = rows(THREE, n_labels=3, pooling="complete").fit(draws=20, chains=1)["posterior"]
-    assert post["confusion"].dims == ("chain", "draw", "annotator", "label", "response")
-    for name in post["annotator"].to_numpy():
-        same = post["confusion"].sel(annotator=name)
-        np.testing.assert_array_equal(same, post["population_confusion"])
-
-
-# -- The anaesthetists -------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import cache
 
 import numpy as np
 import pytest
@@ -64,6 +65,7 @@ def test_ordinary_designs_are_left_in_peace(how):
     assert said(how[0], labels(EVERYBODY), **how[1]) == ""
 
 
+@cache
 def simulated():
     """Studies as the library simulates them, by what can be fitted to them."""
     sparse = {"n_items": 100, "n_annotators": 30, "labels_per_item": 3, "random_seed": 1}

@@ -95,21 +95,6 @@ def test_draws_go_with_the_gradient_that_nuts_follows(model, options):
     assert disagreements(right, other)
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:.*transitions diverged:dissensus.DissensusWarning")
-@pytest.mark.parametrize(("model", "options"), FEW)
-def test_gibbs_is_nuts_on_the_same_model(model, options):
-    ann, truth = votes(n_items=24, n_annotators=3, seed=3)
-    known = {k: truth[k] for k in range(8)}
-    gibbs, nuts = (
-        model.fit(ann, truth=known, sampler=sampler, draws=draws, **options, **QUICK)["posterior"]
-        for sampler, draws in (("gibbs", 1000), ("nuts", 500))
-    )
-    for name in ("annotator_accuracy", "prevalence", "truth"):
-        means = [one[name].mean(("chain", "draw")) for one in (gibbs, nuts)]
-        np.testing.assert_allclose(*means, atol=0.04)
-
-
 @pytest.mark.long
 def test_known_labels_tell_more_than_they_are_of():
     ann, truth = votes()
@@ -199,7 +184,7 @@ def crowd(seed, n_items=300, n_annotators=8, n_labels=3, concentration=1.2):
     return dx.from_matrix(said, kind="nominal"), truth, systems
 
 
-@pytest.mark.long
+@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize("n_known", [0, 40])
 def test_intervals_hold_where_every_item_has_a_crowd_of_its_own(n_known):
     """Studies of another process than the model's: 89 % intervals of systems and of the majority.

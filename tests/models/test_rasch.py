@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import rasch_reference
 from gradients import disagreements
+from rasch_cases import simulated as study
 from scipy import integrate, special, stats
 
 import dissensus as dx
@@ -22,30 +23,6 @@ slow = pytest.mark.slow
 short = pytest.mark.filterwarnings("ignore:The chains have not run long enough")
 fit = dx.models.get("rasch").module.fit
 READERS = Path(__file__).parents[3] / "shared" / "data" / "mrmc_readers"
-
-
-def study(n_items, n_people, n_labels, seed, per_item=None, guessing=False):
-    """Simulate labels and confidences by the card; return annotations, truth and parameters."""
-    rng = np.random.default_rng(seed)
-    ability, difficulty = rng.normal(1.0, 0.8, n_people), rng.normal(0.0, 1.0, n_items)
-    truth = rng.integers(0, n_labels, n_items)
-    item, annotator = np.divmod(np.arange(n_items * n_people), n_people)
-    if per_item is not None:
-        keep = np.concatenate([rng.permutation(n_people) < per_item for _ in range(n_items)])
-        item, annotator = item[keep], annotator[keep]
-    odds = np.exp(ability[annotator] - difficulty[item]) + guessing / (n_labels - 1)
-    right = rng.random(len(item)) < odds / (1 + odds)
-    other = (truth[item] + rng.integers(1, n_labels, len(item))) % n_labels
-    sure = rng.choice([0.5, 0.75, 1.0], len(item), p=[0.2, 0.3, 0.5])
-    unsure = rng.choice([0.5, 0.75, 1.0], len(item), p=[0.5, 0.3, 0.2])
-    table = pd.DataFrame({
-        "item": item, "annotator": annotator, "label": np.where(right, truth[item], other),
-        "confidence": np.where(right, sure, unsure),
-    })  # fmt: skip
-    ann = dx.annotations(
-        table, confidence="confidence", kind="nominal", labels=list(range(n_labels))
-    )
-    return ann, truth, ability, difficulty
 
 
 TINY = {
@@ -74,11 +51,11 @@ def test_posterior_is_what_integration_over_the_prior_gives(case):
         rasch_reference.posterior_means(
             **codes, n_labels=n_labels, truth=truth, guessing=guessing, **options, seed=k
         )
-        for k in range(6)
+        for k in range(4)
     ]
     known = None if truth is None else {i: z for i, z in enumerate(truth) if z >= 0}
     found = fit(
-        ann, truth=known, confidence=confidence, guessing=guessing, draws=15_000, chains=2,
+        ann, truth=known, confidence=confidence, guessing=guessing, draws=8000, chains=2,
         random_seed=1, progressbar=False,
     )["posterior"]  # fmt: skip
     assert set(found.data_vars) == set(runs[0])
@@ -221,8 +198,7 @@ def test_log_likelihood_and_new_labels(guessing):
     assert 0.4 < share < 0.9
 
 
-@pytest.mark.long
-@pytest.mark.unit(2)
+@pytest.mark.unit(0, long=2)
 @short
 @pytest.mark.parametrize("guessing", [True, False])
 @pytest.mark.parametrize("known", [0, 30])
@@ -261,8 +237,7 @@ def test_log_likelihood_has_difficulties_summed_out(guessing, known):
         assert given[i] == pytest.approx(np.log(whole) + np.log(scale), abs=1e-6)
 
 
-@pytest.mark.long
-@pytest.mark.unit(1)
+@pytest.mark.unit(0, long=1)
 @short
 @pytest.mark.parametrize("guessing", [True, False])
 def test_an_item_that_all_are_wrong_about_is_summed_out_as_well(guessing):
@@ -329,12 +304,6 @@ def test_refuses_annotations_it_cannot_use():
         fit(dx.from_matrix([["a", "a"], ["a", "a"]]))
 
 
-def test_warns_if_nothing_tells_ability():
-    ann = dx.from_matrix([["a", None], [None, "b"]], labels=["a", "b"])
-    with pytest.warns(dx.DissensusWarning, match="No item has two labels, and no truth is known"):
-        fit(ann, draws=10, tune=0, chains=1, progressbar=False, random_seed=1)
-
-
 def readers(name):
     """Read a study of radiologists of ``mrmc_readers``: label, truth and study (row)."""
     path = READERS / f"{name}_ratings.csv"
@@ -361,22 +330,6 @@ def test_readers_accuracies_are_recovered(name, group):
     assert ((low < given) & (given < high)).all()
     ability = found["ability"].mean(("chain", "draw"))
     assert np.corrcoef(ability, special.logit(given))[0, 1] > 0.97
-
-
-@pytest.mark.long
-def test_simulated_readers_accuracies_are_recovered():
-    """The same in a bare clone: five readers of a hundred cases."""
-    ann, truth, *_ = study(100, 5, 2, seed=6)
-    found = fit(
-        ann, truth=dict(enumerate(truth.tolist())), draws=500, random_seed=1, progressbar=False
-    )["posterior"]  # fmt: skip
-    right = ann["label"].to_numpy()[ann["label_code"]] == truth[ann["item_code"]]
-    share = np.bincount(ann["annotator_code"], right) / np.bincount(ann["annotator_code"])
-    accuracy = found["accuracy"].mean("item")
-    low, high = accuracy.quantile([0.05, 0.95], ("chain", "draw")).to_numpy()
-    assert ((low < share) & (share < high)).all()
-    ability = found["ability"].mean(("chain", "draw"))
-    assert np.corrcoef(ability, special.logit(share))[0, 1] > 0.97
 
 
 @pytest.mark.long

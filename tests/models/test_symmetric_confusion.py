@@ -1,23 +1,12 @@
-"""Symmetric confusion by hand, of systems that are no evidence, and of published figures."""
+"""Symmetric confusion of systems that are no evidence, and of published figures."""
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from truth_cases import TWO, TWO_SYSTEMS, symmetric
 
 import dissensus as dx
 from dissensus.models import symmetric_confusion
-
-
-def test_truth_by_hand():
-    """Two labels, one accuracy: P(z = 1) = w p^a q^b / (w p^a q^b + (1 - w) q^a p^b)."""
-    case = symmetric(TWO)
-    post = case.fit(draws=5, chains=1, tune=20)["posterior"].isel(chain=0, draw=3)
-    p, w = float(post["annotator_accuracy"]), float(post["prevalence"][1])
-    first = w * (1 - p) ** 3 / (w * (1 - p) ** 3 + (1 - w) * p**3)
-    third = w * p**2 * (1 - p) / (w * p**2 * (1 - p) + (1 - w) * p * (1 - p) ** 2)
-    np.testing.assert_allclose(post["truth"][[0, 2], 1], [first, third])
 
 
 @pytest.mark.long

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import arviz as az
 import numpy as np
 import pytest
 import truth_reference
-import xarray as xr
 from scipy import stats
 from truth_cases import ROWS, SYMMETRIC, symmetric
 
@@ -91,8 +89,7 @@ def test_nothing_of_items_without_keep_items(study):
             np.testing.assert_allclose(one["constant_data"]["truth_mean"], mean, atol=1e-12)
 
 
-@pytest.mark.long
-@pytest.mark.unit(5)
+@pytest.mark.unit(0, long=6)
 @pytest.mark.parametrize("name", [one for one in ALL if "unequal" not in one])
 def test_labels_drawn_anew_have_the_frequencies_of_the_model(name):
     """Each label, and each pair of labels of an item, which hang together by its truth."""
@@ -156,21 +153,6 @@ def test_labels_of_one_voice_and_of_new_items_are_not_those_observed(complete):
     assert same == pytest.approx(by_chance, abs=0.02)
 
 
-# -- Seeds, files, ArviZ -------------------------------------------------------------------------
-
-
-@by_model
-def test_seeds_repeat_draws_and_chains_differ(model, study):
-    one, two, other = (
-        model.fit(study.annotations, **RUN | {"draws": 30, "random_seed": seed})
-        for seed in (1, 1, 2)
-    )
-    assert one["posterior"].equals(two["posterior"])
-    assert not one["posterior"].equals(other["posterior"])
-    prevalence = one["posterior"]["prevalence"]
-    assert not np.allclose(prevalence[0], prevalence[1])
-
-
 @by_model
 def test_what_else_is_asked_for_changes_no_draw(model, study):
     """All but labels drawn anew, which take their own random numbers from the same stream."""
@@ -180,28 +162,7 @@ def test_what_else_is_asked_for_changes_no_draw(model, study):
     assert plain.equals(more)
     less = model.fit(study.annotations, keep_items=False, **run)["posterior"].to_dataset()
     assert plain.drop_dims("item").equals(less)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("name", MODELS)
-def test_files(name, complete, tmp_path):
-    complete[name].to_netcdf(tmp_path / "fit.nc")
-    with xr.open_datatree(tmp_path / "fit.nc") as read:
-        assert read.attrs["model"] == name
-        for group in ("posterior", "observed_data", "log_likelihood", "posterior_predictive"):
-            xr.testing.assert_allclose(read[group].to_dataset(), complete[name][group].to_dataset())
-
-
-# A few items have labels that nobody expected, and ArviZ says so.
-@pytest.mark.long
-@pytest.mark.filterwarnings("ignore:Estimated shape parameter of Pareto:UserWarning")
-def test_arviz_compares_variants_fitted_to_the_same_data(complete):
-    """Annotators here are alike: matrices of their own are worth no more than they cost."""
-    for fit in complete.values():
-        assert np.isfinite(az.loo(fit).elpd)
-    table = az.compare(complete)
-    assert set(table.index) == set(MODELS)
-    assert abs(table["elpd_diff"]).max() < 40
+    assert not np.allclose(*plain["prevalence"])  # chains differ
 
 
 # -- What must not matter ------------------------------------------------------------------------

@@ -58,14 +58,13 @@ def test_posterior_is_what_integration_over_the_prior_gives(name, size):
     crossed_reference.compare(fit, reference, **size.get("compared", enough))
 
 
-@pytest.mark.long
+@pytest.mark.unit(0, long=8)
 @pytest.mark.parametrize("name", CASES)
 def test_pymc_form_has_the_likelihood_of_sums_over_states(name):
     truth_pymc.likelihood_agrees(CASES[name])
 
 
-@pytest.mark.long
-@pytest.mark.unit(7)
+@pytest.mark.unit(0, long=6)
 @pytest.mark.parametrize("name", CASES)
 def test_pymc_form_has_the_priors_of_the_card(name):
     truth_pymc.prior_agrees(CASES[name])
@@ -76,7 +75,7 @@ CUT = symmetric(THREE, ONE_OF_THREE, 3, evidence="annotators", errors="unequal",
 """The PyMC model has no systems here, and no rows of their errors."""
 
 
-@pytest.mark.unit(6)
+@pytest.mark.unit(6, long=4)
 @pytest.mark.parametrize("case", [*CASES.values(), CUT], ids=[*CASES, "unequal, cut"])
 def test_coordinates_are_as_long_as_the_dims(case):
     """Else `pymc.sample` fails where it names its draws, after all the work."""
@@ -94,7 +93,7 @@ NOT_KEPT = ("symmetric_confusion: unequal", "symmetric_confusion: unequal around
 KEPT = [name for name in CASES if name not in NOT_KEPT]
 
 
-@pytest.mark.unit(7)
+@pytest.mark.unit(7, long=4)
 @pytest.mark.parametrize("name", KEPT)
 def test_what_is_said_of_items_follows_from_the_other_parameters(name):
     case = CASES[name]

@@ -16,9 +16,9 @@ import numpy as np
 import xarray as xr
 
 from dissensus import arguments
-from dissensus.dims import SAMPLE
+from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, SAMPLE
 from dissensus.errors import ArgumentError
-from dissensus.kernels.types import Array
+from dissensus.kernels.types import UNKNOWN, Array, Floats, Ints
 from dissensus.sampling import convergence, fitting
 from dissensus.sampling.checkpoints import Chain, Checkpoint
 
@@ -38,8 +38,7 @@ class FitOptions:
     random_seed: Any = None
     progressbar: bool = True
     sampler: str = "gibbs"
-    keep: bool = True
-    """Whether to keep the draws that grow with the number of items."""
+    keep: bool = True  # Whether to keep the draws that grow with the number of items
     log_likelihood: bool = False
     posterior_predictive: bool = False
     checkpoint: Any = None
@@ -67,16 +66,7 @@ class Groups(NamedTuple):
 
 
 class Fit[Process: Any, Draws](ABC):
-    """The part of a fit that a family defines, for a process and the options of a call.
-
-    Parameters
-    ----------
-    model : str
-        Name of the model.
-    process : Process
-        The checked annotations, predictions and settings.
-    options : FitOptions
-    """
+    """The part of a fit that a family defines, for a checked process and the options of a call."""
 
     title: ClassVar[str]
     """The text beside the progress bar."""
@@ -112,9 +102,16 @@ class Fit[Process: Any, Draws](ABC):
     def gathered(self, chains: Sequence[Any], rng: np.random.Generator) -> Draws:
         """Return the draws of all chains, chain and draw in front."""
 
-    @abstractmethod
     def replayed(self, posterior: xr.Dataset, rng: np.random.Generator) -> Draws:
-        """Return the draws of all chains from those of NUTS on the PyMC model."""
+        """Return the draws of chains that went through those of NUTS on the PyMC model."""
+        n_chains, n_draws = (posterior.sizes[dim] for dim in SAMPLE)  # fewer, if interrupted
+        chains: list[Any] = [self.chain(stream, n_draws) for stream in rng.spawn(n_chains)]
+        for place, chain in enumerate(chains):
+            chain.replay({
+                str(name): values.isel(chain=place).to_numpy()
+                for name, values in posterior.data_vars.items()
+            })  # fmt: skip
+        return self.gathered(chains, rng)
 
     @abstractmethod
     def groups(self, draws: Draws, stats: Mapping[str, Array]) -> Groups:
@@ -132,13 +129,8 @@ class Fit[Process: Any, Draws](ABC):
 def run(fit: Fit[Any, Any], build: Callable[[], Any], hyper: Mapping[str, Any]) -> xr.DataTree:
     """Sample a posterior and return the fit.
 
-    Parameters
-    ----------
-    fit : Fit
-    build : callable
-        Returns the PyMC model, for ``sampler="nuts"``.
-    hyper : mapping
-        The settings of the model, kept as attributes ``hyper_*``.
+    ``build`` returns the PyMC model, for ``sampler="nuts"``; ``hyper`` are the settings of the
+    model, kept as attributes ``hyper_*``.
     """
     options = fit.options
     fit.require_room()
@@ -196,34 +188,38 @@ def _by_nuts(
     return draws, {name: stats[name].to_numpy() for name in _STATS if name in stats}
 
 
-def replay(fit: Fit[Any, Any], posterior: xr.Dataset, rng: np.random.Generator) -> Sequence[Any]:
-    """Return chains that went through the given parameters, draw by draw."""
-    n_chains, n_draws = (posterior.sizes[dim] for dim in SAMPLE)  # fewer, if interrupted
-    chains: list[Any] = [fit.chain(stream, n_draws) for stream in rng.spawn(n_chains)]
-    for place, chain in enumerate(chains):
-        chain.replay({
-            str(name): values.isel(chain=place).to_numpy()
-            for name, values in posterior.data_vars.items()
-        })  # fmt: skip
-    return chains
-
-
 def stacked(chains: Sequence[Any]) -> Any:
     """Return the traces of chains as one, with the chain in front."""
     traces = [chain.trace for chain in chains]
     return type(traces[0])(*(np.stack(part) for part in zip(*traces, strict=True)))
 
 
+def observed_labels(process: Any, known: Ints) -> dict[str, xr.DataArray]:
+    """Return the codes of labels, and of the truths that are known (item)."""
+    ann = process.annotations
+    given, kind = ann["label_code"].to_numpy().astype(np.int64), {"kind": ann.attrs["kind"]}
+    out = {"label_code": xr.DataArray(given, dims=ANNOTATION, attrs=kind)}
+    if (known != UNKNOWN).any():
+        out["truth_code"] = xr.DataArray(known, dims=ITEM, coords={ITEM: process.items})
+    return out
+
+
+def truth_constants(process: Any, truth_mean: Floats) -> dict[str, xr.DataArray]:
+    """Return who gave each label, and the mean probabilities (item, label) of the truth."""
+    out = {}
+    for dim in (ITEM, ANNOTATOR):
+        codes = process.annotations[f"{dim}_code"].to_numpy().astype(np.int64)
+        out[f"{dim}_code"] = xr.DataArray(codes, dims=ANNOTATION)
+    names = {ITEM: process.items, LABEL: process.labels}
+    out["truth_mean"] = xr.DataArray(truth_mean, coords=names, dims=(ITEM, LABEL))
+    return out
+
+
 def require_room(fit: Fit[Any, Any], n_bytes: float, of: str, remedy: str) -> None:
     """Raise if the draws that grow with the items would take more than 4 GB.
 
-    Parameters
-    ----------
-    fit : Fit
-    n_bytes : float
-        Size of all draws.
-    of, remedy : str
-        The subject of the draws, and what can be done without them, for the message.
+    ``of`` and ``remedy`` are the subject of the draws, and what can be done without them, for the
+    message.
     """
     if n_bytes > ROOM:
         options = fit.options

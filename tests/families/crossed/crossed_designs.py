@@ -170,3 +170,12 @@ def log_labels(one, family):
 def residual(one):
     """Return the residual standard deviation of every label."""
     return one.par.sd[one.pool if len(one.par.sd) > 1 else np.zeros_like(one.pool)]
+
+
+def check_normal(draws, mean, covariance):
+    """Check that draws, whitened by a normal distribution, are standard normal all at once."""
+    n = len(draws)
+    white = (np.array(draws) - mean) @ np.linalg.inv(np.linalg.cholesky(covariance)).T
+    assert stats.kstest(white.ravel(), "norm").pvalue > 1e-3
+    assert np.abs(white.T @ white / n - np.eye(len(mean))).max() < 5 * np.sqrt(2 / n)
+    assert np.abs(white.mean(axis=0)).max() < 4.5 / np.sqrt(n)

@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 from families.crossed.crossed_designs import residual, study
 from scipy import special, stats
-from seeds import rest_long
+from seeds import in_two_sizes
 
 from dissensus.families.crossed.kernels.data import cutpoints
 from dissensus.families.crossed.kernels.sweep import advance, learned, room_for
 from dissensus.kernels.random import started
 
 REDUCED, FULL, THIN = 4800, 24_000, 12
-CASES = [("gaussian", 2, True), ("bernoulli", 2, False), ("ordinal", 2, False)]
-MORE = [("gaussian", 1, False), ("gaussian", 3, False), ("bernoulli", 1, False),
+CASES = [("gaussian", 2, True), ("bernoulli", 2, False), ("ordinal", 2, False),
+        ("gaussian", 1, False), ("gaussian", 3, False), ("bernoulli", 1, False),
         ("bernoulli", 3, False), ("ordinal", 1, False), ("ordinal", 3, False)]  # fmt: skip
 
 
@@ -117,17 +117,15 @@ def suspects(family, n_pools, own_residual, sweeps, **how):
     return {name: value for name, value in p.items() if value < 1e-4}
 
 
-@pytest.mark.long
-@pytest.mark.unit(1, long=4)
-@pytest.mark.parametrize(("family", "n_pools", "own_residual"), rest_long(CASES + MORE, len(CASES)))
-def test_sweeps_and_new_labels_leave_the_prior(family, n_pools, own_residual):
-    assert suspects(family, n_pools, own_residual, REDUCED) == {}
+STUDIES = {f"{case[0]}, {case[1]} pools": case for case in CASES}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("family", "n_pools", "own_residual"), CASES + MORE)
-def test_sweeps_and_new_labels_leave_the_prior_in_full(family, n_pools, own_residual):
-    assert suspects(family, n_pools, own_residual, FULL) == {}
+@pytest.mark.unit(0, long=4)
+@pytest.mark.parametrize(
+    ("family", "n_pools", "own_residual", "sweeps"), in_two_sizes(STUDIES, REDUCED, FULL)
+)
+def test_sweeps_and_new_labels_leave_the_prior(family, n_pools, own_residual, sweeps):
+    assert suspects(family, n_pools, own_residual, sweeps) == {}
 
 
 @pytest.mark.long

@@ -59,16 +59,6 @@ def log_density(one):
     return log_labels(one, "ordinal") + log_means(one) + gaps
 
 
-@pytest.mark.parametrize("n_pools", [1, 3])
-@pytest.mark.parametrize("n_labels", [2, 3, 6])
-def test_the_likelihood_is_scipys(n_pools, n_labels):
-    one = study(n_pools, "ordinal", n_labels=n_labels)
-    boundary, *_ = slopes_of(one)
-    cut = cutpoints(one.par.gap)
-    found = log_likelihood(one, one.par.mu, cut, boundary)
-    assert found == pytest.approx(log_labels(one, "ordinal"), rel=1e-11)
-
-
 @pytest.mark.parametrize("n_labels", [2, 3, 5])
 def test_slopes_in_the_cutpoints_of_each_pool(n_labels):
     """Moving a pool's mean and all of its cutpoints together changes nothing; slopes say so."""
@@ -117,23 +107,6 @@ def test_the_log_density_and_its_gradient(n_pools, prior):
         put(one, x)
         want.append(log_density(one))
     np.testing.assert_allclose(np.diff(found), np.diff(want), rtol=1e-9, atol=1e-9)
-
-
-def test_the_proposal_is_normal_with_that_precision():
-    rng = np.random.default_rng(4)
-    root = np.tril(rng.normal(size=(4, 4)))
-    root[np.diag_indices(4)] = np.abs(root.diagonal()) + 0.5
-    centre, x, y = rng.normal(size=(3, 4))
-    normal = stats.multivariate_normal(centre, np.linalg.inv(root @ root.T))
-    found = kernel._log_proposal(x, centre, root) - kernel._log_proposal(y, centre, root)
-    assert found == pytest.approx(normal.logpdf(x) - normal.logpdf(y), rel=1e-10)
-
-
-def test_a_newton_step_ends_at_the_top_of_a_parabola():
-    gradient, root = np.array([1.0, -2.0]), np.array([[2.0, 0.0], [1.0, 3.0]])
-    found = kernel._proposed(np.array([5.0, 6.0]), gradient, root)
-    want = np.array([5.0, 6.0]) + np.linalg.solve(root @ root.T, gradient)
-    np.testing.assert_allclose(found, want)
 
 
 def test_cutpoints_follow_their_density():

@@ -15,9 +15,8 @@ from pymc.logprob.utils import ParameterValueError
 from pymc.testing import BaseTestDistributionRandom, assert_support_point_is_expected
 from scipy import integrate, special, stats
 
-import dissensus.families.distributions as dist
 from dissensus.errors import ArgumentError
-from dissensus.families.crossed.distributions import CumulativeProbit
+from dissensus.families.distributions import CumulativeProbit
 
 C = np.array([-1.2, -0.4, 0.1, 1.5])
 
@@ -260,7 +259,3 @@ def test_dims_and_prior_predictive():
     assert drawn.min() >= 0
     assert drawn.max() <= 4
     assert np.isfinite(model.compile_logp()(model.initial_point()))
-
-
-def test_found_under_its_public_name():
-    assert dist.CumulativeProbit is CumulativeProbit

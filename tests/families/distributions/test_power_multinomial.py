@@ -9,8 +9,7 @@ from pymc.logprob.utils import ParameterValueError
 from pymc.testing import BaseTestDistributionRandom, assert_support_point_is_expected
 from scipy import stats
 
-import dissensus.families.distributions as dist
-from dissensus.families.conjugate.distributions import PowerMultinomial
+from dissensus.families.distributions import PowerMultinomial
 
 P = np.array([0.5, 0.3, 0.2])
 COUNTS = np.array([[3, 0, 2], [0, 1, 0], [0, 0, 0], [1, 2, 3]])
@@ -102,7 +101,3 @@ def test_dims_and_prior_predictive():
     assert drawn.dims == ("chain", "draw", "item", "label")
     assert (drawn.sum("label") == [4, 2]).all()
     assert np.isfinite(model.compile_logp()(model.initial_point()))
-
-
-def test_found_under_its_public_name():
-    assert dist.PowerMultinomial is PowerMultinomial

@@ -1,4 +1,4 @@
-"""The Gibbs step for crossed effects in PyMC: chosen by itself, exact, honest of its limits."""
+"""The Gibbs step for crossed effects beside NUTS, published figures, and what a fit compiles."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pymc as pm
 import pytest
-from pymc.step_methods import STEP_METHODS
 from pymc_runs import by_nuts, run, same_draws
 
 import dissensus as dx
@@ -28,34 +27,6 @@ def study(family, pools=None, **options):
 def built(family, pools=None, **options):
     module = cross_replication if pools else crossed_effects
     return module.build(study(family, pools), family=family, **options)
-
-
-@pytest.mark.unit(0, long=4)
-@pytest.mark.parametrize("family", ["gaussian", "bernoulli", "ordinal"])
-@pytest.mark.parametrize("pools", [None, POOLS], ids=["one pool", "two pools"])
-def test_pymc_chooses_it_for_everything(family, pools):
-    model = built(family, pools)
-    assert STEP_METHODS.count(CrossedEffectsGibbs) == 1
-    with model:
-        _, chosen = pm.sampling.mcmc.assign_step_methods(model)
-    assert list(chosen) == [CrossedEffectsGibbs]
-    assert {v.name for v in chosen[CrossedEffectsGibbs]} == {v.name for v in model.value_vars}
-
-
-@pytest.mark.unit(0, long=1)
-@pytest.mark.parametrize(
-    ("family", "pools"), [("gaussian", POOLS), ("ordinal", None), ("bernoulli", POOLS)]
-)
-def test_agrees_with_the_sampler_of_fit(family, pools):
-    """Which is compared with NUTS in tests/models."""
-    module = cross_replication if pools else crossed_effects
-    found = run(built(family, pools))["posterior"]
-    fit = module.fit(
-        study(family, pools), family=family, draws=1500, random_seed=3, progressbar=False
-    )["posterior"]
-    names = ["mu", "sigma_item", "sigma_annotator", "item_effect"]
-    names += {"gaussian": ["sigma"], "ordinal": ["cutpoint"]}.get(family, [])
-    same_draws(found, fit, [*names, *(["correlation"] if pools else [])])
 
 
 def test_a_term_in_the_mean_goes_to_nuts():
@@ -80,42 +51,6 @@ def test_a_term_in_the_mean_goes_to_nuts():
     assert 0.4 < float(both["slope"].mean()) < 1.2
 
 
-def test_reads_the_data_from_the_model():
-    model = built("gaussian")
-    values = model.rvs_to_values[model["score"]].eval()
-    moved = run(pm.observe(model, {"score": 3 * values + 5}), draws=500)["posterior"]
-    before = run(model, draws=500)["posterior"]
-    assert float(moved["sigma"].mean() / before["sigma"].mean()) == pytest.approx(3, rel=0.1)
-
-
-def test_chains_leave_nothing_behind():
-    """Slices and paths are learned by each chain for itself, whatever was sampled before."""
-    model = built("bernoulli")
-    with model:
-        step = CrossedEffectsGibbs()
-    start = step.sampling_state
-    options = {"draws": 20, "tune": 60, "chains": 2}
-    one = run(model, step=step, **options)["posterior"]
-    step.sampling_state = start
-    other = run(model, step=step, **options)["posterior"]
-    assert one["sigma_item"].equals(other["sigma_item"])
-
-
-def test_leaves_its_point_alone_and_stops_learning():
-    model = built("gaussian")
-    with model:
-        step = CrossedEffectsGibbs(rng=1)
-    point = model.initial_point()
-    kept = {name: np.array(value) for name, value in point.items()}
-    step.step(point)
-    assert all(np.array_equal(point[name], kept[name]) for name in kept)
-    width = step.known.tuning.sd_item.copy()
-    step.stop_tuning()
-    for _ in range(3):
-        point, _ = step.step(point)
-    assert np.array_equal(step.known.tuning.sd_item, width)
-
-
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli", "ordinal"])
 @pytest.mark.parametrize("pools", [None, POOLS], ids=["one pool", "two pools"])
 def test_what_was_compiled_for_a_fit_is_not_compiled_again(family, pools):
@@ -130,21 +65,6 @@ def test_what_was_compiled_for_a_fit_is_not_compiled_again(family, pools):
         (step._data, of_fit.data()),
     ):
         assert numba.typeof(one) == numba.typeof(other)
-
-
-def test_has_nothing_to_do_with_other_models():
-    with pm.Model() as model:
-        mu = pm.Normal("mu")
-        pm.Normal("score", mu, 1.0, observed=[1.0])
-    with model:
-        _, chosen = pm.sampling.mcmc.assign_step_methods(model)
-    assert CrossedEffectsGibbs not in chosen
-
-
-def test_refuses_to_move_a_part():
-    model = built("gaussian")
-    with model, pytest.raises(dx.ArgumentError, match="move together"):
-        CrossedEffectsGibbs([model["mu"]])
 
 
 COMPONENTS = ("sigma_item", "sigma_annotator", "sigma", "sigma_place")
@@ -168,23 +88,6 @@ def components(table, **options):
     return run(model, mode="NUMBA", var_names=[*COMPONENTS, "service"], **options)["posterior"]
 
 
-@pytest.mark.slow
-def test_variance_components_of_lecture_evaluations(shared):
-    """The four components that lme4's documentation fits to InstEval.
-
-    Published (REML): student .1054, lecturer .2626, department:service .0120, residual 1.385. The
-    department and the service are terms in the mean, moved by NUTS beside the step.
-    """
-    found = components(pd.read_csv(shared / "insteval" / "ratings.csv.gz"), tune=700)
-    published = {
-        "sigma_item": 0.2626, "sigma_annotator": 0.1054, "sigma": 1.385, "sigma_place": 0.0120,
-    }  # fmt: skip
-    for name, value in published.items():
-        variance = found[name] ** 2
-        assert abs(float(variance.mean()) - value) < float(variance.std())
-    assert abs(float(found["service"].mean()) + 0.0535) < float(found["service"].std())
-
-
 def grades():
     """Simulate grades of lecturers by students, of whom each is at home in one department."""
     rng = np.random.default_rng(5)
@@ -205,7 +108,7 @@ def grades():
 
 @pytest.mark.long
 def test_variance_components_of_simulated_grades():
-    """The same in a bare clone, reduced: the four components, and the mean, that REML finds.
+    """The four components, and the mean, that REML finds.
 
     statsmodels 0.14 on these grades: mixedlm("label ~ service", groups="one", reml=True,
     vc_formula={"item": "0+C(item)", "who": "0+C(annotator)", "place": "0+C(place)"}).

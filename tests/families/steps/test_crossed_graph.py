@@ -10,7 +10,6 @@ import pytensor.tensor as pt
 import pytest
 from gradients import disagreements
 from pymc.distributions.transforms import Interval, log
-from pymc_runs import by_nuts, run, same_draws
 
 import dissensus as dx
 from dissensus.families.crossed.distributions import CumulativeProbit
@@ -120,7 +119,7 @@ def test_a_model_that_is_the_same_in_other_words_is_taken(change):
     assert list(chosen_for(by_hand(**SAME[change]))) == [CrossedEffectsGibbs]
 
 
-@pytest.mark.unit(0, long=5)
+@pytest.mark.unit(0, long=3)
 @pytest.mark.parametrize("change", SAME)
 def test_and_sampled_right(change):
     assert disagreements(by_hand(**SAME[change])) == {}
@@ -380,15 +379,3 @@ def test_a_model_without_its_names_is_none_of_its(change):
         for name, make in (PARTS | UNKNOWN[change]).items():
             setattr(parts, name, make(parts))
     assert CrossedEffectsGibbs not in chosen_for(model)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:PyMC's own steps sample this model")
-@pytest.mark.parametrize("of", ["item", "annotator"])
-def test_a_regression_on_an_effect_is_left_to_nuts(of):
-    """Once the step took it: sigma_item came out 1.55 where NUTS gives .50."""
-    words = {"item": "item_effect ~ Normal.*; found item_effect ~ Normal.*gamma",
-             "annotator": "annotator_effect ~ Normal"}[of]  # fmt: skip
-    model = by_hand(**DIFFERENT[words])
-    left, nuts = run(model, draws=300)["posterior"], by_nuts(model, draws=300)["posterior"]
-    same_draws(left, nuts, ["gamma", "sigma_item", "sigma_annotator"], least=50)

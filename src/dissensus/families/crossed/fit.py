@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar, Final
@@ -11,12 +12,19 @@ import xarray as xr
 
 from dissensus.dims import ANNOTATION, ANNOTATOR, BOUNDARY, ITEM, LABEL, POOL, SAMPLE, other
 from dissensus.families import base
-from dissensus.families.crossed.kernels import likelihood, sweep
+from dissensus.families.crossed.kernels import sweep
 from dissensus.families.crossed.kernels.covariance import all_items
 from dissensus.families.crossed.kernels.data import Crossed, Parameters
+from dissensus.families.crossed.kernels.ordinal import ordinal_log_likelihood
 from dissensus.families.crossed.kernels.sweep import BERNOULLI, GAUSSIAN, ORDINAL
-from dissensus.families.crossed.parameters import Parameter, parameters_of
-from dissensus.families.crossed.process import LATENT_SD, OBSERVED, Process, named
+from dissensus.families.crossed.process import (
+    LATENT_SD,
+    OBSERVED,
+    Parameter,
+    Process,
+    named,
+    parameters_of,
+)
 from dissensus.kernels.types import Array, Floats
 from dissensus.sampling import convergence
 
@@ -259,11 +267,14 @@ def _sd(process: Process, draws: Draws, chain: int) -> Floats:
 def _log_likelihood(process: Process, draws: Draws, eta: Floats, chain: int) -> Floats:
     """Return the log-likelihood of one chain (draw, annotation)."""
     if process.family == GAUSSIAN:
-        return likelihood.gaussian_log_likelihood(eta, process.value, _sd(process, draws, chain))
+        sd = _sd(process, draws, chain)
+        z = (process.value - eta) / sd
+        return np.asarray(-0.5 * z * z - np.log(sd) - 0.5 * math.log(2.0 * math.pi))
     code = process.value.astype(np.int64)
     if process.family == BERNOULLI:
-        return likelihood.bernoulli_log_likelihood(eta, code)
-    return likelihood.ordinal_log_likelihood(eta, code, draws["cutpoint"][chain])
+        return np.asarray(-np.logaddexp(0.0, np.where(code == 1, -eta, eta)))
+    logs: Floats = ordinal_log_likelihood(eta, code, draws["cutpoint"][chain])
+    return logs
 
 
 def _new(process: Process, draws: Draws, eta: Floats, chain: int, rng: np.random.Generator) -> Any:

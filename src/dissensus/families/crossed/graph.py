@@ -43,10 +43,8 @@ class Reading(NamedTuple):
     """A model as the step needs it."""
 
     process: Process
-    names: tuple[str, ...]
-    """The variables that the step moves."""
-    offset: Callable[[Point], Floats] | None
-    """Returns the further terms in the mean of numbers (annotation); None if there are none."""
+    names: tuple[str, ...]  # The variables that the step moves
+    offset: Callable[[Point], Floats] | None  # Of further terms in the mean (annotation)
 
 
 def has_form(model: Any) -> bool:

@@ -33,7 +33,7 @@ def priors_for(
 ) -> dict[str, Prior]:
     """Return the prior of each parameter."""
     names = [n for n in NAMES[family] if not (anonymous and n == "sigma_annotator")]
-    given = _mapping(given, names)
+    given = checked_names(given, names)
     out = {name: checked_prior(name, prior, mean=name == "mu") for name, prior in given.items()}
     if family != "gaussian":
         scale = 2.5 if family == "bernoulli" else 1.5
@@ -59,7 +59,8 @@ def _scaled(value: Floats, names: Sequence[str]) -> dict[str, Prior]:
     return scales | {"mu": (float(np.mean(value)), 2.5 * spread)}
 
 
-def _mapping(given: Any, names: Sequence[str]) -> Mapping[str, Any]:
+def checked_names(given: Any, names: Sequence[str]) -> Mapping[str, Any]:
+    """Return priors by name, or raise naming what is no mapping or no parameter."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):

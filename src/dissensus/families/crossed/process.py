@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -10,7 +10,7 @@ import xarray as xr
 
 from dissensus import arguments
 from dissensus.data.rows import given_numbers
-from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, POOL
+from dissensus.dims import ANNOTATION, ANNOTATOR, BOUNDARY, ITEM, LABEL, POOL, other
 from dissensus.errors import AnnotationError, ArgumentError, shown
 from dissensus.families.crossed.design import require_residual, warn_of_design
 from dissensus.families.crossed.kernels.data import Crossed, Priors, crossed
@@ -37,26 +37,17 @@ class Process(NamedTuple):
     model: str
     annotations: xr.Dataset
     family: str
-    value: Floats
-    """(annotation): numbers, or codes of labels from 0."""
-    item: Ints
-    """(annotation)"""
-    member: Ints
-    """(annotation): an annotator in a pool."""
-    pool: Ints
-    """(annotation)"""
-    member_annotator: Ints
-    """(member); empty if annotators have no effects."""
-    member_pool: Ints
-    """(member)"""
-    pools: Array | None
-    """Names; None where there is one pool without a name."""
-    labels: Array
-    """Names of labels; empty for numbers."""
+    value: Floats  # (annotation): numbers, or codes of labels from 0
+    item: Ints  # (annotation)
+    member: Ints  # (annotation): an annotator in a pool
+    pool: Ints  # (annotation)
+    member_annotator: Ints  # (member); empty if annotators have no effects
+    member_pool: Ints  # (member)
+    pools: Array | None  # Names; None where there is one pool without a name
+    labels: Array  # Names of labels; empty for numbers
     priors: Mapping[str, Prior]
     lkj: float
-    n_sd: int
-    """Number of residual standard deviations that are learned."""
+    n_sd: int  # Number of residual standard deviations that are learned
 
     @property
     def n_pools(self) -> int:
@@ -247,3 +238,38 @@ def named(process: Process) -> dict[str, Any]:
         f"{ANNOTATION}_{dim}": (ANNOTATION, ann[dim].to_numpy()[ann[f"{dim}_code"].to_numpy()])
         for dim in (ITEM, ANNOTATOR)
     }
+
+
+class Parameter(NamedTuple):
+    """A parameter of the posterior."""
+
+    name: str
+    slot: str  # Field of the kernel's `Parameters` and `Trace`
+    dims: tuple[str, ...]  # With the pool, also where there is one pool without a name
+    when: Callable[[Process], bool] = lambda _: True  # Whether a process has it
+    variable: str = ""  # The free variable of the PyMC model, if it has another name
+    is_log: bool = False  # Whether PyMC moves the logarithm of the variable
+    is_effect: bool = False  # Whether it grows with items or annotators
+
+
+PARAMETERS: Final = (
+    Parameter("mu", "mu", (POOL,)),
+    Parameter("sigma_item", "sd_item", (POOL,), is_log=True),
+    Parameter("sigma_annotator", "sd_annotator", (POOL,), lambda p: not p.anonymous, is_log=True),
+    Parameter("sigma", "sd", (POOL,), lambda p: p.family == GAUSSIAN, is_log=True),
+    Parameter("cutpoint", "gap", (BOUNDARY,), lambda p: p.family == ORDINAL, "gap", is_log=True),
+    Parameter(
+        "correlation", "correlation", (POOL, other(POOL)), lambda p: p.pools is not None,
+        "correlation_cholesky",
+    ),
+    Parameter("item_effect", "item", (ITEM, POOL), is_effect=True),
+    Parameter(
+        "annotator_effect", "annotator", (ANNOTATOR, POOL), lambda p: not p.anonymous,
+        is_effect=True,
+    ),
+)  # fmt: skip
+
+
+def parameters_of(process: Process, *, effects: bool = True) -> list[Parameter]:
+    """Return the parameters that a process has."""
+    return [p for p in PARAMETERS if p.when(process) and (effects or not p.is_effect)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytensor
 from pymc.step_methods.compound import StepMethodState
 from pymc.step_methods.state import dataclass_state
 
@@ -13,8 +12,8 @@ from dissensus.families.crossed import graph
 from dissensus.families.crossed.kernels import sweep as gibbs
 from dissensus.families.crossed.kernels.covariance import all_items
 from dissensus.families.crossed.kernels.data import Parameters
-from dissensus.families.crossed.parameters import PARAMETERS
-from dissensus.sampling.step import WholeModelStep, first_point
+from dissensus.families.crossed.process import PARAMETERS
+from dissensus.sampling.step import WholeModelStep, first_point, to_natural, to_values
 
 
 @dataclass_state
@@ -35,18 +34,9 @@ class CrossedEffectsGibbs(WholeModelStep):
 
     Parameters
     ----------
-    vars : list of TensorVariable, optional
-        All variables of the model that the step knows.
-    model : pymc.Model, optional
-        By default that of the context.
-    rng : numpy.random.Generator, optional
-        Random stream.
-    initial_point : mapping, optional
-        A point for a first step, which compiles the kernels. Default: the model's.
-    compile_kwargs : mapping, optional
-        Not used.
-    blocked : bool
-        Not used: all variables are moved together.
+    vars, model, rng, initial_point, compile_kwargs, blocked
+        As of all step methods of PyMC. ``vars`` are all variables of the model that the step knows;
+        a first step from ``initial_point`` compiles the kernels; the last two are not used.
 
     Raises
     ------
@@ -79,7 +69,9 @@ class CrossedEffectsGibbs(WholeModelStep):
         self.tune = True
         by_variable = {parameter.variable or parameter.name: parameter for parameter in PARAMETERS}
         self._moved = {name: by_variable[name] for name in self._reading.names}
-        self._to_root, self._from_root = _root_functions(model)
+        if graph.ROOT in self._reading.names:
+            root = (graph.ROOT,)
+            self._to_root, self._from_root = to_natural(model, root), to_values(model, root)
         self._data, self._priors = self._reading.process.data(), self._reading.process.numbers()
         self.known = gibbs.learned(
             self._data, self._reading.process.family, self._parameters(first_point(model))
@@ -102,7 +94,7 @@ class CrossedEffectsGibbs(WholeModelStep):
         for name, parameter in self._moved.items():
             value = getattr(par, parameter.slot)
             if name == graph.ROOT:
-                value = self._from_root(np.linalg.cholesky(value))
+                (value,) = self._from_root(np.linalg.cholesky(value))
             elif name == graph.MU:
                 value = value + process.centre
             elif name == graph.ITEM:
@@ -125,7 +117,7 @@ class CrossedEffectsGibbs(WholeModelStep):
         for name, parameter in self._moved.items():
             slot, numbers = getattr(par, parameter.slot), value[name]
             if name == graph.ROOT:
-                root = self._to_root(numbers)
+                (root,) = self._to_root(numbers)
                 slot[:] = root @ root.T
             elif name == graph.MU:
                 slot[:] = numbers.ravel() - process.centre
@@ -136,16 +128,3 @@ class CrossedEffectsGibbs(WholeModelStep):
         if offset is not None:
             par.latent[:] -= offset(point)[data.row]
         return par
-
-
-def _root_functions(model: Any) -> tuple[Any, Any]:
-    """Compile the functions from PyMC's values to the root of the correlations, and back."""
-    if graph.ROOT not in {one.name for one in model.free_RVs}:
-        return None, None
-    variable = model[graph.ROOT]
-    transform, inputs = model.rvs_to_transforms[variable], variable.owner.inputs
-    value = model.rvs_to_values[variable].type()
-    root = variable.type()
-    there = pytensor.function([value], transform.backward(value, *inputs), on_unused_input="ignore")
-    back = pytensor.function([root], transform.forward(root, *inputs), on_unused_input="ignore")
-    return there, back

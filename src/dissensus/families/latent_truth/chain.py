@@ -43,35 +43,22 @@ class Trace(NamedTuple):
     """The draws that are kept, draw in front; empty where they are not wanted."""
 
     prevalence: Floats
-    accuracy: Floats
-    """Averaged over difficulty (draw, respondent)."""
-    confusion: Floats
-    """(draw, respondent, label, response)"""
+    accuracy: Floats  # Averaged over difficulty (draw, respondent)
+    confusion: Floats  # (draw, respondent, label, response)
     number: Floats
-    slope: Floats
-    """(draw, system)"""
+    slope: Floats  # (draw, system)
     population: Floats
     alike: Floats
-    correct: Floats
-    """Share of items that each system got right (draw, system)."""
-    log_likelihood: Floats
-    """Of all items (draw)."""
-    truth: Floats
-    """(draw, pattern, label)"""
-    truth_mean: Floats
-    """Mean over draws (pattern, label)."""
-    ease: Floats
-    """(draw, pattern)"""
-    item_log_likelihood: Floats
-    """Of an item of each pattern (draw, pattern)."""
-    replicate: npt.NDArray[np.int32]
-    """Labels of new items, rows sorted by item (draw, row)."""
-    correlation: Floats
-    """Of the errors of an item's labels (draw); empty if they are independent."""
-    majority: Floats
-    """Share of items whose true label most annotators gave (draw)."""
-    system_accuracy: Floats
-    """Of systems judged by true labels (draw, system)."""
+    correct: Floats  # Share of items that each system got right (draw, system)
+    log_likelihood: Floats  # Of all items (draw)
+    truth: Floats  # (draw, pattern, label)
+    truth_mean: Floats  # Mean over draws (pattern, label)
+    ease: Floats  # (draw, pattern)
+    item_log_likelihood: Floats  # Of an item of each pattern (draw, pattern)
+    replicate: npt.NDArray[np.int32]  # Labels of new items, rows sorted by item (draw, row)
+    correlation: Floats  # Of the errors of an item's labels (draw); empty if they are independent
+    majority: Floats  # Share of items whose true label most annotators gave (draw)
+    system_accuracy: Floats  # Of systems judged by true labels (draw, system)
     system_weight: Floats
     system_variance: Floats
 
@@ -82,39 +69,26 @@ class Work(NamedTuple):
     log_weight: Floats
     log_response: Floats
     counts: states.Counts
-    truth: Floats
-    """(pattern, label)"""
-    ease: Floats
-    """Mean ease of the items of each pattern; empty without difficulty."""
+    truth: Floats  # (pattern, label)
+    ease: Floats  # Mean ease of the items of each pattern; empty without difficulty
 
 
 class Judging(NamedTuple):
     """What it takes to draw true labels where errors are correlated."""
 
-    votes: Votes
-    """With the true labels that are known."""
+    votes: Votes  # With the true labels that are known
     prior: true.Prior
-    answers: true.Answers
-    """Of systems that differ."""
-    same: Ints
-    """Which of them each system is (system): copies have the same draws."""
-    n_given: Floats
-    """Labels given (pattern)."""
+    answers: true.Answers  # Of systems that differ
+    same: Ints  # Which of them each system is (system): copies have the same draws
+    n_given: Floats  # Labels given (pattern)
     now: true.Beyond
 
 
 class Chain:
-    """One chain, with all arrays it writes to.
+    """One chain, with all arrays it writes to and room for its draws.
 
-    Parameters
-    ----------
-    process : Process
-    votes, pattern : Votes, array of int (item)
-        The labels by pattern, from `Process.votes`.
-    draws : int
-        Room for so many.
-    items, log_likelihood, predictive : bool
-        Whether to keep the truth of items, the log-likelihood of items, and labels of new items.
+    ``items``, ``log_likelihood`` and ``predictive`` say whether to keep the truth of items, their
+    log-likelihood, and labels of new items.
     """
 
     scratch = frozenset({"work", "after"})

@@ -30,15 +30,11 @@ _START: Final = "start"
 class Estimate(NamedTuple):
     """Where EM stopped: the truth and the likelihood are those given the parameters."""
 
-    prevalence: Floats
-    """(label)"""
-    confusion: Floats
-    """Probability of a response, given the true label (annotator, response, label)."""
-    truth: Floats
-    """Probability that each label is true (pattern, label)."""
+    prevalence: Floats  # (label)
+    confusion: Floats  # Probability of a response, by true label (annotator, response, label)
+    truth: Floats  # Probability that each label is true (pattern, label)
     log_likelihood: float
-    objective: float
-    """The log-likelihood, and with smoothing the log prior density."""
+    objective: float  # The log-likelihood, and with smoothing the log prior density
     iterations: int
     converged: bool
 
@@ -47,36 +43,10 @@ def climb(
     votes: Votes, truth: Floats, n_annotators: int, smoothing: float, iterations: int,
     tolerance: float,
 ) -> Estimate:  # fmt: skip
-    r"""Iterate from a first guess of the truth until the objective hardly rises.
+    """Iterate from a first guess of the truth (pattern, label) until the objective hardly rises.
 
-    The objective is the log-likelihood :math:`\sum_i \log \sum_z \pi_z \prod_j C_{j z y}` (without
-    multinomial constants), plus the smoothing times the sum of the logarithms of all
-    :math:`\pi_z` and :math:`C_{jzy}`.
-
-    Parameters
-    ----------
-    votes : Votes
-        Labels by pattern; none without a label.
-    truth : array (pattern, label)
-        The first guess, rows that sum to 1.
-    n_annotators : int
-    smoothing : float
-        Count added to every label, of the prevalence and of each row of each confusion matrix.
-    iterations : int
-        Largest number of iterations; at least 1.
-    tolerance : float
-        Stop when an iteration adds no more than this to the objective.
-
-    Examples
-    --------
-    Two annotators who always agree, about three items:
-
-    >>> from dissensus.kernels.votes import votes
-    >>> label = np.array([0, 1, 0])
-    >>> patterns, _ = votes(np.arange(6) % 3, np.repeat([0, 1], 3), np.tile(label, 2), 3)
-    >>> best = climb(patterns, np.array([[0.9, 0.1], [0.2, 0.8]]), 2, 0.0, 100, 1e-9)
-    >>> best.prevalence.round(3), round(np.exp(best.log_likelihood) * 27, 6)
-    (array([0.667, 0.333]), np.float64(4.0))
+    The objective is the log-likelihood (without multinomial constants), plus ``smoothing`` times
+    the sum of the logarithms of all prevalences and error rates.
     """
     n_labels = truth.shape[1]
     counts = _counts(votes, n_annotators, n_labels)

@@ -39,11 +39,6 @@ class TruthFit(base.Fit[Process, Trace]):
         super().__init__(process.model, process, options)
         self.votes, self.pattern = process.votes()
 
-    @property
-    def annotations(self) -> xr.Dataset:
-        """The annotations of the process."""
-        return self.process.annotations
-
     def require_room(self) -> None:
         """Raise if truths of items, or confusion matrices, would fill the memory."""
         form, n_items = self.process.form, len(self.process.items)
@@ -79,10 +74,6 @@ class TruthFit(base.Fit[Process, Trace]):
         """Return the traces as one."""
         trace: Trace = base.stacked(chains)
         return trace
-
-    def replayed(self, posterior: xr.Dataset, rng: np.random.Generator) -> Trace:
-        """Draw truths given the parameters that NUTS has drawn."""
-        return self.gathered(base.replay(self, posterior, rng), rng)
 
     def groups(self, draws: Trace, stats: Mapping[str, Array]) -> base.Groups:
         """Name the draws and judge the chains."""
@@ -134,28 +125,12 @@ class TruthFit(base.Fit[Process, Trace]):
 
 
 def label_order(process: Process, confusion: Floats) -> dict[str, Any]:
-    """Diagnose whether each label means what its name says.
+    """Diagnose whether each label means what its name says, and warn if not.
 
-    The likelihood alone allows labels to change places.
-
-    Parameters
-    ----------
-    process : Process
-    confusion : array (chain, draw, annotator, label, response)
-
-    Returns
-    -------
-    dict
-        Attributes. ``label_kept_min``: the smallest posterior probability that annotators on
-        average call a label by its own name most often; ``label_kept_min_label``: of which label;
-        ``labels_exchanged``: the share of draws in which labels have changed places with each
-        other, each still having a name of its own.
-
-    Warns
-    -----
-    DissensusWarning
-        If that probability is below a half, naming the labels; or if chains go back and forth
-        between two orders of labels.
+    The likelihood alone allows labels to change places. ``label_kept_min`` is the smallest
+    posterior probability that annotators on average (``confusion``: chain, draw, annotator, label,
+    response) call a label by its own name most often, ``labels_exchanged`` the share of draws in
+    which labels have changed places, each still having a name of its own.
     """
     mean = confusion.mean(axis=2)
     own, leading = np.arange(mean.shape[-1]), mean.argmax(axis=-1)
@@ -203,11 +178,7 @@ def _diagnosed(process: Process, posterior: Mapping[str, xr.DataArray]) -> dict[
 
 def _observed(process: Process) -> dict[str, xr.DataArray]:
     """Return the labels, and known truths, in codes."""
-    given = process.annotations["label_code"].to_numpy().astype(np.int64)
-    kind = {"kind": process.annotations.attrs["kind"]}
-    data = {"label_code": xr.DataArray(given, dims=ANNOTATION, attrs=kind)}
-    if (process.known >= 0).any():
-        data["truth_code"] = xr.DataArray(process.known, dims=ITEM, coords={ITEM: process.items})
+    data = base.observed_labels(process, process.known)
     if len(process.systems):
         data["system_label_code"] = _answers(process, process.answers, ())
     return data
@@ -220,17 +191,9 @@ def _answers(process: Process, codes: Any, lead: tuple[str, ...]) -> xr.DataArra
 
 def _constants(process: Process, truth_mean: Floats) -> dict[str, xr.DataArray]:
     """Return who gave each label, and the mean probabilities (item, label) of the truth."""
-    data = {
-        f"{dim}_code": xr.DataArray(
-            process.annotations[f"{dim}_code"].to_numpy().astype(np.int64), dims=ANNOTATION
-        )
-        for dim in (ITEM, ANNOTATOR)
-    }
+    data = base.truth_constants(process, truth_mean)
     data["n_labels_given"] = xr.DataArray(
         np.bincount(data["annotator_code"], minlength=len(process.annotators)), dims=ANNOTATOR,
         coords={ANNOTATOR: process.annotators},
     )  # fmt: skip
-    data["truth_mean"] = xr.DataArray(
-        truth_mean, dims=(ITEM, LABEL), coords={ITEM: process.items, LABEL: process.labels}
-    )
     return data

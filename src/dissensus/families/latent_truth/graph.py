@@ -40,8 +40,7 @@ class Reading(NamedTuple):
     """What the step needs of a model."""
 
     process: Process
-    names: tuple[str, ...]
-    """The variables that the step moves."""
+    names: tuple[str, ...]  # The variables that the step moves
     natural: Callable[[Mapping[str, Any]], dict[str, Floats]]
     """Returns the variables in natural units, given a point."""
 
@@ -61,13 +60,7 @@ def _labels(model: Any) -> list[Any]:
 
 
 def read(model: Any) -> Reading:
-    """Read a model.
-
-    Raises
-    ------
-    ArgumentError
-        If it is not one of the library's models, naming the variable that differs.
-    """
+    """Read a model; the error for another model names the variable that differs."""
     if not has_form(model):
         raise unfit("one observed LatentTruth, and its prevalence", "others")
     (labels,) = _labels(model)

@@ -28,12 +28,9 @@ _LEAST = 1e-12
 class Source(NamedTuple):
     """A source of answers that systems share."""
 
-    taken: Any
-    """Probability that a system gives the source's answer."""
-    logit: Any
-    """Logit of the source's accuracy (ease)."""
-    log_error: Any
-    """Where its errors fall (label, response)."""
+    taken: Any  # Probability that a system gives the source's answer
+    logit: Any  # Logit of the source's accuracy (ease)
+    log_error: Any  # Where its errors fall (label, response)
 
 
 def coordinates(process: Process) -> dict[str, Any]:
@@ -50,12 +47,8 @@ def coordinates(process: Process) -> dict[str, Any]:
 def split(rows: Any) -> tuple[Any, Any]:
     """Split rows of confusion matrices (..., label, response).
 
-    Returns
-    -------
-    logit : tensor (..., label)
-        Of being right.
-    log_error : tensor (..., label, response)
-        Log-probabilities of responses, given that they are wrong; 0 on the diagonal.
+    Returns logits of being right (..., label), and log-probabilities of responses given that they
+    are wrong (..., label, response), 0 on the diagonal.
     """
     import pytensor.tensor as pt
 
@@ -68,14 +61,8 @@ def split(rows: Any) -> tuple[Any, Any]:
 def eased(process: Process, logit: Any, spread: Any) -> Any:
     """Return logits of being right about items of each ease (..., ease).
 
-    Parameters
-    ----------
-    process : Process
-    logit : tensor (...)
-        Of being right about a typical item.
-    spread : tensor (..., 1), or of fewer dims
-        Ease multiplies the odds beyond those of a guess by exp(spread * ease). It does not change
-        accuracies at or below guessing.
+    ``logit`` (...) is of a typical item. Ease multiplies the odds beyond those of a guess by
+    exp(``spread`` * ease). It does not change accuracies at or below guessing.
     """
     import pytensor.tensor as pt
 
@@ -91,12 +78,7 @@ def eased(process: Process, logit: Any, spread: Any) -> Any:
 def name_accuracies(process: Process, prevalence: Any, logit: Any) -> None:
     """Add the accuracies that a fit reports, where they are no variables of the model.
 
-    Parameters
-    ----------
-    process : Process
-    prevalence : tensor (label)
-    logit : tensor (respondent, label, ease)
-        Of being right.
+    ``prevalence`` is (label), ``logit`` of being right (respondent, label, ease).
     """
     import pymc as pm
     import pytensor.tensor as pt
@@ -120,16 +102,8 @@ def observe(
 ) -> Any:
     """Add the labels.
 
-    Parameters
-    ----------
-    process : Process
-    prevalence : tensor (label)
-    logit : tensor (respondent, label, ease)
-        Of being right.
-    log_error : tensor (respondent, label, response)
-        Log-probabilities of responses, given that they are wrong; the diagonal is not read.
-    source : Source or None
-        Of systems that are related.
+    ``prevalence`` is (label), ``logit`` of being right (respondent, label, ease), ``log_error``
+    given that a response is wrong (respondent, label, response), its diagonal not read.
     """
     import pytensor.tensor as pt
 

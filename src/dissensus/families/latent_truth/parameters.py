@@ -47,12 +47,9 @@ class Parameter(NamedTuple):
     """A parameter that the PyMC models have as a free variable; arrays have the draw in front."""
 
     name: str
-    when: Callable[[Form], Any]
-    """Whether the model of a form has it."""
-    to_kernel: Callable[[Form, Values, Parameters], None]
-    """Writes the kernel's arrays, given all variables."""
-    from_kernel: Callable[[Form, Parameters], Floats]
-    """Returns the variable."""
+    when: Callable[[Form], Any]  # Whether the model of a form has it
+    to_kernel: Callable[[Form, Values, Parameters], None]  # Writes arrays, given variables
+    from_kernel: Callable[[Form, Parameters], Floats]  # Returns the variable
     place: int = -1
     """In `kernels.data.Parameters.number`, of a single number. A fit keeps these under this
     name."""

@@ -32,24 +32,16 @@ class Process(NamedTuple):
 
     model: str
     annotations: xr.Dataset
-    item: Ints
-    """(row)"""
-    respondent: Ints
-    """(row): annotators, who may be one respondent, then systems."""
-    label: Ints
-    """(row)"""
-    answers: Ints
-    """Of systems (item, system)."""
-    systems: npt.NDArray[Any]
-    """Their names."""
-    interchangeable: bool
-    """Whether the model does not tell annotators apart. Then they are one respondent."""
+    item: Ints  # (row)
+    respondent: Ints  # (row): annotators, who may be one respondent, then systems
+    label: Ints  # (row)
+    answers: Ints  # Of systems (item, system)
+    systems: npt.NDArray[Any]  # Their names
+    interchangeable: bool  # Whether annotators are not told apart, and are one respondent
     form: Form
-    ease: Floats
-    """How easy the items of each fifth are, in standard deviations."""
+    ease: Floats  # How easy the items of each fifth are, in standard deviations
     priors: Priors
-    known: Ints
-    """True labels (item); -1 for none."""
+    known: Ints  # True labels (item); -1 for none
     errors: true_labels.Prior | None
     """How annotators of one item err together; None if they err independently. Otherwise systems
     are judged by true labels, and are no respondents."""

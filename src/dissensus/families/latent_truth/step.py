@@ -31,18 +31,9 @@ class LatentTruthGibbs(WholeModelStep):
 
     Parameters
     ----------
-    vars : list of TensorVariable, optional
-        All free variables of the model.
-    model : pymc.Model, optional
-        By default that of the context.
-    rng : numpy.random.Generator, optional
-        Random stream.
-    initial_point : mapping, optional
-        A point to take a first step from, which compiles the kernels. Default: the model's.
-    compile_kwargs : mapping, optional
-        Not used.
-    blocked : bool
-        Whether all variables are moved together: always.
+    vars, model, rng, initial_point, compile_kwargs, blocked
+        As of all step methods of PyMC. ``vars`` are all variables of the model that the step knows;
+        a first step from ``initial_point`` compiles the kernels; the last two are not used.
 
     Raises
     ------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from dissensus.families.rasch.kernels import data as rasch_data
 from dissensus.families.rasch.kernels import sweep, unknown
 from dissensus.families.rasch.process import Process
 from dissensus.kernels.random import started
-from dissensus.kernels.types import UNKNOWN, Array, Floats
+from dissensus.kernels.types import Array, Floats
 from dissensus.sampling import convergence
 from dissensus.sampling.design import near_guessing
 
@@ -30,19 +31,13 @@ class Draws(NamedTuple):
     mean: Floats
     ability_spread: Floats
     difficulty_spread: Floats
-    ability: Floats
-    """(..., annotator)"""
-    difficulty: Floats
-    """(..., item); of size 0 if not kept."""
+    ability: Floats  # (..., annotator)
+    difficulty: Floats  # (..., item); of size 0 if not kept
     prevalence: Floats
-    level: Floats
-    """(..., right, level): shares of the levels of confidence of wrong and of right labels."""
-    truth: Floats
-    """(..., item, label); of size 0 if not kept."""
-    truth_mean: Floats
-    """(item, label)"""
-    each: Floats
-    """(..., item): log-likelihood; of size 0 if not requested."""
+    level: Floats  # (..., right, level): shares of the levels, of wrong and of right labels
+    truth: Floats  # (..., item, label); of size 0 if not kept
+    truth_mean: Floats  # (item, label)
+    each: Floats  # (..., item): log-likelihood; of size 0 if not requested
     log_likelihood: Floats
 
 
@@ -57,7 +52,6 @@ class RaschFit(base.Fit[Process, Draws]):
     def __init__(self, process: Process, options: base.FitOptions) -> None:
         super().__init__("rasch", process, options)
         self.items = self.options.keep or self.options.posterior_predictive
-        self.named = _Named(process)
 
     def require_room(self) -> None:
         """Raise if the draws of items would take too much memory."""
@@ -94,14 +88,10 @@ class RaschFit(base.Fit[Process, Draws]):
             log_likelihood=trace.log_likelihood,
         )
 
-    def replayed(self, posterior: xr.Dataset, rng: np.random.Generator) -> Draws:
-        """Draw truths given the parameters that NUTS has drawn."""
-        return self.gathered(base.replay(self, posterior, rng), rng)
-
     def groups(self, draws: Draws, stats: Mapping[str, Array]) -> base.Groups:
         """Name the draws and judge the chains."""
-        process, named = self.process, self.named
-        posterior = _parameters(named, draws)
+        process, named = self.process, partial(_named, self.process)
+        posterior = _parameters(process, draws)
         diagnostics = convergence.diagnosed_parameters(posterior)
         if not process.all_known:
             knows = expit(posterior["mean_ability"].to_numpy() - process.lead)
@@ -111,19 +101,19 @@ class RaschFit(base.Fit[Process, Draws]):
                 level = draws.level.mean(axis=(0, 1))
                 warn_of_shared_confidence(process, draws.truth_mean, level)
         if self.options.keep:
-            posterior |= _of_items(named, draws)
+            posterior |= _of_items(process, draws)
         sampled = {**stats, "log_likelihood": draws.log_likelihood}
         return base.Groups(
             posterior,
             {name: named(values) for name, values in sampled.items()},
             _observed(process),
-            _constants(process, draws),
+            base.truth_constants(process, draws.truth_mean),
             diagnostics,
         )
 
     def log_likelihood(self, draws: Draws) -> xr.Dataset:
         """Return the log-likelihood of each item."""
-        return xr.Dataset({"labels": self.named(draws.each, ITEM)})
+        return xr.Dataset({"labels": _named(self.process, draws.each, ITEM)})
 
     def posterior_predictive(self, draws: Draws, rng: np.random.Generator) -> xr.Dataset:
         """Draw labels anew, by the same annotators and of the same items."""
@@ -184,23 +174,19 @@ class _Chain:
         )
 
 
-class _Named:
-    """Names the dims of draws."""
-
-    def __init__(self, process: Process) -> None:
-        self.process = process
-        self.coords = {
-            ITEM: process.items, ANNOTATOR: process.annotators, LABEL: process.labels,
-            LEVEL: process.levels,
-        }  # fmt: skip
-
-    def __call__(self, values: Any, *dims: str) -> xr.DataArray:
-        coords = {dim: self.coords[dim] for dim in dims}
-        return xr.DataArray(values, dims=(*SAMPLE, *dims), coords=coords)
+def _named(process: Process, values: Any, *dims: str) -> xr.DataArray:
+    """Name the dims of draws."""
+    names = {
+        ITEM: process.items, ANNOTATOR: process.annotators, LABEL: process.labels,
+        LEVEL: process.levels,
+    }  # fmt: skip
+    coords = {dim: names[dim] for dim in dims}
+    return xr.DataArray(values, dims=(*SAMPLE, *dims), coords=coords)
 
 
-def _parameters(named: _Named, draws: Draws) -> dict[str, xr.DataArray]:
+def _parameters(process: Process, draws: Draws) -> dict[str, xr.DataArray]:
     """Name the draws of parameters that do not grow with items."""
+    named = partial(_named, process)
     out = {
         "mean_ability": named(draws.mean), "ability_spread": named(draws.ability_spread),
         "difficulty_spread": named(draws.difficulty_spread),
@@ -212,38 +198,26 @@ def _parameters(named: _Named, draws: Draws) -> dict[str, xr.DataArray]:
     return out
 
 
-def _of_items(named: _Named, draws: Draws) -> dict[str, xr.DataArray]:
+def _of_items(process: Process, draws: Draws) -> dict[str, xr.DataArray]:
     """Name difficulties, truths, and the accuracy of each annotator on each item."""
+    named = partial(_named, process)
     difficulty = named(draws.difficulty, ITEM)
     accuracy = named(draws.ability, ANNOTATOR) - difficulty
     values = accuracy.to_numpy()
-    values -= named.process.lead  # in place: the array may be large
+    values -= process.lead  # in place: the array may be large
     expit(values, out=values)
-    values *= 1.0 - named.process.floor
-    values += named.process.floor
+    values *= 1.0 - process.floor
+    values += process.floor
     truth = named(draws.truth, ITEM, LABEL)
     return {"difficulty": difficulty, "accuracy": accuracy, "truth": truth}
 
 
 def _observed(process: Process) -> dict[str, xr.DataArray]:
-    """Return the codes of labels and of known truths."""
-    kind = {"kind": process.annotations.attrs["kind"]}
-    out = {"label_code": xr.DataArray(process.label, dims=ANNOTATION, attrs=kind)}
-    if (process.truth != UNKNOWN).any():
-        out["truth_code"] = xr.DataArray(process.truth, dims=ITEM, coords={ITEM: process.items})
+    """Return the codes of labels and of known truths, and confidences."""
+    out = base.observed_labels(process, process.truth)
     if len(process.levels):
         out["confidence"] = xr.DataArray(process.levels[process.level], dims=ANNOTATION)
     return out
-
-
-def _constants(process: Process, draws: Draws) -> dict[str, xr.DataArray]:
-    """Return the annotators and items of labels, and the mean probability of each truth."""
-    names = {ITEM: process.items, LABEL: process.labels}
-    return {
-        "item_code": xr.DataArray(process.item, dims=ANNOTATION),
-        "annotator_code": xr.DataArray(process.annotator, dims=ANNOTATION),
-        "truth_mean": xr.DataArray(draws.truth_mean, coords=names, dims=(ITEM, LABEL)),
-    }
 
 
 def _replicates(process: Process, draws: Draws, rng: np.random.Generator) -> Any:

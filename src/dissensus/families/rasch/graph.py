@@ -37,8 +37,7 @@ class Reading(NamedTuple):
     """What the step needs to know."""
 
     process: Process
-    names: tuple[str, ...]
-    """The variables that the step moves."""
+    names: tuple[str, ...]  # The variables that the step moves
 
 
 def has_form(model: Any) -> bool:

@@ -13,9 +13,9 @@ from dissensus import arguments
 from dissensus.data.known_labels import known_codes
 from dissensus.data.rows import statements_per
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
-from dissensus.errors import AnnotationError, ArgumentError, DesignWarning, shown, warn_caller
+from dissensus.errors import AnnotationError, DesignWarning, shown, warn_caller
 from dissensus.families.crossed.kernels.data import Crossed, Priors, crossed
-from dissensus.families.crossed.priors import Prior, as_row, checked_prior
+from dissensus.families.crossed.priors import Prior, as_row, checked_names, checked_prior
 from dissensus.families.rasch.kernels.data import Said
 from dissensus.kernels.types import UNKNOWN, Floats, Ints
 from dissensus.sampling import fitting
@@ -102,27 +102,17 @@ class Process(NamedTuple):
     """Labels in codes, known truths, levels of confidence, and priors."""
 
     annotations: xr.Dataset
-    item: Ints
-    """(annotation)"""
-    annotator: Ints
-    """(annotation)"""
-    label: Ints
-    """(annotation)"""
-    truth: Ints
-    """(item): a label's code, or `UNKNOWN`."""
-    level: Ints
-    """(annotation): of confidence; empty if confidence is not used."""
-    levels: Floats
-    """The confidences that occur, rising; empty if they are not used."""
-    guessing: bool
-    """Whether annotators who do not know choose among all labels, not among wrong ones."""
+    item: Ints  # (annotation)
+    annotator: Ints  # (annotation)
+    label: Ints  # (annotation)
+    truth: Ints  # (item): a label's code, or `UNKNOWN`
+    level: Ints  # (annotation): of confidence; empty if confidence is not used
+    levels: Floats  # The confidences that occur, rising; empty if they are not used
+    guessing: bool  # Whether annotators who do not know choose among all labels
     priors: Mapping[str, Prior]
-    prior_count: float | Floats
-    """Prior count of each label, in items."""
-    least: float
-    """The lower bound of the mean ability; minus infinity where there is none."""
-    level_prior: float = 1.0
-    """Prior count of each level of confidence."""
+    prior_count: float | Floats  # Prior count of each label, in items
+    least: float  # The lower bound of the mean ability; minus infinity where there is none
+    level_prior: float = 1.0  # Prior count of each level of confidence
 
     @property
     def labels(self) -> npt.NDArray[Any]:
@@ -261,15 +251,7 @@ def _levels(annotations: xr.Dataset) -> tuple[Ints, Floats]:
 
 
 def _priors(given: Any) -> dict[str, Prior]:
-    if given is None:
-        return dict(DEFAULTS)
-    if not isinstance(given, Mapping):
-        raise ArgumentError(
-            "priors", expected=f"a mapping of {', '.join(DEFAULTS)}", found=repr(given)
-        )
-    for name in given:
-        arguments.one_of("priors", name, tuple(DEFAULTS))
     return DEFAULTS | {
         name: checked_prior(name, prior, mean=name == "mean_ability")
-        for name, prior in given.items()
+        for name, prior in checked_names(given, tuple(DEFAULTS)).items()
     }

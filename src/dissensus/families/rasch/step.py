@@ -40,18 +40,9 @@ class RaschGibbs(WholeModelStep):
 
     Parameters
     ----------
-    vars : list of TensorVariable, optional
-        All variables of the model that the step knows.
-    model : pymc.Model, optional
-        By default that of the context.
-    rng : numpy.random.Generator, optional
-        Random stream.
-    initial_point : mapping, optional
-        A point for a first step, which compiles the kernels. Default: the model's.
-    compile_kwargs : mapping, optional
-        Not used.
-    blocked : bool
-        Not used: all variables are moved together.
+    vars, model, rng, initial_point, compile_kwargs, blocked
+        As of all step methods of PyMC. ``vars`` are all variables of the model that the step knows;
+        a first step from ``initial_point`` compiles the kernels; the last two are not used.
 
     Raises
     ------

@@ -21,50 +21,31 @@ from dissensus.kernels.types import Codes, Floats, Indices
 class Designs(NamedTuple):
     """How often each pool labelled an item (design, place), for each distinct kind of item."""
 
-    of_item: Codes
-    """(item); -1 where nobody labelled it."""
-    n_items: Floats
-    """(design)"""
-    n_pools: Codes
-    """(design)"""
-    pool: Codes
-    """(design, place)"""
-    n_labels: Floats
-    """(design, place)"""
+    of_item: Codes  # (item); -1 where nobody labelled it
+    n_items: Floats  # (design)
+    n_pools: Codes  # (design)
+    pool: Codes  # (design, place)
+    n_labels: Floats  # (design, place)
 
 
 class Crossed(NamedTuple):
     """All labels of a study, in the order of items, pools, and rows."""
 
-    row: Codes
-    """(label): where it stood in the table."""
-    value: Floats
-    """(label): a number, or a code from 0."""
-    annotator: Indices
-    """(label): its annotator, an annotator in a pool."""
-    cell: Indices
-    """(label)"""
-    cell_start: Codes
-    """(cell + 1)"""
-    cell_item: Codes
-    """(cell)"""
-    cell_pool: Codes
-    """(cell)"""
-    item_start: Codes
-    """(item + 1): its cells."""
-    annotator_pool: Codes
-    """(annotator)"""
-    annotator_start: Codes
-    """(annotator + 1), into `annotator_cell`."""
-    annotator_cell: Indices
-    """(label), in the order of annotators."""
+    row: Codes  # (label): where it stood in the table
+    value: Floats  # (label): a number, or a code from 0
+    annotator: Indices  # (label): its annotator, an annotator in a pool
+    cell: Indices  # (label)
+    cell_start: Codes  # (cell + 1)
+    cell_item: Codes  # (cell)
+    cell_pool: Codes  # (cell)
+    item_start: Codes  # (item + 1): its cells
+    annotator_pool: Codes  # (annotator)
+    annotator_start: Codes  # (annotator + 1), into `annotator_cell`
+    annotator_cell: Indices  # (label), in the order of annotators
     designs: Designs
-    annotator_designs: Designs
-    """The same for annotators, each of whom is in one pool."""
-    n_labels: Floats
-    """(pool)"""
-    n_cells: Floats
-    """(pool)"""
+    annotator_designs: Designs  # The same for annotators, each of whom is in one pool
+    n_labels: Floats  # (pool)
+    n_cells: Floats  # (pool)
 
     @property
     def n_pools(self) -> int:
@@ -143,24 +124,15 @@ HALF_NORMAL, HALF_T, EXPONENTIAL = 0.0, 1.0, 2.0
 class Parameters(NamedTuple):
     """Where a chain stands. A sweep writes to all of it, in place."""
 
-    mu: Floats
-    """(pool)"""
-    sd_item: Floats
-    """(pool)"""
-    sd_annotator: Floats
-    """(pool); 0 where annotators have no effects."""
-    sd: Floats
-    """(1) or (pool): of the residual."""
-    correlation: Floats
-    """(pool, pool): of an item's effects in the pools."""
-    gap: Floats
-    """(label - 2): between neighbouring cutpoints of ordered labels."""
-    item: Floats
-    """(cell)"""
-    annotator: Floats
-    """(annotator)"""
-    latent: Floats
-    """(label): what ordered labels are cut from; of numbers, themselves."""
+    mu: Floats  # (pool)
+    sd_item: Floats  # (pool)
+    sd_annotator: Floats  # (pool); 0 where annotators have no effects
+    sd: Floats  # (1) or (pool): of the residual
+    correlation: Floats  # (pool, pool): of an item's effects in the pools
+    gap: Floats  # (label - 2): between neighbouring cutpoints of ordered labels
+    item: Floats  # (cell)
+    annotator: Floats  # (annotator)
+    latent: Floats  # (label): what ordered labels are cut from; of numbers, themselves
 
 
 def correlations(par: Parameters) -> Floats | None:
@@ -171,41 +143,26 @@ def correlations(par: Parameters) -> Floats | None:
 class Priors(NamedTuple):
     """Of standard deviations and gaps a row of (number of the form, scale, degrees of freedom)."""
 
-    mu: Floats
-    """(pool, 2): mean and standard deviation."""
-    least: Floats
-    """(pool): no mean is below; only labels of two kinds look at it."""
-    sd_item: Floats
-    """(pool, 3)"""
-    sd_annotator: Floats
-    """(pool, 3)"""
-    sd: Floats
-    """(1 or pool, 3)"""
-    gap: Floats
-    """(3)"""
-    lkj: float
-    """1: uniform over correlation matrices."""
+    mu: Floats  # (pool, 2): mean and standard deviation
+    least: Floats  # (pool): no mean is below; only labels of two kinds look at it
+    sd_item: Floats  # (pool, 3)
+    sd_annotator: Floats  # (pool, 3)
+    sd: Floats  # (1 or pool, 3)
+    gap: Floats  # (3)
+    lkj: float  # 1: uniform over correlation matrices
 
 
 class Tuning(NamedTuple):
     """Widths of slices and typical values that a chain learns in the warm-up."""
 
-    sd_item: Floats
-    """(pool): width of the slice of its logarithm."""
-    sd_annotator: Floats
-    """(pool); empty where annotators have no effects."""
-    sd: Floats
-    """(1 or pool); empty where it is given."""
-    correlation: Floats
-    """(pool, pool)"""
-    log_sd_item: Floats
-    """(pool): about where it is."""
-    log_sd_annotator: Floats
-    """(pool)"""
-    sweep: Floats
-    """(2): sweeps so far, and before paths of effects are found anew (`transport`)."""
-    rate: float
-    """How fast it is learned; 0 to keep it."""
+    sd_item: Floats  # (pool): width of the slice of its logarithm
+    sd_annotator: Floats  # (pool); empty where annotators have no effects
+    sd: Floats  # (1 or pool); empty where it is given
+    correlation: Floats  # (pool, pool)
+    log_sd_item: Floats  # (pool): about where it is
+    log_sd_annotator: Floats  # (pool)
+    sweep: Floats  # (2): sweeps so far, and before paths of effects are found anew (`transport`)
+    rate: float  # How fast it is learned; 0 to keep it
 
 
 @inner
@@ -241,14 +198,10 @@ _LEAST_SD = 1e-140
 class ItemSums(NamedTuple):
     """Sums of the labels, less annotators' effects, from which variances are drawn."""
 
-    mean: Floats
-    """(cell)"""
-    first: Floats
-    """(design, place): of the cells' means over the items of a design."""
-    second: Floats
-    """(design, place, place): of their products."""
-    within: Floats
-    """(pool): squares of labels about the mean of their cell."""
+    mean: Floats  # (cell)
+    first: Floats  # (design, place): of the cells' means over the items of a design
+    second: Floats  # (design, place, place): of their products
+    within: Floats  # (pool): squares of labels about the mean of their cell
 
 
 class ItemRoom(NamedTuple):
@@ -256,14 +209,10 @@ class ItemRoom(NamedTuple):
 
     matrix: Floats
     inverse: Floats
-    precision: Floats
-    """(pool, pool): of the means of the pools, its Cholesky factor in the end."""
-    linear: Floats
-    """(pool)"""
-    gain: Floats
-    """(design, place, place)"""
-    root: Floats
-    """(design, place, place): Cholesky factor of the prior of an item's effects."""
+    precision: Floats  # (pool, pool): of the means of the pools, its Cholesky factor in the end
+    linear: Floats  # (pool)
+    gain: Floats  # (design, place, place)
+    root: Floats  # (design, place, place): Cholesky factor of the prior of an item's effects
 
 
 class LabelSums(NamedTuple):
@@ -271,8 +220,7 @@ class LabelSums(NamedTuple):
 
     cell: Floats
     annotator: Floats
-    square: Floats
-    """(pool)"""
+    square: Floats  # (pool)
 
 
 def item_room(data: Crossed) -> tuple[ItemSums, ItemRoom]:

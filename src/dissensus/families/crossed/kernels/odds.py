@@ -32,14 +32,11 @@ class Odds(NamedTuple):
     """Of all cells and all annotators, and how often the second label was given."""
 
     cell: Floats
-    annotator: Floats
-    """With the mean of the pool."""
+    annotator: Floats  # With the mean of the pool
     cell_sum: Floats
     annotator_sum: Floats
-    trial: Floats
-    """(cell): effects that are tried."""
-    trial_annotator: Floats
-    """(annotator): odds that are tried."""
+    trial: Floats  # (cell): effects that are tried
+    trial_annotator: Floats  # (annotator): odds that are tried
 
 
 @inner

@@ -40,21 +40,16 @@ _LEAST_CURVATURE = 0.5
 class Slopes(NamedTuple):
     """Of the log density in the free numbers: the pools' means, and the logarithms of gaps."""
 
-    gradient: Floats
-    """(here or there, free)"""
-    root: Floats
-    """(here or there, free, free): Cholesky factor of the (approximate) precision."""
+    gradient: Floats  # (here or there, free)
+    root: Floats  # (here or there, free, free): Cholesky factor of the (approximate) precision
 
 
 class BoundarySlopes(NamedTuple):
     """Of the log-likelihood in the cutpoints of each pool, as if each pool had its own."""
 
-    first: Floats
-    """(pool, cutpoint)"""
-    second: Floats
-    """(pool, cutpoint): minus the second derivatives."""
-    mixed: Floats
-    """(pool, cutpoint): with the next cutpoint."""
+    first: Floats  # (pool, cutpoint)
+    second: Floats  # (pool, cutpoint): minus the second derivatives
+    mixed: Floats  # (pool, cutpoint): with the next cutpoint
 
 
 def draw_latent(state: State, data: Crossed, par: Parameters, out: LabelSums) -> None:
@@ -359,3 +354,22 @@ def move_scale(state: State, data: Crossed, par: Parameters, priors: Priors) -> 
         par.annotator, par.sd_item, par.sd_annotator, par.gap, priors.mu, priors.sd_item,
         priors.sd_annotator, priors.gap,
     )  # fmt: skip
+
+
+@kernel
+def ordinal_log_likelihood(eta: Floats, code: Codes, cutpoint: Floats) -> Floats:
+    """Return log P(label) (draw, label), for codes from 0 and cutpoints (draw, boundary).
+
+    >>> cut = np.array([[-1.0, 0.0]])
+    >>> chances = ordinal_log_likelihood(np.zeros((1, 2)), np.array([0, 1]), cut)
+    >>> np.exp(chances).round(4)
+    array([[0.1587, 0.3413]])
+    """
+    out = np.empty(eta.shape)
+    last = cutpoint.shape[1]
+    for s in range(eta.shape[0]):
+        for n in range(eta.shape[1]):
+            low = -math.inf if code[n] == 0 else cutpoint[s, code[n] - 1] - eta[s, n]
+            high = math.inf if code[n] == last else cutpoint[s, code[n]] - eta[s, n]
+            out[s, n] = interval(low, high)[0]
+    return out

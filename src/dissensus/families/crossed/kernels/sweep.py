@@ -18,8 +18,6 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from dissensus.families.crossed.kernels.data import (
-    EXPONENTIAL,
-    HALF_T,
     Crossed,
     LabelSums,
     Parameters,
@@ -56,20 +54,13 @@ SD_ANNOTATOR, SD = range(2)
 class AnnotatorSums(NamedTuple):
     """Sums of the labels, less items' effects, from which variances are drawn."""
 
-    mean: Floats
-    """(annotator)"""
-    first: Floats
-    """(design): of the means of a design's annotators."""
-    second: Floats
-    """(design): of their squares."""
-    within: Floats
-    """(pool): squares of labels about the mean of their annotator."""
-    n_annotators: Floats
-    """(pool): annotators with labels."""
-    precision: Floats
-    """(pool): of the pool's mean."""
-    linear: Floats
-    """(pool)"""
+    mean: Floats  # (annotator)
+    first: Floats  # (design): of the means of a design's annotators
+    second: Floats  # (design): of their squares
+    within: Floats  # (pool): squares of labels about the mean of their annotator
+    n_annotators: Floats  # (pool): annotators with labels
+    precision: Floats  # (pool): of the pool's mean
+    linear: Floats  # (pool)
 
 
 def annotator_room(data: Crossed) -> AnnotatorSums:
@@ -399,14 +390,4 @@ def room_for(data: Crossed, par: Parameters, draws: int, *, effects: bool = Fals
         np.empty((draws, data.n_pools)), np.empty((draws, len(par.sd))),
         np.empty((draws, data.n_pools, data.n_pools)), np.empty((draws, len(par.gap))),
         np.empty((draws, n[0])), np.empty((draws, n[1])),
-    )  # fmt: skip
-
-
-def flat_priors(n_pools: int) -> Priors:
-    """Return weak priors for numbers of about the size of 1."""
-    scale = np.tile([HALF_T, 2.5, 3.0], (n_pools, 1))
-    return Priors(
-        mu=np.tile([0.0, 10.0], (n_pools, 1)), least=np.full(n_pools, -np.inf),
-        sd_item=scale, sd_annotator=scale.copy(),
-        sd=scale[:1].copy(), gap=np.array([EXPONENTIAL, 1.0, 0.0]), lkj=1.0,
     )  # fmt: skip

@@ -54,19 +54,13 @@ QUARTER = 0.25
 class EffectRoom(NamedTuple):
     """The prior of items' effects, by design, and what is written to while it is computed."""
 
-    second: Floats
-    """(design, place, place): sums of products of effects."""
-    precision: Floats
-    """(design, place, place): of the prior."""
-    log_det: Floats
-    """(design): of its covariance."""
-    direction: Floats
-    """(design, place, place): rows along which items are moved."""
+    second: Floats  # (design, place, place): sums of products of effects
+    precision: Floats  # (design, place, place): of the prior
+    log_det: Floats  # (design): of its covariance
+    direction: Floats  # (design, place, place): rows along which items are moved
     matrix: Floats
-    cells: Floats
-    """(4, place + 1): of one item, see `_gather`."""
-    others: Floats
-    """(label): odds of the other side, of one item or one annotator."""
+    cells: Floats  # (4, place + 1): of one item, see `_gather`
+    others: Floats  # (label): odds of the other side, of one item or one annotator
 
 
 def effect_room(data: Crossed) -> EffectRoom:
@@ -127,23 +121,15 @@ def _along_columns(
 class Transport(NamedTuple):
     """Parabolas of both kinds of effects, and room to compute in."""
 
-    item: Floats
-    """(part of a parabola, cell): see `odds`."""
+    item: Floats  # (part of a parabola, cell): see `odds`
     annotator: Floats
-    mean_item: Floats
-    """(cell): about where effects are, learned while a chain warms up."""
-    mean_annotator: Floats
-    """(annotator): with the mean of the pool."""
-    rest: Floats
-    """(effect): in units of the posterior that the parabola makes."""
-    others: Floats
-    """(label)"""
-    precision: Floats
-    """(design, place, place): of an item's effects."""
-    log_det: Floats
-    """(design): of their covariance."""
-    matrix: Floats
-    """(pool, pool)"""
+    mean_item: Floats  # (cell): about where effects are, learned while a chain warms up
+    mean_annotator: Floats  # (annotator): with the mean of the pool
+    rest: Floats  # (effect): in units of the posterior that the parabola makes
+    others: Floats  # (label)
+    precision: Floats  # (design, place, place): of an item's effects
+    log_det: Floats  # (design): of their covariance
+    matrix: Floats  # (pool, pool)
 
 
 def transport(data: Crossed) -> Transport:

@@ -270,12 +270,10 @@ def draw_source(
 class Hits(NamedTuple):
     """Right and wrong answers, of one accuracy in each row."""
 
-    guess: float
-    """The logit of guessing."""
+    guess: float  # The logit of guessing
     skill: Floats
     slope: Floats
-    right: Floats
-    """(row, ease)"""
+    right: Floats  # (row, ease)
     wrong: Floats
 
 

@@ -28,17 +28,13 @@ class Form(NamedTuple):
     """
 
     n_labels: int
-    n_respondents: int
-    """Annotators, then systems."""
+    n_respondents: int  # Annotators, then systems
     first_system: int
-    evidence: int
-    """The first respondent that is no evidence of the truth; ``n_respondents`` if all are."""
-    rows: int
-    """1 if each respondent has a confusion matrix, 0 if it has one accuracy for all labels."""
+    evidence: int  # The first respondent that is no evidence; ``n_respondents`` if all are
+    rows: int  # 1 if each respondent has a confusion matrix, 0 if it has one accuracy
     own_accuracy: int
     errors: int
-    ordered: int
-    """1 if unequal errors are drawn around graded ones."""
+    ordered: int  # 1 if unequal errors are drawn around graded ones
     difficulty: int
     related: int
     pooling: int
@@ -47,46 +43,30 @@ class Form(NamedTuple):
 class Priors(NamedTuple):
     """Parameters of all priors; the form says which of them are used."""
 
-    prevalence: Floats
-    """Dirichlet shape (label)."""
-    spread: float
-    """Scale of the half-normal prior of ``accuracy_spread``."""
-    difficulty: float
-    """Scale of the half-normal prior of ``difficulty_spread``."""
-    slope: float
-    """Standard deviation of the logarithm of ``difficulty_slope``."""
-    decay: float
-    """Standard deviation of ``distance_decay``."""
-    concentration: Floats
-    """Mean and standard deviation of the logarithm of ``error_concentration``."""
-    rows: Floats
-    """Dirichlet shapes of the rows of a confusion matrix (label, response)."""
-    alike: Floats
-    """Shape and rate of the Gamma prior of ``confusion_concentration``."""
-    system: float
-    """Dirichlet concentration of each row of a system's matrix around a symmetric one."""
+    prevalence: Floats  # Dirichlet shape (label)
+    spread: float  # Scale of the half-normal prior of ``accuracy_spread``
+    difficulty: float  # Scale of the half-normal prior of ``difficulty_spread``
+    slope: float  # Standard deviation of the logarithm of ``difficulty_slope``
+    decay: float  # Standard deviation of ``distance_decay``
+    concentration: Floats  # Mean and standard deviation of the logarithm of ``error_concentration``
+    rows: Floats  # Dirichlet shapes of the rows of a confusion matrix (label, response)
+    alike: Floats  # Shape and rate of the Gamma prior of ``confusion_concentration``
+    system: float  # Dirichlet concentration of each row of a system's matrix around a symmetric one
 
 
 class Parameters(NamedTuple):
     """A point of the posterior; each sweep writes the next one into the same arrays."""
 
-    log_prevalence: Floats
-    """(label)"""
-    skill: Floats
-    """Logit of being right about a typical item (respondent, label)."""
+    log_prevalence: Floats  # (label)
+    skill: Floats  # Logit of being right about a typical item (respondent, label)
     log_error: Floats
     """Log-probabilities of wrong answers, given that the answer is wrong (respondent, label,
     response)."""
-    log_base: Floats
-    """What rows of ``log_error`` are drawn around; also the errors of a shared source."""
-    number: Floats
-    """Single numbers, by place. ``MEAN``, ``SHARED`` and ``SOURCE`` are logits."""
-    slope: Floats
-    """Effect of an item's difficulty on a respondent (respondent); 1 for annotators."""
-    log_population: Floats
-    """``population_confusion`` (label, response)."""
-    alike: Floats
-    """``confusion_concentration`` (label)."""
+    log_base: Floats  # Centre of the rows of ``log_error``; also the errors of a shared source
+    number: Floats  # Single numbers, by place. ``MEAN``, ``SHARED`` and ``SOURCE`` are logits.
+    slope: Floats  # Effect of an item's difficulty on a respondent (respondent); 1 for annotators
+    log_population: Floats  # ``population_confusion`` (label, response)
+    alike: Floats  # ``confusion_concentration`` (label)
     level: Floats
     """(respondent). Of a system: the logit of ``system_level``. Of an annotator: how far the
     logits lie above the population's."""

@@ -66,15 +66,11 @@ def _sum_but(row: Floats, z: int) -> float:
 class Answers(NamedTuple):
     """Answers of annotators, by true label and at any difficulty."""
 
-    collapsed: bool
-    """Whether accuracies are summed out."""
-    skill: Floats
-    """Logits of accuracies, used if not (label, annotator)."""
-    right: Floats
-    """(label, annotator)"""
+    collapsed: bool  # Whether accuracies are summed out
+    skill: Floats  # Logits of accuracies, used if not (label, annotator)
+    right: Floats  # (label, annotator)
     wrong: Floats
-    error: Floats
-    """Wrong answers (label, annotator, response)."""
+    error: Floats  # Wrong answers (label, annotator, response)
 
 
 @inner

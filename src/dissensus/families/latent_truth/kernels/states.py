@@ -45,16 +45,8 @@ def above_guessing(eta: float, guess: float) -> float:
 def eased(eta: float, above: float, ease: float, guess: float) -> float:
     """Return the logit of being right about an item that is easier than a typical one.
 
-    Parameters
-    ----------
-    eta : float
-        The same of a typical item.
-    above : float
-        From `above_guessing`.
-    ease : float
-        The logarithm of what the odds beyond a guess are multiplied by.
-    guess : float
-        The logit of guessing.
+    ``eta`` is that of a typical item, ``above`` from `above_guessing`. The odds beyond a guess are
+    multiplied by exp(``ease``).
     """
     if ease == 0.0 or above == -math.inf:
         return eta
@@ -154,28 +146,9 @@ def draw_states(
 ) -> float:  # fmt: skip
     """Draw the state of every item, and count labels and items by state.
 
-    Parameters
-    ----------
-    state : stream
-    votes : Votes
-    evidence : int
-        The first respondent that is no evidence of the truth.
-    ease : array (ease)
-    log_weight, log_response : array
-        From `fill_own` and `add_source`.
-    count : array (respondent, response, state)
-        Written: number of labels.
-    size : array (state)
-        Written: number of items.
-    truth : array (pattern, label)
-        Written: probability that each label is true, given the labels but no known truth.
-    mean_ease : array (pattern)
-        Written, unless it is empty: mean ease of an item.
-
-    Returns
-    -------
-    float
-        The log-likelihood, states summed out.
+    Writes the number of labels (respondent, response, state) and of items (state), the probability
+    that each label is true, given the labels but no known truth (pattern, label), and, unless it is
+    empty, the mean ease of an item (pattern). Returns the log-likelihood, states summed out.
     """
     count[:] = 0.0
     size[:] = 0.0
@@ -261,26 +234,17 @@ def replicate(
 class Counts(NamedTuple):
     """Numbers of labels and items, by truth and ease; each sweep writes over them."""
 
-    raw: Floats
-    """Labels (respondent, response, state)."""
-    size: Floats
-    """Items (state)."""
-    truth: Floats
-    """Items by true label (label)."""
-    right: Floats
-    """A respondent's own answers that were right (respondent, label, ease)."""
+    raw: Floats  # Labels (respondent, response, state)
+    size: Floats  # Items (state)
+    truth: Floats  # Items by true label (label)
+    right: Floats  # A respondent's own answers that were right (respondent, label, ease)
     wrong: Floats
-    error: Floats
-    """A respondent's own wrong answers (respondent, label, response)."""
-    source_right: Floats
-    """Items about which the source that systems share was right (ease)."""
+    error: Floats  # A respondent's own wrong answers (respondent, label, response)
+    source_right: Floats  # Items about which the source that systems share was right (ease)
     source_wrong: Floats
-    source_error: Floats
-    """Wrong answers of the source (label, response)."""
-    shared: Floats
-    """Systems' answers that were the source's, and those of their own."""
-    taken: Floats
-    """Answers that were the source's (respondent, response, state); empty without a source."""
+    source_error: Floats  # Wrong answers of the source (label, response)
+    shared: Floats  # Systems' answers that were the source's, and those of their own
+    taken: Floats  # Answers of the source (respondent, response, state); empty without it
 
 
 def room(form: Form, n_ease: int, n_states: int) -> Counts:

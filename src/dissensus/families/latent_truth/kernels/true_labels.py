@@ -41,21 +41,16 @@ _LABELS: Final = 4.0
 class Answers(NamedTuple):
     """Systems' answers; the same answer to items of one pattern is one cell."""
 
-    start: Ints
-    """Where the cells of each system begin (system + 1)."""
-    pattern: Ints
-    """(cell)"""
-    label: Ints
-    """(cell): past the last label for an answer that is never true."""
-    n_items: Ints
-    """(cell)"""
+    start: Ints  # Where the cells of each system begin (system + 1)
+    pattern: Ints  # (cell)
+    label: Ints  # (cell): past the last label for an answer that is never true
+    n_items: Ints  # (cell)
 
 
 class Prior(NamedTuple):
     """Priors of the correlation and of systems' weights."""
 
-    correlation: Floats
-    """Median of the correlation of errors, and standard deviation of its logarithm."""
+    correlation: Floats  # Median of the correlation, and standard deviation of its logarithm
     weight: Floats
     """Of w, relative to the weight w0 of a system that errs independently of annotators: the ends
     of its uniform part, the standard deviation of its normal part, and the largest w0."""
@@ -64,14 +59,10 @@ class Prior(NamedTuple):
 class Beyond(NamedTuple):
     """Where the chain is; each draw writes over it."""
 
-    correlation: Floats
-    """Standard normal (1)."""
-    independent: Floats
-    """Logit of a system's accuracy if it errs independently (system)."""
-    weight: Floats
-    """Standard normal numbers behind the uniform and the normal part of w (system, 2)."""
-    truth: Floats
-    """(pattern, label)"""
+    correlation: Floats  # Standard normal (1)
+    independent: Floats  # Logit of a system's accuracy if it errs independently (system)
+    weight: Floats  # Standard normal numbers behind both parts of w (system, 2)
+    truth: Floats  # (pattern, label)
 
 
 def room(n_patterns: int, n_labels: int, n_systems: int) -> Beyond:
@@ -83,14 +74,7 @@ def room(n_patterns: int, n_labels: int, n_systems: int) -> Beyond:
 
 
 def answers(pattern: Ints, codes: Ints, missing: int) -> Answers:
-    """Lay out systems' answers (item, system); ``missing`` is the code of no answer.
-
-    Examples
-    --------
-    >>> cells = answers(np.array([0, 0, 1]), np.array([[1], [1], [-1]]), -1)
-    >>> cells.pattern, cells.label, cells.n_items
-    (array([0]), array([1]), array([2]))
-    """
+    """Lay out systems' answers (item, system); ``missing`` is the code of no answer."""
     parts, start = [np.empty((3, 0), dtype=np.int64)], [0]
     for code in codes.T:
         given = code != missing
@@ -105,8 +89,6 @@ def answers(pattern: Ints, codes: Ints, missing: int) -> Answers:
 def distinct(answers: Ints) -> tuple[Ints, Ints]:
     """Return the first of the systems (item, system) with the same answers, and which each is.
 
-    Examples
-    --------
     >>> first, same = distinct(np.array([[2, 2, 0], [1, 1, 0]]))
     >>> first, same
     (array([0, 2]), array([0, 0, 1]))
@@ -121,14 +103,7 @@ def distinct(answers: Ints) -> tuple[Ints, Ints]:
 def _elliptical(log_likelihood: Callable[..., float]) -> Any:
     r"""Compile elliptical slice sampling of standard normal numbers (Murray et al. 2010).
 
-    Parameters
-    ----------
-    log_likelihood : compiled function (x, \*args)
-
-    Returns
-    -------
-    compiled function (state, x, \*args)
-        Writes the next x.
+    From ``log_likelihood`` (x, \*args) to a function (state, x, \*args) that writes the next x.
     """
 
     def draw(state: State, x: Floats, *args: Any) -> None:

@@ -13,31 +13,21 @@ from dissensus.kernels.types import Floats, Ints
 class Said(NamedTuple):
     """Labels in the order of `Crossed`, and what is known of the truth."""
 
-    label: Ints
-    """(label): its code."""
-    level: Ints
-    """(label): of confidence; empty if it is no evidence."""
-    truth: Ints
-    """(cell): a label's code, or ``UNKNOWN``."""
-    prevalence: Floats
-    """(label): items given in advance."""
-    level_prior: float
-    """Labels that each level of confidence is given in advance."""
-    guessed: float
-    """Of how many labels who does not know takes one, the true one too; 0 if he always errs."""
+    label: Ints  # (label): its code
+    level: Ints  # (label): of confidence; empty if it is no evidence
+    truth: Ints  # (cell): a label's code, or ``UNKNOWN``
+    prevalence: Floats  # (label): items given in advance
+    level_prior: float  # Labels that each level of confidence is given in advance
+    guessed: float  # Number of labels that guesses are drawn from; 0 without guessing
 
 
 class Truth(NamedTuple):
     """Where the chain stands beside abilities and difficulties; written over by each sweep."""
 
-    log_prevalence: Floats
-    """(label)"""
-    log_level: Floats
-    """(right, level): how often each level goes with wrong labels (0), and with right ones (1)."""
-    probability: Floats
-    """(cell, label)"""
-    log_likelihood: Floats
-    """(cell): of the labels of an item, its truth summed out if it is not known."""
+    log_prevalence: Floats  # (label)
+    log_level: Floats  # (right, level): shares of levels of wrong labels (0) and of right ones (1)
+    probability: Floats  # (cell, label)
+    log_likelihood: Floats  # (cell): of the labels of an item, an unknown truth summed out
 
 
 def beginning(said: Said, n_cells: int) -> Truth:

@@ -50,12 +50,9 @@ _WIDTH = 2.5
 class Answers(NamedTuple):
     """How easy the items are that each annotator labelled, and those he was right about."""
 
-    ease: Floats
-    """(label), in the order of annotators."""
-    right: Floats
-    """(label): as much of each annotator's part as he has right."""
-    n_right: Codes
-    """(annotator)"""
+    ease: Floats  # (label), in the order of annotators
+    right: Floats  # (label): as much of each annotator's part as he has right
+    n_right: Codes  # (annotator)
 
 
 def answers_room(data: Crossed) -> Answers:
@@ -167,14 +164,10 @@ class Trace(NamedTuple):
     item: Floats
     log_prevalence: Floats
     log_level: Floats
-    truth: Floats
-    """(draw, cell, label)"""
-    truth_mean: Floats
-    """(cell, label)"""
-    each: Floats
-    """(draw, cell): the log-likelihood of its labels, its difficulty summed out."""
-    log_likelihood: Floats
-    """(draw)"""
+    truth: Floats  # (draw, cell, label)
+    truth_mean: Floats  # (cell, label)
+    each: Floats  # (draw, cell): the log-likelihood of its labels, its difficulty summed out
+    log_likelihood: Floats  # (draw)
 
 
 def trace_room(said: Said, data: Crossed, draws: int, *, items: bool, each: bool) -> Trace:

@@ -30,18 +30,12 @@ from dissensus.kernels.types import UNKNOWN, Codes, Floats, Indices
 class Room(NamedTuple):
     """What moves write to, made once a chain."""
 
-    weight: Floats
-    """(label)"""
-    rest: Floats
-    """(cell): effects of items in units of their spread."""
-    odds: Floats
-    """(label given): of the annotator, for an item of effect 0."""
-    gain: Floats
-    """(label given): what its being right adds to the log-likelihood, but for its odds."""
-    levels: Floats
-    """(right, level): how often each level of confidence went with wrong and with right labels."""
-    width: Floats
-    """(2): of the slice of the spread's logarithm, and of that of an item's effect."""
+    weight: Floats  # (label)
+    rest: Floats  # (cell): effects of items in units of their spread
+    odds: Floats  # (label given): of the annotator, for an item of effect 0
+    gain: Floats  # (label given): what its being right adds to the log-likelihood, but for its odds
+    levels: Floats  # (right, level): number of labels of each level that were wrong, and right
+    width: Floats  # (2): of the slice of the spread's logarithm, and of that of an item's effect
 
 
 def room(said: Said, n_cells: int) -> Room:
