@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -11,7 +12,7 @@ from dissensus.data.alignment import said_by_systems, systems_of
 from dissensus.dims import ITEM, SYSTEM
 from dissensus.kernels.grouped import LabelShares, label_shares
 from dissensus.kernels.labels import amounts_at, leaders
-from dissensus.kernels.types import Flags, Floats, Ints, Names
+from dissensus.kernels.types import Floats, Ints
 from dissensus.statistics._read import labels_of, read, rows_of
 from dissensus.statistics._sums import Sums, Undefined
 
@@ -64,51 +65,41 @@ def naive_accuracy(
     >>> dx.naive_accuracy(ann, pred).round(3).values
     array([0.333])
     """
-    votes = votes_of(annotations, predictions, on_missing)
-    shares = votes.shares
-    share = shares.amount / np.repeat(votes.annotators, np.diff(shares.start))
-    return accuracy_sums("naive_accuracy", votes, share).value(weights)
+    sums = _accuracy("naive_accuracy", annotations, predictions, on_missing, _shares)
+    return sums.value(weights)
 
 
-class Votes(NamedTuple):
-    """The labels of annotators and systems for each item."""
-
-    items: Names
-    shares: LabelShares
-    annotators: Ints
-    """(item): how many annotators labelled it."""
-    predicted: Ints
-    """(item, system): label codes."""
-    labels: Names
-    systems: Names
-    judged: Flags
-    """(item): whether it has annotations and predictions."""
+def _shares(votes: LabelShares, annotators: Ints) -> Floats:
+    """Return the share of an item's annotators that gave each label."""
+    return votes.amount / np.repeat(annotators, np.diff(votes.start))
 
 
-def votes_of(annotations: Any, predictions: Any, on_missing: str) -> Votes:
-    """Read labels, and bring predictions onto their items."""
+def _accuracy(
+    name: str,
+    annotations: Any,
+    predictions: Any,
+    on_missing: str,
+    credit: Callable[[LabelShares, Ints], Floats],
+) -> Sums:
+    """Prepare the mean over items of the credit for predicting a label.
+
+    ``credit`` takes votes by item and label, and the number of annotators by item.
+    """
     annotations = read(annotations, continuous=False)
     rows = rows_of(annotations)
     codes, labels = labels_of(annotations)
     systems = systems_of(annotations, predictions, on_missing)
     predicted = said_by_systems(systems, labels)
-    judged = systems.present & (rows.voices > 0)
-    shares = label_shares(rows, codes, len(labels))
-    items = annotations[ITEM].to_numpy()
-    return Votes(items, shares, rows.voices, predicted, labels, systems.names, judged)
-
-
-def accuracy_sums(name: str, votes: Votes, credit: Floats) -> Sums:
-    """Prepare the mean over items of the credit for predicting a label."""
-    values = amounts_at(votes.shares, credit, votes.predicted, len(votes.labels))
-    judged = votes.judged.astype(np.float64)
+    votes = label_shares(rows, codes, len(labels))
+    values = amounts_at(votes, credit(votes, rows.voices), predicted, len(labels))
+    judged = (systems.present & (rows.voices > 0)).astype(np.float64)
 
     def finish(totals: Floats, undefined: Undefined) -> Floats:
         no_item = "no item has a label and a prediction"
         return undefined.divide(totals[:, 1:], totals[:, :1], no_item)
 
-    dims, coords = {name: (SYSTEM,)}, {SYSTEM: votes.systems}
-    return Sums(name, (judged, values * judged[:, None]), finish, votes.items, dims, coords)
+    items, parts = annotations[ITEM].to_numpy(), (judged, values * judged[:, None])
+    return Sums(name, parts, finish, items, {name: (SYSTEM,)}, {SYSTEM: systems.names})
 
 
 def majority_vote_accuracy(
@@ -157,5 +148,6 @@ def majority_vote_accuracy(
     >>> dx.majority_vote_accuracy(ann, pred).values
     array([0.75])
     """
-    votes = votes_of(annotations, predictions, on_missing)
-    return accuracy_sums("majority_vote_accuracy", votes, leaders(votes.shares)).value(weights)
+    name = "majority_vote_accuracy"
+    sums = _accuracy(name, annotations, predictions, on_missing, lambda votes, _: leaders(votes))
+    return sums.value(weights)
