@@ -11,7 +11,7 @@ import pytest
 from small_studies import study
 
 import dissensus as dx
-from dissensus.statistics._leave_one_out_agreement import by_annotator
+from dissensus.statistics._votes import by_annotator
 
 A, B, C, D = "abcd"
 

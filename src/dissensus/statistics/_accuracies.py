@@ -14,9 +14,9 @@ from dissensus.data import tables
 from dissensus.dims import ANNOTATOR, ITEM, SAMPLE
 from dissensus.errors import ArgumentError, brief, shown
 from dissensus.kernels.types import Floats, Ints, Names
-from dissensus.statistics._leave_one_out_agreement import credit_by_statement
 from dissensus.statistics._read import plain_label, real
 from dissensus.statistics._sums import Matrix, compact
+from dissensus.statistics._votes import credit_by_statement
 
 NAME: Final = "accuracy"
 MAJORITY: Final = "majority"

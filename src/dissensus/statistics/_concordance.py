@@ -18,9 +18,9 @@ from dissensus.statistics._accuracies import (
     majority_agreement,
 )
 from dissensus.statistics._distances import Distance
-from dissensus.statistics._leave_one_out_agreement import check_per_item
 from dissensus.statistics._reliability import Genuine, SureLabels, correct_rows, genuine_agreement
 from dissensus.statistics._reliability_sums import Reliability, by_item, sums_of
+from dissensus.statistics._votes import check_per_item
 
 
 def concordance(

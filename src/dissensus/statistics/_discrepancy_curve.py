@@ -50,10 +50,8 @@ def discrepancy_curve(
         Thresholds; a DataArray over systems, from `best_threshold`, has one for each system.
     positive : label, optional
         The label of high scores; the last label by default.
-    on_missing : {"raise", "drop"}
-        What to do about items that only annotations or only scores have.
-    weights : array-like (item), mapping from item to weight, or DataArray, optional
-        Weights over items.
+    on_missing, weights
+        As for `discrepancy_ratio`.
 
     Returns
     -------
