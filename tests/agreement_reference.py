@@ -9,52 +9,30 @@ from __future__ import annotations
 import itertools
 import math
 
+import concordance_reference
 import numpy as np
 import pytest
+from small_studies import nominal, psi
 
 import dissensus as dx
 
 NAN = math.nan
 
 
-def study(rng, *, labels, annotators=4, items=6, missing=0.3, trials=False):
+def study(rng, **sizes):
     """Draw a small study; every item has somebody."""
-    found = []
-    for _ in range(int(rng.integers(1, items + 1))):
-        there = np.flatnonzero(rng.random(annotators) >= missing)
-        there = there if len(there) else rng.integers(annotators, size=1)
-        often = {int(r): 1 + int(rng.integers(3)) * trials for r in there}
-        found.append({r: rng.integers(labels, size=n).tolist() for r, n in often.items()})
-    return found
+    return [
+        {r: [label for label, _ in given] for r, given in said.items()}
+        for said in concordance_reference.study(rng, sure=None, **sizes)
+    ]
 
 
 def as_annotations(items, labels, kind="ordinal"):
     """Write a study down as annotations that declare 0, 1, ... for labels."""
-    rows = [
-        (i, r, trial, label)
-        for i, said in enumerate(items)
-        for r, given in said.items()
-        for trial, label in enumerate(given)
+    certain = [
+        {r: [(label, 1.0) for label in given] for r, given in said.items()} for said in items
     ]
-    table = dict(zip(("item", "annotator", "trial", "label"), zip(*rows, strict=True), strict=True))
-    return dx.annotations(table, trial="trial", kind=kind, labels=range(labels))
-
-
-def psi(one, two, distance):
-    """Mean distance between what two annotators said."""
-    return sum(distance(a, b) for a in one for b in two) / (len(one) * len(two))
-
-
-def nominal(a, b):
-    return float(a != b)
-
-
-def absolute(a, b):
-    return float(abs(a - b))
-
-
-def squared(a, b):
-    return float((a - b) ** 2)
+    return concordance_reference.as_annotations(certain, labels, kind, sure=False)
 
 
 def share_of(distance, labels):
@@ -139,14 +117,6 @@ def iota(items, weights, distance):
     if near == 0:
         return NAN
     return corrected(observed / near, expected / far)
-
-
-def weights_for(rng, items):
-    """Equal weights, whole numbers (some of them 0), or any."""
-    n = len(items)
-    ways = [np.ones(n), rng.integers(0, 4, size=n).astype(float), rng.random(n) + 0.01]
-    found = ways[int(rng.integers(3))]
-    return found if found.sum() > 0 else np.ones(n)
 
 
 def agrees(statistic, expected):

@@ -96,26 +96,24 @@ def equal(a, b):
     return float(a == b)
 
 
-def item_value(said, share, *, close=equal, accuracy=None, ways=1.0, x=0):
-    """Eq. 3 and 7; ``accuracy`` takes annotator, item and the label given."""
+def pair_value(said, r, s, share, *, close=equal, accuracy=None, ways=1.0, x=0):
+    """Eq. 2 times Eq. 6; ``accuracy`` takes annotator, item and the label given."""
+    total = 0.0
+    for (one, c), (two, d) in itertools.product(said[r], said[s]):
+        both = close(one, two) * meant(c, share[one]) * meant(d, share[two])
+        if both and accuracy is not None:
+            both *= right(accuracy(r, x, one), accuracy(s, x, two), ways)
+        total += both / len(said[r]) / len(said[s])
+    return total
+
+
+def item_value(said, share, *, x=0, factor=None, **how):
+    """Eq. 3 and 7."""
     pairs = list(itertools.combinations(said, 2))
     if not pairs:
         return NAN
-    total = 0.0
-    for r, s in pairs:
-        for (one, c), (two, d) in itertools.product(said[r], said[s]):
-            ga = close(one, two) * meant(c, share[one]) * meant(d, share[two])
-            if ga and accuracy is not None:
-                ga *= right(accuracy(r, x, one), accuracy(s, x, two), ways)
-            total += ga / len(said[r]) / len(said[s])
-    return total / len(pairs)
-
-
-def mean(values, weights):
-    """Eq. 4 and 8, over items with two annotators."""
-    kept = [(v, w) for v, w in zip(values, weights, strict=True) if not math.isnan(v)]
-    below = sum(w for _, w in kept)
-    return sum(v * w for v, w in kept) / below if below > 0 else NAN
+    total = sum(pair_value(said, r, s, share, x=x, **how) for r, s in pairs)
+    return total / len(pairs) * (1.0 if factor is None else factor[x])
 
 
 def value(items, share, weights, **how):
@@ -126,6 +124,17 @@ def value(items, share, weights, **how):
         if weights[x] > 0 and len(said) > 1
     ]
     return sum(v * w for v, w in kept) / sum(w for _, w in kept) if kept else NAN
+
+
+def pair_values(items, names, share, weights, *, factor, **how):
+    """The mean over the items that two annotators share, for each two of them."""
+    out = np.full((len(names), len(names)), NAN)
+    for (i, r), (j, s) in itertools.combinations(enumerate(names), 2):
+        both = [x for x, said in enumerate(items) if r in said and s in said and weights[x] > 0]
+        each = [factor[x] * pair_value(items[x], r, s, share, x=x, **how) for x in both]
+        if both:
+            out[i, j] = out[j, i] = np.average(each, weights=weights[both])
+    return out
 
 
 def majority(items, weights):

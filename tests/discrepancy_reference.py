@@ -6,13 +6,9 @@ import math
 from collections import defaultdict
 
 import numpy as np
+from small_studies import psi
 
 import dissensus as dx
-
-
-def psi(labels, others, delta):
-    """Lovchinsky et al. (2020), Eq. 1."""
-    return sum(delta(y, z) for y in labels for z in others) / (len(labels) * len(others))
 
 
 def by_item(said):
@@ -46,6 +42,22 @@ def discrepancies(said, answers, delta, weights=None):
     return (above / total, below / total) if total else (math.nan, math.nan)
 
 
+def annotator_ratio(said, annotator, delta, alpha_items):
+    """Take an annotator out; compare their labels, a set if several, with the others'."""
+    mine = {item: labels for (item, who), labels in said.items() if who == annotator}
+    rest = {key: labels for key, labels in said.items() if key[1] != annotator}
+    others = {item: v for item, v in by_item(rest).items() if len(v) >= 2}
+    shared = [item for item in others if item in mine]
+    if not shared:
+        return math.nan
+    towards = [
+        np.mean([psi(mine[item], z, delta) for z in others[item].values()]) for item in shared
+    ]
+    items = shared if alpha_items == "same" else list(others)
+    alpha = np.mean([alpha_of(others[item], delta) for item in items])
+    return np.mean(towards) / alpha if alpha > 0 else math.nan
+
+
 def random_said(rng, draw, n_items=6, n_annotators=5, chance=0.6, repeats=1):
     """Draw a table with missing annotators; up to ``repeats`` labels from each."""
     said = {}
@@ -76,8 +88,3 @@ def predictions(answers, **how):
     rows = [(i, s, y) for s, found in answers.items() for i, y in found.items()]
     table = dict(zip(("item", "system", "label"), zip(*rows, strict=True), strict=True))
     return dx.predictions(table, **how)
-
-
-def only(values):
-    """Return numbers as an array, for comparisons with NaN."""
-    return np.array(values, dtype=float)

@@ -92,12 +92,12 @@ from .statistics._discrepancy_ratio import discrepancy_ratio as discrepancy_rati
 from .statistics._iota import cohen_kappa as cohen_kappa
 from .statistics._iota import iota as iota
 from .statistics._krippendorff_alpha import krippendorff_alpha as krippendorff_alpha
-from .statistics._leave_one_out_agreement import leave_one_out_agreement as leave_one_out_agreement
 from .statistics._lehner import lehner as lehner
 from .statistics._non_inferiority import non_inferiority as non_inferiority
 from .statistics._relative_f1 import relative_f1 as relative_f1
-from .statistics._vote_accuracy import majority_vote_accuracy as majority_vote_accuracy
-from .statistics._vote_accuracy import naive_accuracy as naive_accuracy
+from .statistics._votes import leave_one_out_agreement as leave_one_out_agreement
+from .statistics._votes import majority_vote_accuracy as majority_vote_accuracy
+from .statistics._votes import naive_accuracy as naive_accuracy
 from .studies import datasets as datasets
 from .studies import simulate as simulate
 from .studies.planning.accuracy import plan_accuracy as plan_accuracy

@@ -1,38 +1,20 @@
-"""Each annotator's ratio: by taking the annotator out of the data, and by the definition."""
+"""Each annotator's ratio beside wild numbers, where the others agree, and where it is undefined.
+
+The definition is in test_discrepancy_ratio.
+"""
 
 from __future__ import annotations
 
 import itertools
 from fractions import Fraction
 
-import discrepancy_reference as reference
 import numpy as np
 import pytest
-from seeds import over_seeds
 
 import dissensus as dx
 from dissensus.errors import AnnotationError, ArgumentError, DissensusWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore:annotator_discrepancy_ratio is undefined")
-
-
-def by_definition(said, annotator, delta, alpha_items):
-    """Take an annotator out; compare their labels, a set if several, with the others'."""
-    mine = {item: labels for (item, who), labels in said.items() if who == annotator}
-    rest = {key: labels for key, labels in said.items() if key[1] != annotator}
-    others = {item: v for item, v in reference.by_item(rest).items() if len(v) >= 2}
-    shared = [item for item in others if item in mine]
-    if not shared:
-        return np.nan
-    mu = np.mean(
-        [
-            np.mean([reference.psi(mine[item], z, delta) for z in others[item].values()])
-            for item in shared
-        ]
-    )
-    items = shared if alpha_items == "same" else list(others)
-    alpha = np.mean([reference.alpha_of(others[item], delta) for item in items])
-    return mu / alpha if alpha > 0 else np.nan
 
 
 DISTANCES = {
@@ -41,64 +23,6 @@ DISTANCES = {
     "hinge": ({"tolerance": 1.0}, lambda y, z: max(0.0, abs(y - z) - 1.0)),
     "nominal": ({}, lambda y, z: float(y != z)),
 }
-
-
-@pytest.mark.parametrize("alpha_items", ["same", "all"])
-@pytest.mark.parametrize("distance", [*DISTANCES, "callable"])
-@pytest.mark.parametrize("repeats", [1, 3])
-@over_seeds(20)
-def test_equals_the_definition(distance, alpha_items, repeats, seeds):
-    rng = np.random.default_rng(1)
-    how, delta = DISTANCES.get(distance, ({}, lambda y, z: abs(y - z) ** 0.5))
-    for _ in seeds:
-        said = reference.random_said(rng, lambda rng: float(rng.integers(0, 5)), repeats=repeats)
-        ann = reference.annotations(said, rng, kind="continuous")
-        found = dx.annotator_discrepancy_ratio(
-            ann, delta if distance == "callable" else distance, alpha_items=alpha_items, **how
-        )
-        for who in ann["annotator"].to_numpy():
-            expected = by_definition(said, who, delta, alpha_items)
-            np.testing.assert_allclose(found.sel(annotator=who), expected, rtol=1e-11)
-
-
-@pytest.mark.parametrize("alpha_items", ["same", "all"])
-@over_seeds(20)
-def test_sets_equal_the_definition(alpha_items, seeds):
-    rng = np.random.default_rng(2)
-    for _ in seeds:
-        said = reference.random_said(rng, lambda rng: str(rng.choice(list("abcd"))), repeats=4)
-        sets = {key: [frozenset(labels)] for key, labels in said.items()}
-        ann = reference.annotations(said, rng)
-        found = dx.annotator_discrepancy_ratio(ann, "jaccard", alpha_items=alpha_items)
-        for who in ann["annotator"].to_numpy():
-            expected = by_definition(
-                sets, who, lambda y, z: 1 - len(y & z) / len(y | z), alpha_items
-            )
-            np.testing.assert_allclose(found.sel(annotator=who), expected, rtol=1e-11)
-
-
-def test_an_annotator_is_the_system_of_the_data_without_them():
-    """The same by `discrepancy_ratio`, on rankings and on numbers."""
-    study = dx.simulate.study(n_items=15, n_annotators=5, n_labels=6, random_seed=3)
-    ann = study.annotations
-    found = dx.annotator_discrepancy_ratio(ann, depth=3)
-    for who, name in enumerate(ann["annotator"].to_numpy()):
-        mine = np.flatnonzero(ann["annotator_code"] == who)
-        rest = ann.isel(annotation=np.flatnonzero(ann["annotator_code"] != who))
-        rows = ann.isel(annotation=mine)
-        pred = dx.predictions(
-            {
-                "item": ann["item"].to_numpy()[rows["item_code"]],
-                "system": ["them"] * len(mine),
-                "label": ann["label"].to_numpy()[rows["label_code"]],
-                "rank": rows["rank"],
-            },
-            rank="rank",
-        )
-        alone = dx.discrepancy_ratio(rest, pred, depth=3, on_missing="drop")
-        np.testing.assert_allclose(
-            found.sel(annotator=name), alone["discrepancy_ratio"].item(), rtol=1e-11
-        )
 
 
 def test_the_others_keep_their_digits_beside_a_wild_number():
@@ -113,7 +37,7 @@ def test_the_others_keep_their_digits_beside_a_wild_number():
 
 @pytest.mark.parametrize("alpha_items", ["same", "all"])
 @pytest.mark.parametrize("distance", ["squared", "absolute", "hinge"])
-@pytest.mark.parametrize("wild", [1e3, 1e6, 1e7, 1e9, 1e14])
+@pytest.mark.parametrize("wild", [1e3, 1e7, 1e14])
 def test_other_items_keep_their_digits_beside_a_wild_number(wild, distance, alpha_items):
     """A slip of the pen on one item: exact fractions know what is left without its author."""
     matrix = [[1, 2, wild], [1, 4, None], [2, 5, None], [1, 3, 2], [4, None, 1], [1, 5, 3]]
@@ -133,7 +57,7 @@ def test_other_items_keep_their_digits_beside_a_wild_number(wild, distance, alph
 
 
 def by_fractions(said, annotator, delta, alpha_items):
-    """`by_definition` without any rounding: one label from each annotator and item."""
+    """The definition without any rounding: one label from each annotator and item."""
     items = {}
     for (item, who), (label,) in said.items():
         items.setdefault(item, {})[who] = label
@@ -152,10 +76,9 @@ def by_fractions(said, annotator, delta, alpha_items):
     return float(sum(towards) / len(towards) / (sum(below) / len(below)))
 
 
-@over_seeds(20)
-def test_others_who_agree_are_seen_to_on_items_of_all_magnitudes(seeds):
+def test_others_who_agree_are_seen_to_on_items_of_all_magnitudes():
     """With "all", too, and whatever the sums over other items come to."""
-    for seed in seeds:
+    for seed in range(5):
         rng = np.random.default_rng(seed)
         values = 10.0 ** rng.integers(-6, 12, size=9) * rng.random(9)
         matrix = np.stack([values * 1.1, *[values] * int(rng.integers(2, 6))], axis=1)

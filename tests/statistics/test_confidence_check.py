@@ -104,26 +104,26 @@ def test_a_fit_that_knows_the_truth_is_known_truth_with_its_draws():
     assert max(float(one.max()) for one in gap.data_vars.values()) < 0.02
 
 
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore::dissensus.errors.DissensusWarning")  # of so short a run
 def test_a_fit_that_knew_nothing_of_confidence_makes_levels_alike():
-    judge = dx.confidence_check
-    _, ann, truth = labels(60)
-    run = {"draws": 20, "tune": 20, "chains": 2, "random_seed": 1, "progressbar": False}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", dx.DissensusWarning)  # of so short a run
-        by_confidence, without, known = (
-            dx.models.rasch.fit(ann, confidence=sure, truth=some, **run)
-            for sure, some in ((True, None), (False, None), (True, truth))
-        )
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        judge(ann, without, random_seed=1)
-    (blind,) = (one for one in caught if "without knowing how sure" in str(one.message))
-    assert blind.filename == __file__
-    for fit in (by_confidence, known):
+    _, ann, _ = labels(60)
+    fit = dx.models.rasch.fit(
+        ann, confidence=True, draws=20, tune=20, chains=2, random_seed=1, progressbar=False
+    )
+    posterior = fit["posterior"].to_dataset()
+    blind = posterior.assign_attrs(hyper_confidence=False)
+    known = blind.assign(truth=blind["truth"].round())
+
+    def warnings_of(truth):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            judge(ann, fit, random_seed=1)
-        assert not any("without knowing" in str(one.message) for one in caught)
+            dx.confidence_check(ann, truth, random_seed=1)
+        return [one for one in caught if "without knowing how sure" in str(one.message)]
+
+    assert [one.filename for one in warnings_of(blind)] == [__file__]
+    assert not warnings_of(fit)
+    assert not warnings_of(known)
 
 
 def test_doubt_of_the_truth_flows_in():

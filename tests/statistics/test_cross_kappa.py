@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
-from seeds import over_seeds
 from small_studies import absolute, alpha_by_definition, nominal, psi, squared, study
 
 import dissensus as dx
@@ -41,14 +39,12 @@ def on_the_shared_items(made, pool):
     return {item: by for item, by in mine.items() if by and others[item]}
 
 
-@pytest.mark.unit(9, long=9)
+@pytest.mark.unit(9)
 @ITEMS
 @pytest.mark.parametrize("kind", ["nominal", "ordinal", "continuous"])
-@pytest.mark.parametrize("trials", [False, True])
-@over_seeds(40)
-def test_it_is_its_definition_pair_by_pair(missing, kind, trials, seeds):
-    for seed in seeds:
-        made = study(seed, kind, missing=0.5, trials=trials)
+def test_it_is_its_definition_pair_by_pair(missing, kind):
+    for seed in range(6):
+        made = study(seed, kind, missing=0.5, trials=bool(seed % 2))
         ann = made.annotations()
         for name, distance in DISTANCES.items() if kind != "nominal" else [("nominal", nominal)]:
             found = dx.cross_kappa(ann, ("x", "y"), name, missing)
@@ -59,25 +55,21 @@ def test_it_is_its_definition_pair_by_pair(missing, kind, trials, seeds):
 
 
 @pytest.mark.parametrize(("kind", "name"), [("nominal", "nominal"), ("continuous", "interval")])
-@over_seeds(60, unit=20)
-def test_normalised_it_is_over_the_root_of_both_alphas(kind, name, seeds):
-    defined = 0
-    for seed in seeds:
+@pytest.mark.filterwarnings("ignore::dissensus.errors.DissensusWarning")
+def test_normalised_it_is_over_the_root_of_both_alphas(kind, name):
+    distance, defined = DISTANCES[name], 0
+    for seed in range(20):
         made = study(seed, kind, missing=0.3)
-        distance = DISTANCES[name]
         alphas = [alpha_by_definition(on_the_shared_items(made, pool), distance) for pool in "xy"]
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", dx.DissensusWarning)
-            found = float(dx.cross_kappa(made.annotations(), None, name, normalized=True))
-            own = float(dx.cross_kappa(made.annotations(), None, distance, normalized=True))
-        if min(alphas) <= 0:
-            assert np.isnan(found)
-            continue
-        defined += 1
-        expected = by_definition(made, "weighted", distance) / np.sqrt(alphas[0] * alphas[1])
-        assert found == pytest.approx(expected, abs=1e-11)
-        assert own == pytest.approx(expected, abs=1e-11)
-    assert defined > len(seeds) / 6
+        for given in (name, distance):
+            found = float(dx.cross_kappa(made.annotations(), None, given, normalized=True))
+            expected = np.nan
+            if min(alphas) > 0:
+                defined += 1
+                kappa = by_definition(made, "weighted", distance)
+                expected = kappa / np.sqrt(alphas[0] * alphas[1])
+            assert found == pytest.approx(expected, abs=1e-11, nan_ok=True)
+    assert defined > 6
 
 
 @pytest.mark.parametrize("extra", [False, True])
@@ -202,7 +194,7 @@ def test_two_negative_reliabilities_give_no_positive_one():
 def test_a_reliability_that_is_positive_by_rounding_only_is_none():
     # Alpha of the first pool is exactly 0, and of the second (items that differ) clearly positive.
     x, y = [[2, 3, 1], [1, 1, 2]], [[1, 2, 1], [4, 5, 4]]
-    for scale in (1, 10, 3, 7, 1000):
+    for scale in (1, 7, 1000):
         made = ([[number / scale for number in row] for row in table] for table in (x, y))
         ann = _two_tables(*made)
         with pytest.warns(
@@ -277,19 +269,6 @@ def test_large_pools_do_not_overflow():
     found = dx.cross_kappa(dx.annotations(frame, pool="pool"))
     # Two annotators who are each right 9 times in 10 agree .82 of the time; .64 past one half.
     assert float(found) == pytest.approx(0.64, abs=0.01)
-
-
-def test_a_callable_is_asked_once_for_each_pair():
-    asked = []
-
-    def far(a, b):
-        asked.append((a, b))
-        return nominal(a, b)
-
-    made = study(4)
-    found = dx.cross_kappa(made.annotations(), distance=far, normalized=False)
-    assert float(found) == pytest.approx(by_definition(made, "weighted", nominal))
-    assert len(asked) == len(set(asked)) == 9
 
 
 def test_somebody_in_both_pools_is_one_person_in_each():

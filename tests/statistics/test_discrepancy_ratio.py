@@ -10,64 +10,76 @@ import discrepancy_reference as reference
 import numpy as np
 import pytest
 import xarray as xr
-from seeds import over_seeds
 from small_studies import absolute, nominal, squared
 
 import dissensus as dx
+from dissensus.kernels import voices as voice_pairs
 
-TABLES = 30
 LABELS = list("abcd")
+
+
+def check(ann, pred, said, answers, distance, delta, **how):
+    """Compare ratios of systems, with and without weights, and of annotators."""
+    plain = dx.discrepancy_ratio(ann, pred, distance, **how)
+    items = ann["item"].values.tolist()
+    weights = dict(zip(items, np.random.default_rng(1).exponential(size=len(items)), strict=True))
+    weighted = dx.discrepancy_ratio(ann, pred, distance, **how, weights=weights)
+    for found, given in ((plain, None), (weighted, weights)):
+        for system in answers:
+            mu, alpha = reference.discrepancies(said, answers[system], delta, given)
+            expected = {
+                "annotator_discrepancy": alpha,
+                "system_discrepancy": mu,
+                "discrepancy_ratio": mu / alpha if alpha > 0 else np.nan,
+            }
+            for name, value in expected.items():
+                one = (
+                    found[name].sel(system=system)
+                    if name != "annotator_discrepancy"
+                    else found[name]
+                )
+                np.testing.assert_allclose(one, value, rtol=1e-11, atol=1e-14)
+    for alpha_items in ("same", "all"):
+        each = dx.annotator_discrepancy_ratio(ann, distance, alpha_items=alpha_items, **how)
+        for who in ann["annotator"].to_numpy():
+            expected = reference.annotator_ratio(said, who, delta, alpha_items)
+            np.testing.assert_allclose(each.sel(annotator=who), expected, rtol=1e-11)
+
+
+def table_of(rng, draw, repeats):
+    """Return annotations and the answers of systems, as they were drawn."""
+    said = reference.random_said(rng, draw, repeats=repeats)
+    items = sorted({item for item, _ in said})
+    return said, {s: {item: draw(rng) for item in items} for s in ("one", "two")}
+
 
 NUMBERS = {
     "squared": ({}, squared),
     "interval": ({}, squared),
     "absolute": ({}, absolute),
     "hinge": ({"tolerance": 1.5}, lambda y, z: max(0.0, abs(y - z) - 1.5)),
+    "callable": ({}, lambda y, z: abs(y - z) ** 0.5),
 }
+DRAWS = (lambda rng: float(rng.integers(0, 5)), lambda rng: float(rng.normal(50, 3)))
+undefined_in_silence = pytest.mark.filterwarnings(
+    "ignore:discrepancy_ratio is undefined", "ignore:annotator_discrepancy_ratio is undefined"
+)
 
 
-def table_of(rng, draw, repeats):
-    """Return annotations, systems, and both as they were drawn."""
-    said = reference.random_said(rng, draw, repeats=repeats)
-    items = sorted({item for item, _ in said})
-    answers = {s: {item: draw(rng) for item in items} for s in ("one", "two")}
-    return said, answers
-
-
-def check(found, said, answers, delta, weights=None):
-    for system, given in answers.items():
-        mu, alpha = reference.discrepancies(said, given, delta, weights)
-        np.testing.assert_allclose(found["annotator_discrepancy"], alpha, rtol=1e-12, atol=1e-14)
-        np.testing.assert_allclose(
-            found["system_discrepancy"].sel(system=system), mu, rtol=1e-12, atol=1e-14
-        )
-        ratio = mu / alpha if alpha > 0 else np.nan
-        np.testing.assert_allclose(
-            found["discrepancy_ratio"].sel(system=system), ratio, rtol=1e-11, atol=1e-14
-        )
-
-
-@pytest.mark.unit(16, long=6)
+@pytest.mark.unit(20)
 @pytest.mark.parametrize("distance", NUMBERS)
 @pytest.mark.parametrize("repeats", [1, 3])
-@pytest.mark.parametrize("draw", ["whole", "real"])
-@pytest.mark.filterwarnings("ignore:discrepancy_ratio is undefined")
-@over_seeds(TABLES, unit=5)
-def test_numbers_equal_the_definition(distance, repeats, draw, seeds):
-    rng = np.random.default_rng(1)
+@pytest.mark.parametrize("draw", DRAWS, ids=["whole", "real"])
+@undefined_in_silence
+def test_numbers_equal_the_definition(distance, repeats, draw):
     how, delta = NUMBERS[distance]
-    draws = {
-        "whole": lambda rng: float(rng.integers(0, 5)),
-        "real": lambda rng: float(rng.normal(50, 3)),
-    }
-    for _ in seeds:
-        said, answers = table_of(rng, draws[draw], repeats)
+    given = delta if distance == "callable" else distance
+    for seed in range(3):
+        rng = np.random.default_rng([seed, repeats])
+        said, answers = table_of(rng, draw, repeats)
         ann = reference.annotations(said, rng, kind="continuous")
         pred = reference.predictions(answers, kind="continuous")
-        weights = dict(zip(range(6), rng.exponential(size=6), strict=True))
-        check(dx.discrepancy_ratio(ann, pred, distance, **how), said, answers, delta)
-        found = dx.discrepancy_ratio(ann, pred, distance, **how, weights=weights)
-        check(found, said, answers, delta, weights)
+        check(ann, pred, said, answers, given, delta, **how)
 
 
 def uneven(y, z):
@@ -76,30 +88,28 @@ def uneven(y, z):
 
 
 @pytest.mark.parametrize("repeats", [1, 3])
-@pytest.mark.filterwarnings("ignore:discrepancy_ratio is undefined")
-@over_seeds(TABLES, unit=5)
-def test_names_equal_the_definition(repeats, seeds):
-    rng = np.random.default_rng(2)
-    for _ in seeds:
+@undefined_in_silence
+def test_names_equal_the_definition(repeats):
+    for seed in range(3):
+        rng = np.random.default_rng([seed, 9])
         said, answers = table_of(rng, lambda rng: str(rng.choice(LABELS)), repeats)
         ann = reference.annotations(said, rng, labels=LABELS, kind="nominal")
         pred = reference.predictions(answers)
-        check(dx.discrepancy_ratio(ann, pred), said, answers, nominal)
-        check(dx.discrepancy_ratio(ann, pred, "nominal"), said, answers, nominal)
-        check(dx.discrepancy_ratio(ann, pred, uneven), said, answers, uneven)
-        check(dx.discrepancy_ratio(ann, pred, nominal), said, answers, nominal)
+        for distance in (None, "nominal", nominal, uneven):
+            delta = uneven if distance is uneven else nominal
+            check(ann, pred, said, answers, distance, delta)
 
 
 def jaccard(one, two):
     return 1 - len(one & two) / len(one | two)
 
 
-@pytest.mark.filterwarnings("ignore:discrepancy_ratio is undefined")
-@over_seeds(TABLES, unit=5)
-def test_sets_equal_the_definition(seeds):
+@undefined_in_silence
+def test_sets_equal_the_definition(monkeypatch):
     """All that an annotator names over all trials is one set; so is a system's list."""
-    rng = np.random.default_rng(3)
-    for _ in seeds:
+    monkeypatch.setattr(voice_pairs, "_PAIRS", 4)  # pairs in many blocks are the pairs in one
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
         said = reference.random_said(rng, lambda rng: str(rng.choice(LABELS)), repeats=4)
         items = sorted({item for item, _ in said})
         answers, rows = {"one": {}, "two": {}}, []
@@ -112,7 +122,7 @@ def test_sets_equal_the_definition(seeds):
         pred = dx.predictions(dict(zip(names, zip(*rows, strict=True), strict=True)), rank="rank")
         ann = reference.annotations(said, rng, labels=LABELS, kind="nominal")
         sets = {key: [frozenset(labels)] for key, labels in said.items()}
-        check(dx.discrepancy_ratio(ann, pred, "jaccard"), sets, answers, jaccard)
+        check(ann, pred, sets, answers, "jaccard", jaccard)
 
 
 def random_ranking(rng):
@@ -160,23 +170,19 @@ def overlap_distance(depth):
 
 @pytest.mark.long
 @pytest.mark.parametrize("depth", [1, 3, 6])
-@pytest.mark.filterwarnings("ignore:discrepancy_ratio is undefined")
-@over_seeds(12, unit=5)
-def test_rankings_equal_the_definition(depth, seeds):
-    rng = np.random.default_rng(4)
-    for _ in seeds:
-        said, answers = table_of(rng, random_ranking, 2)
+@undefined_in_silence
+def test_rankings_equal_the_definition(depth):
+    for seed in range(2):
+        said, answers = table_of(np.random.default_rng(seed), random_ranking, 2)
         ann, pred = ranked(said, answers)
         delta = overlap_distance(depth)
-        check(dx.discrepancy_ratio(ann, pred, "ranking", depth=depth), said, answers, delta)
-        check(dx.discrepancy_ratio(ann, pred, depth=depth), said, answers, delta)
-        check(dx.discrepancy_ratio(ann, pred, delta), said, answers, delta)
+        check(ann, pred, said, answers, None, delta, depth=depth)
+    check(ann, pred, said, answers, delta, delta)
 
 
+@undefined_in_silence
 def test_rankings_as_sets_of_what_they_list():
-    rng = np.random.default_rng(5)
-    said, answers = table_of(rng, random_ranking, 2)
-    ann, pred = ranked(said, answers)
+    said, answers = table_of(np.random.default_rng(5), random_ranking, 2)
     sets = {
         key: [frozenset(label for ranking in rankings for block in ranking for label in block)]
         for key, rankings in said.items()
@@ -188,7 +194,22 @@ def test_rankings_as_sets_of_what_they_list():
         }
         for system, given in answers.items()
     }
-    check(dx.discrepancy_ratio(ann, pred, "jaccard"), sets, listed, jaccard)
+    check(*ranked(said, answers), sets, listed, "jaccard", jaccard)
+
+
+def test_a_callable_is_asked_once_for_each_pair_and_direction():
+    calls = []
+
+    def distance(one, two):
+        calls.append((one, two))
+        return abs(one - two)
+
+    rng = np.random.default_rng(5)
+    said, answers = table_of(rng, lambda rng: int(rng.integers(4)), 2)
+    ann = reference.annotations(said, rng, kind="ordinal", labels=range(4))
+    dx.discrepancy_ratio(ann, reference.predictions(answers), distance)
+    assert len(calls) <= 2 * 10  # four labels: ten pairs
+    assert all(type(label) is int for pair in calls for label in pair)
 
 
 def test_depth_is_that_of_the_longest_ranking_and_is_kept(rankings):

@@ -49,48 +49,32 @@ def exact(swap, kept):
     return (1 - kept * (q + swap / 10) - (1 - kept) * swap / 10) / alpha
 
 
-def test_at_5_percent_one_model_is_twice_as_far_and_the_other_half_as_far():
-    """Model 0.9 "is twice as far from annotators as they are from each other", 1.0 "twice as
-    close"; in exact terms 1.54 and 0.51 (read off Figure 2b, "about")."""
-    rng = np.random.default_rng(1)
-    near, far = ratio(rng, 0.05, 1.0), ratio(rng, 0.05, 0.9)
-    assert near == pytest.approx(exact(0.05, 1.0), rel=0.05)
-    assert far == pytest.approx(exact(0.05, 0.9), rel=0.05)
-    assert near == pytest.approx(0.5, abs=0.05)
-    assert 1.4 < far < 2.2
+@pytest.mark.unit(8)
+@pytest.mark.parametrize(
+    ("swap", "kept", "count"),
+    [(0.02, 1.0, 6), (0.05, 1.0, 6), (0.05, 0.9, 6), (0.9, 1.0, 6), (1.0, 0.8, 6), (1.0, 1.0, 6),
+     (0.3, 0.9, 2), (0.3, 0.9, 12)],
+)  # fmt: skip
+def test_simulated_ratios_are_the_exact_ones_whatever_the_number_of_annotators(swap, kept, count):
+    """Figures 2b and 2c."""
+    found = ratio(np.random.default_rng(1), swap, kept, count=count)
+    assert found == pytest.approx(exact(swap, kept), rel=0.05)
 
 
-@pytest.mark.parametrize("kept", [0.8, 0.9, 1.0])
-def test_labels_drawn_at_random_put_all_at_1(kept):
-    assert ratio(np.random.default_rng(2), 1.0, kept) == pytest.approx(1.0, abs=0.01)
-
-
-def test_a_model_is_at_1_where_annotators_are_as_accurate_as_it_is():
-    """The points of Figure 2a: swap probabilities of 0.1 * 10/9 and 0.2 * 10/9.
-
-    Model X equals an annotator there, whose wrong labels are spread in the same way.
-    """
-    rng = np.random.default_rng(3)
+def test_the_figures_of_the_source_are_the_exact_ratios():
+    # "Model 0.9 is twice as far from annotators as they are from each other", 1.0 "twice as close"
+    # at 5 %; in exact terms 1.54 and 0.51 (read off Figure 2b, "about").
+    assert exact(0.05, 1.0) == pytest.approx(0.5, abs=0.05)
+    assert 1.4 < exact(0.05, 0.9) < 2.2
+    # Labels drawn at random put all models at 1.
+    assert [exact(1.0, kept) for kept in (0.8, 0.9, 1.0)] == pytest.approx([1.0] * 3)
+    # The points of Figure 2a: model X equals an annotator whose wrong labels are spread alike.
     for kept in (0.9, 0.8):
-        swap = (1 - kept) * 10 / 9
-        assert exact(swap, kept) == pytest.approx(1.0, rel=1e-12)
-        assert ratio(rng, swap, kept) == pytest.approx(1.0, abs=0.04)
-
-
-def test_the_truth_is_below_1_at_every_swap_probability():
-    """Figure 2b: "the curve of model 1.0 always lies below 1", and others cross it once."""
-    rng = np.random.default_rng(4)
+        assert exact((1 - kept) * 10 / 9, kept) == pytest.approx(1.0, rel=1e-12)
+    # Figure 2b: "the curve of model 1.0 always lies below 1", and others cross it once.
     swaps = np.array([0.02, 0.1, 0.3, 0.6, 0.9])
-    truth, noisy = ([ratio(rng, swap, kept) for swap in swaps] for kept in (1.0, 0.8))
-    assert max(truth) < 1
-    assert np.flatnonzero(np.array(noisy) < 1).tolist() == [2, 3, 4]
-
-
-def test_the_number_of_annotators_does_not_matter():
-    """Figure 2c, at a swap probability of .3."""
-    rng = np.random.default_rng(5)
-    found = [ratio(rng, 0.3, 0.9, count=count) for count in (2, 3, 6, 12)]
-    np.testing.assert_allclose(found, exact(0.3, 0.9), rtol=0.03)
+    assert (exact(swaps, 1.0) < 1).all()
+    assert np.flatnonzero(exact(swaps, 0.8) < 1).tolist() == [2, 3, 4]
 
 
 def test_a_strict_annotator_does_not_matter():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from seeds import over_seeds
 from small_studies import absolute, nominal, psi, ratio, squared, study
 
 import dissensus as dx
@@ -40,31 +39,27 @@ def check(found, made, distance, order):
     assert several == pytest.approx([across] * 2, abs=1e-10)
 
 
-@pytest.mark.unit(12, long=12)
-@pytest.mark.parametrize("trials", [False, True])
-@pytest.mark.parametrize("kind", ["nominal", "ordinal", "continuous"])
-@pytest.mark.parametrize(("name", "distance"), NAMED)
-@over_seeds(25)
-def test_a_distance_by_name_and_as_a_callable(kind, trials, name, distance, seeds):
-    if kind == "nominal" and name != "nominal":
-        return
-    for seed in seeds:
-        made = study(seed, kind, trials=trials)
+@pytest.mark.unit(9)
+@pytest.mark.parametrize(
+    ("kind", "name", "distance"),
+    [("nominal", "nominal", nominal),
+     *((kind, *pair) for kind in ("ordinal", "continuous") for pair in NAMED)],
+)  # fmt: skip
+def test_a_distance_by_name_and_as_a_callable(kind, name, distance):
+    for seed in range(6):
+        made = study(seed, kind, trials=bool(seed % 2))
         ann = made.annotations()
-        rows = rows_of(ann)
         order = ann["item"].values.tolist()
-        check(disagreement(ann, rows, name), made, distance, order)
-        check(disagreement(ann, rows, distance), made, distance, order)
+        check(disagreement(ann, rows_of(ann), name), made, distance, order)
+        check(disagreement(ann, rows_of(ann), distance), made, distance, order)
 
 
-@pytest.mark.parametrize("trials", [False, True])
-@over_seeds(25)
-def test_ratios(trials, seeds):
-    for seed in seeds:
-        made = study(seed, ("ordinal", "continuous")[seed % 2], trials=trials)
+@pytest.mark.parametrize("kind", ["ordinal", "continuous"])
+def test_ratios(kind):
+    for seed in range(6):
+        made = study(seed, kind, trials=bool(seed % 2))
         ann = made.annotations()
-        rows = rows_of(ann)
-        check(ratio_disagreement(ann, rows), made, ratio, ann["item"].values.tolist())
+        check(ratio_disagreement(ann, rows_of(ann)), made, ratio, ann["item"].values.tolist())
 
 
 def test_what_is_no_distance_is_refused(monkeypatch):
@@ -103,7 +98,7 @@ def test_a_callable_gets_plain_values():
 
 
 def test_equal_numbers_have_no_distance_left_by_rounding():
-    for seed in range(50):
+    for seed in range(10):
         rng = np.random.default_rng(seed)
         value = float(rng.normal())
         numbers = np.full((4, 3), value)
@@ -116,7 +111,7 @@ def test_equal_numbers_have_no_distance_left_by_rounding():
         assert (found.own == 0).all()
 
 
-@pytest.mark.parametrize("offset", [0.0, 1e3, 1e5, 1e7, 1e8, 1e9, 1e12])
+@pytest.mark.parametrize("offset", [1e3, 1e5, 1e7, 1e12])
 def test_items_far_from_all_others_are_exact_or_said_to_be_lost(offset):
     """Weights may pick items far from the centre of the rest, in sums around that centre."""
     near = np.array([[0, 1.5], [1.25, 2], [0, 2.75]])
@@ -144,7 +139,7 @@ STATISTICS = {
 
 
 @pytest.mark.parametrize("statistic", STATISTICS)
-@pytest.mark.parametrize("scale", [1e-320, 1e-200, 1e-139, 1e139, 1e200, 1e307])
+@pytest.mark.parametrize("scale", [1e-320, 1e-139, 1e139, 1e307])
 def test_numbers_whose_distances_no_float_holds_are_refused(statistic, scale):
     matrix = np.array([[1, 2, 1], [2, 4, 2], [1, 3, 2]])
     ann = dx.from_matrix(matrix * scale, kind="continuous")
@@ -191,11 +186,6 @@ def test_all_pairs_and_two_zeros():
     values = np.array([0.0, 0.5, 2.0])
     expected = [[0.0 if a == b else ((a - b) / (a + b)) ** 2 for b in values] for a in values]
     np.testing.assert_allclose(ratio_table(values), expected, atol=1e-15)
-
-
-def test_the_unit_does_not_matter():
-    values = np.random.default_rng(0).gamma(2.0, size=20)
-    np.testing.assert_allclose(ratio_table(values), ratio_table(1e6 * values), atol=1e-12)
 
 
 def test_negative_numbers_are_refused_by_row_and_item():

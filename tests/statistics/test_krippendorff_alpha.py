@@ -6,7 +6,6 @@ import krippendorff
 import numpy as np
 import pandas as pd
 import pytest
-from seeds import over_seeds
 from small_studies import (
     WORDS,
     alpha_by_definition,
@@ -54,12 +53,11 @@ def test_four_observers_and_twelve_units(level, expected):
     assert round(alpha(ann, level=level), 3) == expected
 
 
-@pytest.mark.unit(8, long=4)
+@pytest.mark.unit(8)
 @every_level
 @pytest.mark.parametrize("spread", ["labels", "numbers"])
-@over_seeds(60)
-def test_it_is_what_the_krippendorff_package_gives(level, spread, seeds):
-    for seed in seeds:
+def test_it_is_what_the_krippendorff_package_gives(level, spread):
+    for seed in range(8):
         rng = np.random.default_rng([seed, len(level)])
         shape = (int(rng.integers(2, 7)), int(rng.integers(2, 12)))
         table = rng.integers(1, 6, size=shape).astype(float)
@@ -74,12 +72,11 @@ def test_it_is_what_the_krippendorff_package_gives(level, spread, seeds):
         assert alpha(ann, level=level) == pytest.approx(expected, abs=1e-10)
 
 
-@pytest.mark.unit(8, long=3)
+@pytest.mark.unit(8)
 @every_level
 @pytest.mark.parametrize("trials", [False, True])
-@over_seeds(60)
-def test_it_is_its_definition_pair_by_pair(level, trials, seeds):
-    for seed in seeds:
+def test_it_is_its_definition_pair_by_pair(level, trials):
+    for seed in range(6):
         kind = "nominal" if level == "nominal" else ("ordinal", "continuous")[seed % 2]
         made = study(seed, kind, trials=trials)
         said = made.said()
@@ -88,39 +85,29 @@ def test_it_is_its_definition_pair_by_pair(level, trials, seeds):
         assert alpha(made.annotations(), level=level) == pytest.approx(expected, abs=1e-12)
 
 
-def test_two_paradigms(shared):
-    # annotation_paradigms/README.md
-    frame = pd.read_csv(shared / "annotation_paradigms" / "ratings.csv.gz")
-    expected = {"g1": 0.1978, "g2": 0.7781, "g3": 0.1478}
-    for group, value in expected.items():
-        ann = dx.annotations(frame[frame["group"] == group])
-        assert round(alpha(ann), 4) == value
-
-
-def test_judges_of_language_models(shared):
-    # pandalm/README.md: alpha nominal of labels 0, 1, 2.
-    ann = dx.read_annotations(shared / "pandalm" / "ratings.csv")
-    assert round(alpha(ann), 4) == 0.8642
-
-
 @pytest.mark.parametrize(
     ("name", "level", "expected"),
     [
         # textbook_reliability/README.md: irrCAC's krippendorff, and the krippendorff package.
-        ("fleiss1971_diagnoses", "nominal", 0.43341),
-        ("gwet_raw4raters", "nominal", 0.74342),
-        ("gwet_raw5observers", "nominal", 0.48053),
-        ("gwet_raw4raters", "ordinal", 0.8154),
-        ("gwet_raw4raters", "interval", 0.8491),
+        ("textbook_reliability/fleiss1971_diagnoses", "nominal", 0.43341),
+        ("textbook_reliability/gwet_raw5observers", "nominal", 0.48053),
         # R's irr::kripp.alpha gives -.0957 here: with more than two annotators and complete data
         # it is off (methods.md, section 8).
-        ("shrout_fleiss1979", "nominal", -0.0648),
+        ("textbook_reliability/shrout_fleiss1979", "nominal", -0.0648),
+        ("pandalm/ratings", None, 0.8642),  # pandalm/README.md: nominal, of labels 0, 1, 2
     ],
 )
-def test_textbook_tables(shared, name, level, expected):
-    ann = dx.read_annotations(shared / "textbook_reliability" / f"{name}.csv")
+def test_printed_values(shared, name, level, expected):
+    ann = dx.read_annotations(shared / f"{name}.csv")
     digits = len(str(expected).split(".")[1])
     assert round(alpha(ann, level=level), digits) == expected
+
+
+def test_two_paradigms(shared):
+    # annotation_paradigms/README.md
+    frame = pd.read_csv(shared / "annotation_paradigms" / "ratings.csv.gz")
+    for group, value in {"g1": 0.1978, "g2": 0.7781, "g3": 0.1478}.items():
+        assert round(alpha(dx.annotations(frame[frame["group"] == group])), 4) == value
 
 
 def test_faces_rated_for_six_expressions(shared):
@@ -151,10 +138,9 @@ def test_one_label_used_by_all_is_undefined(level):
 
 
 @every_level
-@over_seeds(30)
-def test_equal_numbers_far_from_the_others_are_still_equal(level, seeds):
+def test_equal_numbers_far_from_the_others_are_still_equal(level):
     # Only rounding is left of their spread, which must not pass for a spread.
-    for seed in seeds:
+    for seed in range(6):
         rng = np.random.default_rng(seed)
         value = float(rng.choice([0.1, 1 / 3, 7.7, 100.1]))
         pairs, others = np.full((3, 5), value), np.full((4, 5), NAN)
@@ -246,7 +232,7 @@ def test_weights_too_small_to_count_are_undefined():
 
 
 @every_level
-@pytest.mark.parametrize("scale", [1 / 30, 0.5, 1e-200, 1e200, 1e308, 5e-324])
+@pytest.mark.parametrize("scale", [1 / 30, 1e308, 5e-324])
 def test_weights_that_are_no_numbers_of_times_are_relative(level, scale):
     rng = np.random.default_rng(11)
     ann = dx.from_matrix(rng.integers(1, 4, size=(30, 3)), kind="ordinal")

@@ -10,7 +10,6 @@ from itertools import combinations
 import numpy as np
 import pytest
 import xarray as xr
-from seeds import over_seeds
 from small_studies import study
 
 import dissensus as dx
@@ -119,11 +118,10 @@ def averaged(bins, n):
 
 
 @pytest.mark.parametrize("trials", [False, True])
-@over_seeds(80)
-def test_is_its_definition(trials, seeds):
+def test_is_its_definition(trials):
     """Unequal numbers of labels, some items with one; repeated labels count one by one."""
     known = 0
-    for seed in seeds:
+    for seed in range(10):
         kind, n_labels = ("nominal", "ordinal")[seed % 2], 2 + seed % 4
         made = study(seed, kind, n_items=12, n_annotators=2 + seed % 5, n_labels=n_labels,
                      trials=trials)  # fmt: skip
@@ -146,7 +144,7 @@ def test_is_its_definition(trials, seeds):
                 np.testing.assert_allclose(found["truth"].sel(item=item), each, atol=1e-10)
             one = found["system_accuracy"].sel(system=system)
             np.testing.assert_allclose(one, accuracy, atol=1e-9)
-    assert known > 0.75 * len(seeds)
+    assert known > 7
 
 
 def taken(*args, **more):
@@ -234,40 +232,19 @@ def test_a_good_system_looks_worse_where_labels_are_equally_frequent():
     assert np.mean(found) < 0.9 - 3 * error
 
 
-# What must not matter, and how weights work ---------------------------------------------------
+# Draws, and weights; what else holds for all statistics is in test_invariances. --------------
 
 
-def test_names_and_order_of_labels_do_not_matter():
-    rng = np.random.default_rng(3)
-    for seed in range(10):
-        made = study(seed, n_items=14, n_labels=4)
-        new = dict(zip(made.labels, rng.permutation(["p", "q", "r", "s"]).tolist(), strict=True))
-        found = taken(made.annotations(), made.predictions())
-        other = made.relabelled(new)
-        other = type(other)(**{**vars(other), "labels": tuple(sorted(other.labels))})
-        renamed = taken(other.annotations(), other.predictions())
-        renamed = renamed.sel(label=[new[label] for label in made.labels])
-        renamed = renamed.assign_coords(label=found["label"])
-        for name in found:
-            np.testing.assert_allclose(renamed[name], found[name], atol=1e-10)
-
-
-@pytest.mark.long
-def test_truth_and_bins_of_repeated_items_are_those_of_whole_weights():
-    # What else must not matter is in test_invariances.
-    rng = np.random.default_rng(4)
-    for seed in range(10):
-        made = study(seed, n_items=10, trials=bool(seed % 2), single=False)
-        order = taken(made.annotations(), made.predictions())["item"].values
-        times = {item: int(n) for item, n in zip(order, rng.integers(1, 4, 10), strict=True)}
-        weighted = taken(made.annotations(), made.predictions(), weights=times)
-        repeated = made.repeated(times)
-        whole = taken(repeated.annotations(), repeated.predictions())
-        first = whole["truth"].sel(item=[f"{item}/0" for item in order])
-        np.testing.assert_allclose(first, weighted["truth"], atol=1e-12)
-        assert weighted["bins"].sel(column="items").sum("bin").values.tolist() in (
-            [sum(times.values())] * 2, [0.0, 0.0]
-        )  # fmt: skip
+def test_truth_of_repeated_items_is_that_of_whole_weights():
+    made = study(4, n_items=10, trials=True, single=False)
+    order = taken(made.annotations(), made.predictions())["item"].values
+    times = {item: 1 + place % 3 for place, item in enumerate(order)}
+    weighted = taken(made.annotations(), made.predictions(), weights=times)
+    repeated = made.repeated(times)
+    whole = taken(repeated.annotations(), repeated.predictions())
+    first = whole["truth"].sel(item=[f"{item}/0" for item in order])
+    np.testing.assert_allclose(first, weighted["truth"], atol=1e-12)
+    assert (weighted["bins"].sel(column="items").sum("bin") == sum(times.values())).all()
 
 
 def test_a_posterior_holds_all_but_the_truth_of_items():
@@ -308,18 +285,6 @@ def test_items_without_labels_have_base_rates_and_do_not_count():
     assert not found["prevalence"].equals(whole["prevalence"])
 
 
-def test_one_label_an_item_says_something_of_base_rates():
-    """A single label makes no pair, but is one of those whose shares are counted."""
-    rows = [["a", "a", "a"], ["b", "b", "a"], ["a", None, None], ["a", None, None]]
-    pred = dx.predictions({"item": range(4), "system": ["m"] * 4, "label": list("abaa")})
-    found = dx.lehner(dx.from_matrix(rows), pred)
-    assert float(found["agreement"]) == pytest.approx(4 / 6)
-    right = float(found["annotator_accuracy"])
-    assert right == pytest.approx(0.5 + math.sqrt((4 / 6 - 0.5) / 2))
-    expected = min(1.0, (6 / 8 - 1 + right) / (2 * right - 1))
-    assert float(found["prevalence"].sel(label="a")) == pytest.approx(expected)
-
-
 def test_a_label_outside_the_label_space_is_a_miss_and_said_to_be():
     data = dx.datasets.load("lehner_table2")
     code = data.predictions["label_code"].values[:, 0, 0]
@@ -348,21 +313,6 @@ def test_one_of_two_leading_labels_is_half_an_agreement():
     row = found["bins"].sel(system="m", bin="(0.4, 0.5]").values
     np.testing.assert_allclose(row, [0.5, 1.0, 0.5, np.nan])
     assert float(found["system_accuracy"][0]) == 1.0  # over the other bin, where it is right
-
-
-def test_tied_labels_among_others_that_are_less_probable():
-    """a and b are tied, c is not in question: P_g is less than .5, more than 1/3."""
-    rows = [list("aaaa"), list("bbbb"), list("cccc"), list("aabb")]
-    ann = dx.from_matrix(rows)
-    found = {}
-    for label in "abc":
-        pred = dx.predictions(
-            {"item": range(4), "system": ["m"] * 4, "label": ["a", "b", "c", label]}
-        )
-        bins = dx.lehner(ann, pred)["bins"].sel(system="m", bin="(0.4, 0.5]")
-        assert float(bins.sel(column="items")) == 1
-        found[label] = float(bins.sel(column="agreement"))
-    assert found == {"a": 0.5, "b": 0.5, "c": 0.0}
 
 
 @pytest.mark.parametrize(
@@ -440,17 +390,3 @@ def test_a_system_without_labelled_items_has_no_accuracy():
     assert len(caught) == 1
     assert np.isnan(found["system_accuracy"]).all()
     assert np.isfinite(found["prevalence"]).all()
-
-
-def test_undefined_draws_are_said_once_with_their_number():
-    ann = dx.from_matrix([["a", "b"], ["b", "b"], ["a", "a"], ["a", "b"], ["b", "a"]] * 6)
-    with pytest.warns(
-        dx.DissensusWarning, match=r"in \d+ of 200 draws: annotators agree"
-    ) as caught:
-        draws = dx.bayesian_bootstrap(
-            "lehner", ann, one_system(30, ["a", "b"] * 15), draws=200, random_seed=1
-        )
-    assert len(caught) == 1
-    unknown = np.isnan(draws["system_accuracy"].values[0, :, 0])
-    assert 0 < unknown.sum() < 200
-    assert (draws["annotator_accuracy"].values[0, unknown] == 0.5).all()

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from seeds import over_seeds
 from statistic_cases import (
     arguments,
     arrays,
@@ -97,14 +96,11 @@ def test_statistics_share_their_arguments(entry):
         assert {name for name, _ in variant} <= set(parameters)
 
 
-@pytest.mark.unit(30, long=60)
 @every_variant
-@pytest.mark.parametrize("trials", [False, True])
-@over_seeds(5, unit=1)
-def test_result_is_named_and_within_bounds(entry, variant, trials, seeds):
+def test_result_is_named_and_within_bounds(entry, variant):
     main = entry.variable or entry.name
-    for seed in seeds:
-        for made in studies(entry, variant, seed, trials=trials):
+    for seed in range(2):
+        for made in studies(entry, variant, seed, trials=bool(seed)):
             found = taken(entry, variant, made)
             for array in arrays(found):
                 assert array.name

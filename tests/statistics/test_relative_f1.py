@@ -8,7 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from seeds import over_seeds
 from sklearn.metrics import accuracy_score, f1_score
 from small_studies import study
 
@@ -61,13 +60,12 @@ def by_definition(said, predicted, system, held, weights, labels, average):
     return f1(mine, labels, average) - float(np.mean(people)) if people else NAN
 
 
-@pytest.mark.unit(6, long=3)
+@pytest.mark.unit(6)
 @pytest.mark.parametrize("average", ["binary", "macro", "micro"])
 @pytest.mark.parametrize("trials", [False, True])
-@over_seeds(50)
-def test_is_its_definition(average, trials, seeds):
+def test_is_its_definition(average, trials):
     defined = 0
-    for seed in seeds:
+    for seed in range(8):
         kind = ("nominal", "ordinal")[seed % 2]
         made = study(seed, kind, n_annotators=3 + seed % 4, n_labels=2 + seed % 4, trials=trials)
         said, rng = made.said(), np.random.default_rng(seed)
@@ -87,7 +85,7 @@ def test_is_its_definition(average, trials, seeds):
             expected = by_definition(*args)
             np.testing.assert_allclose(found.sel(system=system), expected, rtol=0, atol=1e-12)
             defined += not np.isnan(expected)
-    assert defined > 1.2 * len(seeds)
+    assert defined > 8
 
 
 @pytest.mark.parametrize("average", ["binary", "macro", "micro"])

@@ -105,22 +105,6 @@ def test_numbers_of_tests_and_of_margins_are_checked_too(what):
         dx.non_inferiority(draws, margin=NONSENSE[what])
 
 
-def test_a_swapped_argument_is_no_setting():
-    made = dx.simulate.study(10, 3, kind="nominal", random_seed=1)
-    with pytest.raises(dx.ArgumentError, match=r"level: expected 'nominal' or .*; found Dataset"):
-        dx.krippendorff_alpha(made.annotations, made.predictions)
-    with pytest.raises(dx.ArgumentError, match="weighting: expected None or 'linear'"):
-        dx.gwet_ac(made.annotations, made.predictions)
-
-
-def test_the_text_false_is_not_false():
-    ann = dx.from_matrix([["x", "y"], ["y", "y"]])
-    for value in ("False", "no", 0, 1, None):
-        with pytest.raises(dx.ArgumentError, match="per_item: expected True or False"):
-            dx.leave_one_out_agreement(ann, per_item=value)
-    assert dx.leave_one_out_agreement(ann, per_item=np.True_).dims == ("item",)
-
-
 @pytest.mark.parametrize(
     ("name", "more", "expected"),
     [
@@ -163,12 +147,6 @@ def listed(value):
     return (
         value.item() if isinstance(value, np.generic) else getattr(value, "tolist", lambda: value)()
     )
-
-
-def test_draws_say_it_too():
-    made = dx.simulate.study(30, 3, kind="nominal", random_seed=1)
-    draws = dx.bayesian_bootstrap("gwet_ac", made.annotations, draws=5, random_seed=1)
-    assert draws.attrs["weighting"] == "none"
 
 
 def test_statistics_of_systems_say_their_settings(votes, rankings):

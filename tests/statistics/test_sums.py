@@ -58,12 +58,6 @@ def test_several_values_are_a_dataset_with_their_dims():
     assert drawn["draw"].values.tolist() == list(range(5))
 
 
-@pytest.mark.parametrize("weights", [[1, 2], [1, -1, 1], [0, 0, 0], [1, np.nan, 1], {"i": 1}])
-def test_what_is_no_weight_is_refused(weights):
-    with pytest.raises(dx.ArgumentError, match=r"^weights"):
-        Sums("ratio", (np.ones(3), DENSE), ratio, ITEMS).value(weights)
-
-
 def test_items_are_multiplied_and_nothing_else():
     factor = np.array([2.0, 0.5, 0.0])
     expected = DENSE * factor[:, None]
@@ -80,9 +74,12 @@ def test_sparse_sums_stay_sparse_where_that_saves_room():
     assert compact(wide) is wide
 
 
-@pytest.mark.parametrize("statistic", ["percent_agreement", "krippendorff_alpha", "cross_kappa"])
-@pytest.mark.parametrize("level", [None, "nominal", "ordinal"])
-def test_a_thousand_labels_are_as_good_as_five(statistic, level):
+@pytest.mark.parametrize(
+    ("statistic", "more"),
+    [("percent_agreement", {}), ("cross_kappa", {}), ("krippendorff_alpha", {"level": "nominal"}),
+     ("krippendorff_alpha", {"level": "ordinal"})],
+)  # fmt: skip
+def test_a_thousand_labels_are_as_good_as_five(statistic, more):
     # The same data with few labels (dense sums) and declared among a thousand (sparse ones).
     rng = np.random.default_rng(3)
     frame = {"item": np.repeat(np.arange(40), 4), "annotator": np.tile(np.arange(4), 40),
@@ -92,7 +89,6 @@ def test_a_thousand_labels_are_as_good_as_five(statistic, level):
         dx.annotations(frame, pool="pool", kind="ordinal", labels=labels)
         for labels in (None, range(1000))
     )
-    more = {"level": level} if statistic == "krippendorff_alpha" else {}
     of = getattr(dx, statistic)
     assert float(of(many, **more)) == pytest.approx(float(of(few, **more)), abs=1e-12)
     drawn = [
@@ -133,15 +129,10 @@ def test_nothing_undefined_says_nothing(recwarn):
     assert len(recwarn) == 0
 
 
-@pytest.mark.parametrize("below", [0.0, -1e-300, -3.0, np.nan])
-def test_only_what_is_positive_divides(below):
-    found = Undefined().divide(np.array([1.0]), np.array([below]), "why")
-    assert np.isnan(found).all()
-
-
-def test_a_quotient_of_other_shapes():
-    found = Undefined().divide(np.ones((2, 3)), np.array([1.0, 0.0, 4.0]), "why")
-    np.testing.assert_array_equal(found, [[1.0, np.nan, 0.25]] * 2)
+def test_only_what_is_positive_divides():
+    below = np.array([1.0, 0.0, -1e-300, np.nan, 4.0])
+    found = Undefined().divide(np.ones((2, 5)), below, "why")
+    np.testing.assert_array_equal(found, [[1.0, np.nan, np.nan, np.nan, 0.25]] * 2)
 
 
 def test_the_first_reason_stands():

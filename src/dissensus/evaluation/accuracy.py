@@ -55,7 +55,7 @@ from dissensus.families.latent_truth.design import ENOUGH
 from dissensus.families.latent_truth.errors import LEARNED, checked_errors
 from dissensus.kernels.random import generator
 from dissensus.sampling import convergence, fitting
-from dissensus.statistics._leave_one_out_agreement import by_annotator
+from dissensus.statistics._votes import by_annotator
 from dissensus.wording import counted, listed
 
 # Which models of one true label are compared.

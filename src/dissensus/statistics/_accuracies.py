@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -15,11 +14,12 @@ from dissensus.data import tables
 from dissensus.dims import ANNOTATOR, ITEM, SAMPLE
 from dissensus.errors import ArgumentError, brief, shown
 from dissensus.kernels.types import Floats, Ints, Names
-from dissensus.statistics._leave_one_out_agreement import credit_by_statement
 from dissensus.statistics._read import plain_label, real
 from dissensus.statistics._sums import Matrix, compact
+from dissensus.statistics._votes import credit_by_statement
 
 NAME: Final = "accuracy"
+MAJORITY: Final = "majority"
 EXPECTED: Final = (
     'a number from 0 to 1, numbers by annotator, "majority", or a fit with accuracies of annotators'
 )
@@ -39,11 +39,18 @@ class Accuracies(NamedTuple):
     description: str
     by_annotator: bool
     """Whether cells are annotators, in the order of the annotations."""
+    sums: tuple[Matrix, ...] = ()
+    """(item, annotator), for agreement with the majority, which depends on the weights of items:
+    the share of the leading labels named, and 1 where another annotator labelled the item."""
 
     @property
     def common(self) -> bool:
         """Whether there is one number for all (in each draw)."""
-        return self.values.shape[1] == 1
+        return self.values.shape[1] == 1 and not self.sums
+
+    def under(self, totals: Floats) -> Floats:
+        """Return accuracies (draw, cell), or (set of weights, cell) from totals of `sums`."""
+        return _shares_named(totals) if self.sums else self.values
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -209,37 +216,29 @@ With this bound such a pair is right in half of the cases.
 """
 
 
-@dataclass(frozen=True)
-class MajorityAgreement:
-    """How often each annotator names the label that leads among the others."""
+def majority_agreement(annotations: xr.Dataset, annotator: Ints) -> Accuracies:
+    """Return how often each annotator names the label that leads among the others.
 
-    named: sparse.csr_array
-    """(item, annotator): the share of the leading labels named."""
-    judged: sparse.csr_array
-    """(item, annotator): 1 where another annotator labelled the item."""
-
-    def parts(self) -> tuple[Matrix, ...]:
-        """Return both as sums over items."""
-        return compact(self.named), compact(self.judged)
-
-    def accuracy(self, totals: Floats | None = None) -> Floats:
-        """Return accuracies (set of weights, annotator) from totals of both, or unweighted.
-
-        Annotators who share no item with others have no pairs, and any value.
-        """
-        if totals is None:
-            totals = np.concatenate([self.named.sum(axis=0), self.judged.sum(axis=0)])[None]
-        named, judged = np.split(totals, 2, axis=1)
-        shares = named / np.where(judged > 0, judged, 1.0)
-        return np.ascontiguousarray(np.clip(shares, _NEVER, 1.0 - _NEVER))
-
-
-def majority_agreement(annotations: xr.Dataset) -> MajorityAgreement:
-    """Compare each annotator with the others, item by item."""
-    item, annotator, credit = credit_by_statement(annotations)
+    Annotators who share no item with others have no pairs, and any value.
+    """
+    item, whose, credit = credit_by_statement(annotations)
     shape = (annotations.sizes[ITEM], annotations.sizes[ANNOTATOR])
     named, judged = (
-        sparse.csr_array((values, (item, annotator)), shape=shape)
+        sparse.csr_array((values, (item, whose)), shape=shape)
         for values in (credit, np.ones_like(credit))
     )
-    return MajorityAgreement(named, judged)
+    totals = np.concatenate([named.sum(axis=0), judged.sum(axis=0)])[None]
+    sums = compact(named), compact(judged)
+    return Accuracies(_shares_named(totals), annotator, {}, MAJORITY, by_annotator=True, sums=sums)
+
+
+def _shares_named(totals: Floats) -> Floats:
+    """Return accuracies (set of weights, annotator) from totals of labels named and judged."""
+    named, judged = np.split(totals, 2, axis=1)
+    shares = named / np.where(judged > 0, judged, 1.0)
+    return np.ascontiguousarray(np.clip(shares, _NEVER, 1.0 - _NEVER))
+
+
+def always_right(n_rows: int) -> Accuracies:
+    """Return accuracies of 1."""
+    return Accuracies(np.ones((1, 1)), np.zeros(n_rows, dtype=np.int64), {}, "1", False)

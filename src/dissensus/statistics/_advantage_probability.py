@@ -57,12 +57,8 @@ def advantage_probability(
         its RMSE.
     min_items : int
         An annotator with fewer items in :math:`I_j` (not counting weights) has no value.
-    tolerance, depth
+    tolerance, depth, on_missing, weights
         As for `discrepancy_ratio`.
-    on_missing : {"raise", "drop"}
-        What to do about items that only one side has.
-    weights : array-like (item), mapping from item to weight, or DataArray, optional
-        Weights over items.
 
     Returns
     -------

@@ -10,11 +10,17 @@ import xarray as xr
 from dissensus import arguments
 from dissensus.dims import ITEM
 from dissensus.errors import ArgumentError, brief
-from dissensus.statistics._accuracies import EXPECTED, accuracies, majority_agreement
+from dissensus.statistics._accuracies import (
+    EXPECTED,
+    MAJORITY,
+    accuracies,
+    always_right,
+    majority_agreement,
+)
 from dissensus.statistics._distances import Distance
-from dissensus.statistics._leave_one_out_agreement import check_per_item
 from dissensus.statistics._reliability import Genuine, SureLabels, correct_rows, genuine_agreement
 from dissensus.statistics._reliability_sums import Reliability, by_item, sums_of
+from dissensus.statistics._votes import check_per_item
 
 
 def concordance(
@@ -117,7 +123,8 @@ def concordance(
         max_distance=max_distance,
         slim_majority=slim_majority,
     )
-    reliability = Reliability("concordance", genuine, genuine.attrs)
+    certain = always_right(len(genuine.labels.code))
+    reliability = Reliability("concordance", genuine, genuine.attrs, certain)
     if per_item:
         return by_item(reliability, annotations[ITEM].to_numpy())
     return sums_of(reliability, annotations, per_pair=per_pair).value(weights)
@@ -134,7 +141,6 @@ def check_layout(per_item: Any, per_pair: Any, weights: Any) -> None:
 
 
 ERRORS: Final = ("printed", "uniform")
-MAJORITY: Final = "majority"
 
 
 def weighted_reliability(
@@ -261,15 +267,14 @@ def _reliability(
     n_errors = _number_of_errors(labels, errors, annotations.attrs["kind"])
     if truth is not None:
         attrs = genuine.attrs | {"accuracy": "known labels"}
-        return Reliability(name, genuine, attrs, correct_rows(annotations, labels, truth))
-    attrs = genuine.attrs | {"errors": errors}
+        correct = correct_rows(annotations, labels, truth)
+        return Reliability(name, genuine, attrs, always_right(len(correct)), among=correct)
     if isinstance(accuracy, str) and accuracy == MAJORITY:
-        majority = majority_agreement(annotations)
-        attrs |= {"accuracy": MAJORITY}
-        return Reliability(name, genuine, attrs, accuracy=majority, errors=n_errors)
-    given = accuracies(accuracy, annotations, labels.annotator, labels.item)
-    attrs |= {"accuracy": given.description}
-    return Reliability(name, genuine, attrs, accuracy=given, errors=n_errors)
+        given = majority_agreement(annotations, labels.annotator)
+    else:
+        given = accuracies(accuracy, annotations, labels.annotator, labels.item)
+    attrs = genuine.attrs | {"errors": errors, "accuracy": given.description}
+    return Reliability(name, genuine, attrs, given, errors=n_errors)
 
 
 def _number_of_errors(labels: SureLabels, errors: str, kind: str) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,7 @@ from dissensus.kernels.types import Floats, Ints, Names
 from dissensus.statistics._discrepancy_ratio import discrepancies_from
 from dissensus.statistics._pairwise import statement_distances
 from dissensus.statistics._read import code_of, labels_of, plain_label, positive_code, read
-from dissensus.statistics._sums import Finish, Matrix, Sums, Undefined, compact
+from dissensus.statistics._sums import Matrix, Sums, Undefined, compact
 
 
 def discrepancy_curve(
@@ -50,10 +50,8 @@ def discrepancy_curve(
         Thresholds; a DataArray over systems, from `best_threshold`, has one for each system.
     positive : label, optional
         The label of high scores; the last label by default.
-    on_missing : {"raise", "drop"}
-        What to do about items that only annotations or only scores have.
-    weights : array-like (item), mapping from item to weight, or DataArray, optional
-        Weights over items.
+    on_missing, weights
+        As for `discrepancy_ratio`.
 
     Returns
     -------
@@ -79,7 +77,7 @@ def discrepancy_curve(
     codes, code, label = _positive(annotations, positive)
     systems = systems_of(annotations, _as_predictions(scores), on_missing)
     values = _scores_by_systems(systems, label)
-    at = _thresholds_of(thresholds, systems.names)
+    rising, place, given = _thresholds_of(thresholds, systems.names)
     distances = statement_distances(annotations, "nominal")
     rows = distances.rows
     counts = systems.present & (distances.counts >= 2)
@@ -87,18 +85,28 @@ def discrepancy_curve(
     positives = np.bincount(item, (codes[rows.order] == code) * rows.share, len(counts))
     share = positives / np.maximum(distances.counts, 1)
     columns = counts, distances.by_item(distances.to_others), share
-    own = at.given is None
-    coords = {SYSTEM: systems.names}
+    n_systems = len(systems.names)
+    coords = {SYSTEM: systems.names} | ({} if given is None else {THRESHOLD: given})
+
+    def finish(totals: Floats, undefined: Undefined) -> Floats:
+        bins = totals[:, 3:].reshape(len(totals), n_systems, -1)
+        # Items positive at the k-th threshold are in the bins after the k-th.
+        positive = np.cumsum(bins[..., :0:-1], axis=-1)[..., ::-1]
+        towards = np.maximum(totals[:, 2, None, None] + positive, 0.0)
+        head = np.broadcast_to(totals[:, None, :2], (len(totals), n_systems, 2))
+        ratio = discrepancies_from(np.concatenate([head, towards], axis=-1), undefined)[2]
+        return ratio[..., 0] if given is None else ratio[..., place]
+
     return Sums(
         "discrepancy_curve",
         (
             np.where(counts[:, None], np.stack(columns, axis=1), 0.0),
-            _changes(values, at.values, np.where(counts, 1.0 - 2.0 * share, 0.0)),
+            _changes(values, rising, np.where(counts, 1.0 - 2.0 * share, 0.0)),
         ),
-        _finish(len(systems.names), at.place, own=own),
+        finish,
         annotations[ITEM].to_numpy(),
-        dims={"discrepancy_curve": (SYSTEM,) if own else (SYSTEM, THRESHOLD)},
-        coords=coords if at.given is None else {**coords, THRESHOLD: at.given},
+        dims={"discrepancy_curve": tuple(coords)},
+        coords=coords,
         attrs={"positive": plain_label(label)},
         better="lower",
     ).value(weights)
@@ -121,20 +129,6 @@ def _changes(scores: Floats, thresholds: Floats, change: Floats) -> Matrix:
     data = np.repeat(change, n_systems)
     shape = (n_items, n_systems * width)
     return compact(sparse.csr_array((data, column.ravel(), start), shape=shape))
-
-
-def _finish(n_systems: int, place: Ints, *, own: bool) -> Finish:
-    def finish(totals: Floats, undefined: Undefined) -> Floats:
-        bins = totals[:, 3:].reshape(len(totals), n_systems, -1)
-        # Items positive at the k-th threshold are in the bins after the k-th.
-        positive = np.cumsum(bins[..., :0:-1], axis=-1)[..., ::-1]
-        towards = np.maximum(totals[:, 2, None, None] + positive, 0.0)
-        head = np.broadcast_to(totals[:, None, :2], (len(totals), n_systems, 2))
-        sums = np.concatenate([head, towards], axis=-1)
-        ratio = discrepancies_from(sums, undefined).ratio[..., place]
-        return ratio[..., 0] if own else ratio
-
-    return finish
 
 
 def best_threshold(curve: xr.DataArray) -> xr.DataArray:
@@ -292,22 +286,15 @@ def _scores_by_systems(systems: Systems, label: Any) -> Floats:
     return out
 
 
-class _Thresholds(NamedTuple):
-    """The thresholds of each system."""
+def _thresholds_of(given: Any, systems: Names) -> tuple[Floats, Ints, Floats | None]:
+    """Return checked thresholds (system, threshold), rising.
 
-    values: Floats
-    """(system, threshold), rising."""
-    place: Ints
-    """(threshold): the place of each given one among the rising ones."""
-    given: Floats | None
-    """(threshold), as given; None if each system has its own."""
-
-
-def _thresholds_of(given: Any, systems: Names) -> _Thresholds:
-    """Return checked thresholds."""
+    Also the place of each given one (threshold) among them, and those given; None if each system
+    has its own.
+    """
     if isinstance(given, xr.DataArray) and SYSTEM in given.dims:
         values = _threshold_by_system(given, systems)[:, None]
-        return _Thresholds(values, np.zeros(1, dtype=np.int64), None)
+        return values, np.zeros(1, dtype=np.int64), None
     try:
         values = np.asarray(given)
     except (TypeError, ValueError):  # a Dataset, or lists of different lengths
@@ -324,9 +311,8 @@ def _thresholds_of(given: Any, systems: Names) -> _Thresholds:
         raise ArgumentError(
             "thresholds", expected="each once", found=f"{shown(list(again))} more than once"
         )
-    return _Thresholds(
-        np.broadcast_to(rising, (len(systems), len(rising))), place.astype(np.int64), values
-    )
+    by_system = np.broadcast_to(rising, (len(systems), len(rising)))
+    return by_system, place.astype(np.int64), values
 
 
 def _threshold_by_system(given: xr.DataArray, systems: Names) -> Floats:

@@ -144,21 +144,14 @@ def _discrepancies(distances: StatementDistances, present: Flags) -> Floats:
     return np.where(counts[:, None], np.stack(columns, axis=1), 0.0)
 
 
-class Discrepancies(NamedTuple):
-    """Means over items, for some sets of weights."""
-
-    annotators: Floats
-    """(set of weights, group)"""
-    systems: Floats
-    """(set of weights, group, system)"""
-    ratio: Floats
-    """(set of weights, group, system)"""
-
-
 def discrepancies_from(
     totals: Floats, undefined: Undefined, reasons: tuple[str, str] = REASONS
-) -> Discrepancies:
-    """Divide totals (set of weights, group, sum): count, annotators' distance, each system's."""
+) -> tuple[Floats, Floats, Floats]:
+    """Divide totals (set of weights, group, sum): count, annotators' distance, each system's.
+
+    Return means of the annotators (set of weights, group), of systems, and ratios (set of weights,
+    group, system).
+    """
     no_pairs, no_disagreement = reasons
     weight = totals[..., :1]
     empty = weight <= 0
@@ -171,7 +164,7 @@ def discrepancies_from(
         undefined.where(np.broadcast_to(empty, values.shape), values, no_pairs)
         for values in (between, systems, ratio)
     )
-    return Discrepancies(between[..., 0], systems, ratio)
+    return between[..., 0], systems, ratio
 
 
 def _finish(
@@ -184,10 +177,10 @@ def _finish(
         by_group = totals.reshape(len(totals), n_pools, -1, width)
         values = discrepancies_from(by_group, undefined, reasons)
         annotators, systems, ratio = (each.mean(axis=2) for each in values)
-        if not by_pool:
-            annotators, systems, ratio = annotators[:, 0], systems[:, 0], ratio[:, 0]
-        else:
+        if by_pool:
             systems, ratio = systems.swapaxes(1, 2), ratio.swapaxes(1, 2)
+        else:
+            annotators, systems, ratio = annotators[:, 0], systems[:, 0], ratio[:, 0]
         return {
             "annotator_discrepancy": annotators,
             "system_discrepancy": systems,

@@ -13,10 +13,10 @@ from dissensus import arguments
 from dissensus.data.alignment import said_by_systems, systems_of
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, SYSTEM
 from dissensus.errors import ArgumentError, brief, shown, warn_caller
-from dissensus.kernels.grouped import Grouped, grouped, label_shares
+from dissensus.kernels.grouped import grouped, label_shares
 from dissensus.kernels.labels import leaders
 from dissensus.kernels.random import generator
-from dissensus.kernels.types import Array, Flags, Floats, Ints, Names
+from dissensus.kernels.types import Flags, Floats, Ints, Names
 from dissensus.statistics._read import (
     codes_in,
     places_in,
@@ -185,24 +185,37 @@ def _counts(
     seat[held] = np.arange(len(held))
     voting = seat[annotator] < 0
     vote = _vote(item[voting], annotator[voting], label[voting], systems.present, shape)
+    # The labels of systems, then of the annotators held out, on the items with a vote.
     decided = np.diff(vote.indptr) > 0
-    own = ~voting & decided[item]
-    rows = grouped(item[own], annotator[own], shape[0])
-    cells = (item[own][rows.order], seat[annotator[own][rows.order]], label[own][rows.order])
-    right, given = _of_systems(predicted, vote, decided, labels)
-    people_right, people_given, votes = _of_annotators(cells, rows, vote, labels, len(held))
+    row, system = np.nonzero((predicted >= 0) & (predicted < len(every)) & decided[:, None])
+    own, n_systems = ~voting & decided[item], len(systems.names)
+    n = n_systems + len(held)
+    codes = np.concatenate([predicted[row, system], label[own]])
+    respondent = np.concatenate([system, n_systems + seat[annotator[own]]])
+    statement, place = np.unique(
+        np.concatenate([row, item[own]]) * n + respondent, return_inverse=True
+    )
+    at, whose = np.divmod(statement, n)
+    shares = 1.0 / np.bincount(place)[place]
+    given = sparse.csr_array((shares, (place, codes)), shape=(len(statement), len(every)))
+    given, voted = given[:, labels], vote[at][:, labels]
+    people = whose >= n_systems
     parts = (
-        sparse.hstack([right, people_right]),
-        sparse.hstack([given, people_given]),
-        vote[:, labels],
-        votes,
+        _laid_out(given.multiply(voted), at, whose, (shape[0], n)),
+        _laid_out(given, at, whose, (shape[0], n)),
+        compact(sparse.csr_array(vote[:, labels])),
+        _laid_out(voted[people], at[people], whose[people] - n_systems, (shape[0], len(held))),
     )
-    return _Counts(
-        tuple(compact(sparse.csr_array(part)) for part in parts),
-        len(labels),
-        systems.names,
-        spelled(annotations[ANNOTATOR].to_numpy()[held]),
-    )
+    names = spelled(annotations[ANNOTATOR].to_numpy()[held])
+    return _Counts(parts, len(labels), systems.names, names)
+
+
+def _laid_out(values: Any, item: Ints, respondent: Ints, shape: tuple[int, int]) -> Matrix:
+    """Return sparse values (statement, label) as (item, respondent and label)."""
+    cells, n_labels = values.tocoo(), values.shape[1]
+    place = (item[cells.row], respondent[cells.row] * n_labels + cells.col)
+    wide = (shape[0], shape[1] * n_labels)
+    return compact(sparse.csr_array((cells.data, place), shape=wide))
 
 
 def _vote(
@@ -215,67 +228,6 @@ def _vote(
     vote.eliminate_zeros()
     vote.sort_indices()
     return vote
-
-
-def _at(vote: sparse.csr_array, item: Ints, label: Ints) -> Floats:
-    """Look up shares of the vote: (row)."""
-    n_labels = vote.shape[1]
-    known = np.repeat(np.arange(vote.shape[0]), np.diff(vote.indptr)) * n_labels + vote.indices
-    key = item * n_labels + label
-    place = np.searchsorted(known, key)
-    known, share = np.append(known, -1), np.append(vote.data, 0.0)
-    return np.where(known[place] == key, share[place], 0.0)
-
-
-def _of_systems(
-    predicted: Ints, vote: sparse.csr_array, decided: Flags, labels: Ints
-) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Return the labels that systems gave correctly, and gave, where there is a vote."""
-    column = _columns(vote.shape[1], labels)
-    counted = decided[:, None] & (predicted >= 0) & (predicted < vote.shape[1])
-    row, system = np.nonzero(counted)
-    code = predicted[row, system]
-    values = (_at(vote, row, code), np.ones(len(row)))
-    right, given = _laid_out(row, system, column[code], values, predicted, labels)
-    return right, given
-
-
-def _of_annotators(
-    cells: tuple[Ints, Ints, Ints], rows: Grouped, vote: sparse.csr_array, labels: Ints, n: int
-) -> tuple[sparse.csr_array, sparse.csr_array, sparse.csr_array]:
-    """Return the same of annotators held out, and the votes on the items of each."""
-    item, seat, code = cells
-    column = _columns(vote.shape[1], labels)
-    correct = rows.share * _at(vote, item, code)
-    shape = np.empty((vote.shape[0], n))
-    right, given = _laid_out(item, seat, column[code], (correct, rows.share), shape, labels)
-    first = np.ones(len(item), dtype=bool)  # of an annotator's rows of an item
-    first[1:] = (np.diff(item) != 0) | (np.diff(seat) != 0)
-    item, seat = item[first], seat[first]
-    on = vote[item].tocoo()
-    votes = _laid_out(item[on.row], seat[on.row], column[on.col], (on.data,), shape, labels)
-    return right, given, votes[0]
-
-
-def _columns(n_labels: int, labels: Ints) -> Ints:
-    column = np.full(n_labels, -1)
-    column[labels] = np.arange(len(labels))
-    return column
-
-
-def _laid_out(
-    item: Ints,
-    respondent: Ints,
-    column: Ints,
-    values: tuple[Floats, ...],
-    like: Array,
-    labels: Ints,
-) -> tuple[sparse.csr_array, ...]:
-    """Add values up as (item, respondent and label); labels that do not count are left out."""
-    shape = (like.shape[0], like.shape[1] * len(labels))
-    kept = column >= 0
-    place = (item[kept], respondent[kept] * len(labels) + column[kept])
-    return tuple(sparse.csr_array((data[kept], place), shape=shape) for data in values)
 
 
 def _held_out(annotations: xr.Dataset, held_out: Any, random_seed: Any) -> Ints:

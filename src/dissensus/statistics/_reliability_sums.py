@@ -32,7 +32,7 @@ from dissensus.kernels.reliability import (
 )
 from dissensus.kernels.types import Flags, Floats, Ints, Names
 from dissensus.kernels.voices import pair_blocks
-from dissensus.statistics._accuracies import Accuracies, MajorityAgreement
+from dissensus.statistics._accuracies import Accuracies
 from dissensus.statistics._chance import NO_PAIRS
 from dissensus.statistics._reliability import ONE_FOR_ALL, Genuine, SureLabels
 from dissensus.statistics._sums import Matrix, Sums, Undefined, compact, indicator
@@ -63,59 +63,24 @@ class Reliability:
     name: str
     genuine: Genuine
     attrs: dict[str, Any]
+    accuracy: Accuracies
+    """How often annotators are right."""
     among: Flags | None = None
     """(row): the rows whose pairs count; None: all."""
-    accuracy: Accuracies | MajorityAgreement | None = None
-    """How often annotators are right; None: always."""
     errors: float = 1.0
     """Number of equally frequent errors; NaN if there is none."""
-
-    @property
-    def given(self) -> Accuracies | None:
-        """The accuracies, if they were given."""
-        return self.accuracy if isinstance(self.accuracy, Accuracies) else None
-
-    @property
-    def majority(self) -> MajorityAgreement | None:
-        """The agreement with the majority, if it is the accuracy."""
-        return self.accuracy if isinstance(self.accuracy, MajorityAgreement) else None
-
-    @property
-    def draws(self) -> Accuracies | None:
-        """The accuracies, if they have draws."""
-        return self.given if self.given is not None and self.given.coords else None
-
-    @property
-    def majority_parts(self) -> tuple[Matrix, ...]:
-        """The sums by item of the agreement with the majority, if it is the accuracy."""
-        return () if self.majority is None else self.majority.parts()
 
     @property
     def reason(self) -> str:
         """Why it may be undefined where there are pairs."""
         return NO_ERRORS if np.isnan(self.errors) else CONTRADICTION
 
-    def values(self, totals: Floats | None = None) -> Floats:
-        """Return accuracies: (draw, cell), or against the majority (set of weights, cell)."""
-        if self.majority is not None:
-            return self.majority.accuracy(totals)
-        return np.ones((1, 1)) if self.given is None else self.given.values
-
-    def cell(self) -> Ints:
-        """Return the cell of each row."""
-        if self.majority is not None:
-            return self.genuine.labels.annotator
-        n = len(self.genuine.labels.code)
-        return np.zeros(n, dtype=np.int64) if self.given is None else self.given.cell
-
     def common(self) -> Floats | None:
         """Return the probability that any two are right (draw), if all accuracies are equal."""
-        if self.accuracy is None:
-            return np.ones(1)
-        if self.given is not None and self.given.common:
-            each = self.given.values[:, 0]
-            return both_right(each, each, self.errors)
-        return None
+        if not self.accuracy.common:
+            return None
+        each = self.accuracy.values[:, 0]
+        return both_right(each, each, self.errors)
 
     def pairs(self, hint: str = ONE_FOR_ALL) -> Pairs:
         """List the pairs of rows that agree, less chance unless it varies with the weights."""
@@ -129,16 +94,16 @@ def by_item(reliability: Reliability, items: Names) -> xr.DataArray:
         values = common[:, None] * reliability.genuine.concordance(reliability.among)
     else:
         pairs = reliability.genuine.pairs(reliability.among, meant=True)
-        values = right_by_item(pairs, reliability.values(), reliability.cell(), reliability.errors)
+        accuracy = reliability.accuracy
+        values = right_by_item(pairs, accuracy.values, accuracy.cell, reliability.errors)
     undefined = Undefined()
     values = undefined.where(np.isnan(values), np.nan_to_num(values), reliability.reason)
     alone = np.broadcast_to(reliability.genuine.paired == 0, values.shape)
     values = undefined.where(alone, values, ALONE)
     undefined.warn(reliability.name)
-    draws = reliability.draws
-    coords, shape = ({}, ()) if draws is None else (draws.coords, draws.shape)
+    coords = reliability.accuracy.coords
     return xr.DataArray(
-        values.reshape(*shape, len(items)),
+        values.reshape(*reliability.accuracy.shape, len(items)),
         dims=(*coords, ITEM),
         coords={**coords, ITEM: items},
         name=reliability.name,
@@ -151,47 +116,31 @@ class Prepared:
     """Sums over items, their divisors, and the layout of the quotients."""
 
     below: Matrix
-    """(item) or (item, pair): 1 where a pair could agree."""
+    """(item, 1) or (item, pair): 1 where a pair could agree."""
     parts: tuple[Matrix, ...]
     total: Total
     reason: str
     """Why a divisor may be 0."""
+    lay_out: Callable[[Floats], Floats]
+    """From quotients to the result's own dims."""
     dims: tuple[str, ...] = ()
     coords: Mapping[str, Names] = field(default_factory=dict)
     pair_names: Names | None = None
     spread: Callable[[Floats], Floats] = lambda sums: sums
     """From the sums to those that are divided."""
-    lay_out: Callable[[Floats], Floats] = lambda values: values
-    """From quotients to the result's own dims."""
-
-    def divisor(self, totals: Floats) -> Floats:
-        """Return the first of the totals: (n), or (n, pair)."""
-        return totals[:, 0] if self.below.ndim == 1 else totals[:, : self.width]
-
-    @property
-    def width(self) -> int:
-        """The number of divisors."""
-        return int(self.bearing.shape[1])
-
-    @property
-    def bearing(self) -> Matrix:
-        """The items that each value depends on: (item, 1), or (item, pair)."""
-        flat = isinstance(self.below, np.ndarray) and self.below.ndim == 1
-        return np.asarray(self.below)[:, None] if flat else self.below
 
 
 def sums_of(reliability: Reliability, annotations: xr.Dataset, *, per_pair: bool) -> Sums:
     """Prepare the mean over all pairs of annotators, or over the items of each pair."""
     made = _by_pair(reliability, annotations) if per_pair else _together(reliability)
-    draws = reliability.draws
-    coords, shape = ({}, ()) if draws is None else (draws.coords, draws.shape)
+    coords, shape = reliability.accuracy.coords, reliability.accuracy.shape
     dims = (*coords, *made.dims)
-    n = 1 if reliability.given is None else len(reliability.given.values)
+    n, width = len(reliability.accuracy.values), made.below.shape[1]
 
     def value(totals: Floats, of_set: Ints, draw: Ints, undefined: Undefined) -> Floats:
-        sums = made.spread(made.total(totals[:, made.width :], of_set, draw))
+        sums = made.spread(made.total(totals[:, width:], of_set, draw))
         unsound = np.isnan(sums)
-        below = made.spread(made.divisor(totals)[of_set])
+        below = made.spread(totals[of_set, :width])
         values = undefined.divide(np.nan_to_num(sums), below, made.reason)
         return made.lay_out(undefined.where(unsound, values, reliability.reason))
 
@@ -224,17 +173,16 @@ def sums_of(reliability: Reliability, annotations: xr.Dataset, *, per_pair: bool
         {reliability.name: dims} if dims else {},
         {**coords, **made.coords},
         reliability.attrs,
-        bearing=made.bearing,
+        bearing=made.below,
         value_names=made.pair_names,
-        one_of_draws=None if draws is None else one_of_draws,
+        one_of_draws=one_of_draws if coords else None,
     )
 
 
 def _needs_weights(reliability: Reliability) -> bool:
     """Whether chance varies with the weights, or accuracies with items."""
-    given = reliability.given
-    by_item = given is not None and not (given.by_annotator or given.common)
-    return reliability.genuine.chance.varies or by_item
+    accuracy = reliability.accuracy
+    return reliability.genuine.chance.varies or not (accuracy.by_annotator or accuracy.common)
 
 
 def _anew(
@@ -242,13 +190,14 @@ def _anew(
 ) -> tuple[tuple[Matrix, ...], Total]:
     """Keep the weights of items as the sums; each set of weights passes through all pairs."""
     chance, labels = reliability.genuine.chance, reliability.genuine.labels
+    accuracy = reliability.accuracy
     confidence = labels.confidence if chance.varies else np.ones(len(labels.code))
     n_items, n_labels = len(labels.rows.voices), labels.n_labels
     parts: tuple[Matrix, ...] = (sparse.eye_array(n_items, format="csr"),)
     if chance.varies:
         cells = (labels.rows.share, (labels.item, labels.code))
         parts += (compact(sparse.csr_array(cells, shape=(n_items, n_labels))),)
-    parts += reliability.majority_parts
+    parts += accuracy.sums
 
     def total(totals: Floats, of_set: Ints, draw: Ints) -> Floats:
         weights = np.ascontiguousarray(totals[:, :n_items])
@@ -263,10 +212,10 @@ def _anew(
             labels.code,
             shares,
             weights,
-            reliability.values(totals[:, end:]),
-            reliability.cell(),
+            accuracy.under(totals[:, end:]),
+            accuracy.cell,
             of_set,
-            draw if reliability.majority is None else of_set,
+            of_set if accuracy.sums else draw,
             reliability.errors,
         )
 
@@ -277,23 +226,37 @@ def _anew(
 
 
 def _together(reliability: Reliability) -> Prepared:
-    genuine, common = reliability.genuine, reliability.common()
-    if common is not None and not genuine.chance.varies:
-        parts: tuple[Matrix, ...] = (genuine.concordance(reliability.among),)
-
-        def total(totals: Floats, of_set: Ints, draw: Ints) -> Floats:
-            return totals[of_set, 0] * common[draw]
-
-        return Prepared(genuine.paired, parts, total, NO_PAIRS)
+    genuine = reliability.genuine
     if _needs_weights(reliability):
-        parts, by_weights = _anew(reliability, reliability.pairs(), right_under_weights)
-        return Prepared(genuine.paired, parts, by_weights, NO_PAIRS)
-    return Prepared(genuine.paired, *_by_annotators(reliability), NO_PAIRS)
+        parts, total = _anew(reliability, reliability.pairs(), right_under_weights)
+    elif reliability.accuracy.common:
+        parts, total = _in_common(reliability)
+    else:
+        parts, total = _by_annotators(reliability)
+
+    def column(totals: Floats, of_set: Ints, draw: Ints) -> Floats:
+        return total(totals, of_set, draw)[:, None]
+
+    return Prepared(
+        genuine.paired[:, None], parts, column, NO_PAIRS, lay_out=lambda values: values[:, 0]
+    )
+
+
+def _in_common(reliability: Reliability) -> tuple[tuple[Matrix, ...], Total]:
+    """Multiply the concordance by the probability that any two are right."""
+    right = reliability.common()
+    assert right is not None
+
+    def total(totals: Floats, of_set: Ints, draw: Ints) -> Floats:
+        return totals[of_set, 0] * right[draw]
+
+    return (reliability.genuine.concordance(reliability.among),), total
 
 
 def _by_annotators(reliability: Reliability) -> tuple[tuple[Matrix, ...], Total]:
     """Sum the agreement of each pair of annotators."""
     labels, pairs = reliability.genuine.labels, reliability.pairs()
+    accuracy = reliability.accuracy
     n = 1 + int(labels.annotator.max())
     key, column = np.unique(
         labels.annotator[pairs.left] * n + labels.annotator[pairs.right], return_inverse=True
@@ -303,12 +266,12 @@ def _by_annotators(reliability: Reliability) -> tuple[tuple[Matrix, ...], Total]
     agreed = sparse.csr_array((pairs.amount, (labels.item[pairs.left], column)), shape=shape)
 
     def total(totals: Floats, of_set: Ints, draw: Ints) -> Floats:
-        accuracy = reliability.values(totals[:, len(key) :])
+        values = accuracy.under(totals[:, len(key) :])
         sums = np.ascontiguousarray(totals[:, : len(key)])
-        row = draw if reliability.majority is None else of_set
-        return right_by_annotators(sums, left, right, accuracy, of_set, row, reliability.errors)
+        row = of_set if accuracy.sums else draw
+        return right_by_annotators(sums, left, right, values, of_set, row, reliability.errors)
 
-    return (compact(agreed), *reliability.majority_parts), total
+    return (compact(agreed), *accuracy.sums), total
 
 
 # Each pair of annotators, over the items that both labelled.
@@ -317,7 +280,7 @@ def _by_annotators(reliability: Reliability) -> tuple[tuple[Matrix, ...], Total]
 def _by_pair(reliability: Reliability, annotations: xr.Dataset) -> Prepared:
     names = annotations[ANNOTATOR].to_numpy()
     n = len(names)
-    n_draws = 1 if reliability.given is None else len(reliability.given.values)
+    n_draws = len(reliability.accuracy.values)
     if n_draws * n * n > CELLS:
         raise ArgumentError(
             "per_pair",
@@ -341,11 +304,11 @@ def _by_pair(reliability: Reliability, annotations: xr.Dataset) -> Prepared:
         parts,
         total,
         NEVER_MET,
+        lay_out=met.lay_out,
         dims=(ANNOTATOR, other(ANNOTATOR)),
         coords={ANNOTATOR: names, other(ANNOTATOR): names},
         pair_names=np.array([f"{a} and {b}" for a, b in names[np.stack(met.annotators, axis=1)]]),
         spread=met.spread,
-        lay_out=met.lay_out,
     )
 
 
@@ -412,19 +375,17 @@ def _sums_by_pair(
     """Sum the agreement of each pair of annotators."""
     item = reliability.genuine.labels.item[pairs.left]
     agreed = sparse.csr_array((pairs.amount, (item, column)), shape=met.together.shape)
-    n_pairs = len(met.key)
+    n_pairs, accuracy = len(met.key), reliability.accuracy
 
     def total(totals: Floats, of_set: Ints, draw: Ints) -> Floats:
         amount = totals[of_set, :n_pairs]
-        if reliability.accuracy is None:
-            return amount
-        accuracy = reliability.values(totals[:, n_pairs:])
-        if accuracy.shape[1] == 1:  # one number for all
-            accuracy = np.broadcast_to(accuracy, (len(accuracy), met.n))
-        first, second = (accuracy[:, each].ravel() for each in met.annotators)
-        right = both_right(first, second, reliability.errors).reshape(len(accuracy), n_pairs)
-        both = right[draw if reliability.majority is None else of_set]
+        values = accuracy.under(totals[:, n_pairs:])
+        if values.shape[1] == 1:  # one number for all
+            values = np.broadcast_to(values, (len(values), met.n))
+        first, second = (values[:, each].ravel() for each in met.annotators)
+        right = both_right(first, second, reliability.errors).reshape(len(values), n_pairs)
+        both = right[of_set if accuracy.sums else draw]
         # Pairs that never agree may contradict each other: always right and never right.
         return np.where(amount > 0.0, amount * both, 0.0)
 
-    return (compact(agreed), *reliability.majority_parts), total
+    return (compact(agreed), *accuracy.sums), total

@@ -1,18 +1,22 @@
-"""How often annotators name the label that leads among the others."""
+"""Votes of annotators: whether an annotator, or a system, gives the label that leads."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
 import xarray as xr
 
 from dissensus import arguments
+from dissensus.data.alignment import said_by_systems, systems_of
 from dissensus.data.rows import ranking_code
-from dissensus.dims import ANNOTATOR, ITEM, LABEL
+from dissensus.dims import ANNOTATOR, ITEM, LABEL, SYSTEM
 from dissensus.errors import ArgumentError
-from dissensus.kernels.grouped import Grouped
+from dissensus.kernels.grouped import Grouped, LabelShares, label_shares
 from dissensus.kernels.labels import (
+    amounts_at,
+    leaders,
     leading_label_by_annotator,
     leading_label_by_voice,
     leading_label_named,
@@ -20,7 +24,7 @@ from dissensus.kernels.labels import (
 from dissensus.kernels.rankings import inverse_rank_weights
 from dissensus.kernels.types import Floats, Ints
 from dissensus.statistics._chance import NO_PAIRS
-from dissensus.statistics._read import codes_in, read, rows_of
+from dissensus.statistics._read import codes_in, labels_of, read, rows_of
 from dissensus.statistics._sums import SUMS, Sums, Undefined
 
 NAME: Final = "leave_one_out_agreement"
@@ -160,3 +164,142 @@ def _votes(annotations: xr.Dataset, rows: Grouped) -> Floats:
     pair = np.unique(item * annotations.sizes[ANNOTATOR] + annotator, return_inverse=True)[1]
     first = np.unique(ranking, return_index=True)[1]
     return vote / np.bincount(pair[first])[pair]
+
+
+# Accuracy of systems against one annotator of each item, or against the label with most votes.
+
+
+def naive_accuracy(
+    annotations: xr.Dataset,
+    predictions: xr.Dataset,
+    *,
+    on_missing: str = "raise",
+    weights: Any = None,
+) -> xr.DataArray:
+    r"""Accuracy of a system, taking one annotator of each item, drawn at random, for the truth.
+
+    .. math:: \frac{1}{I} \sum_i \frac{1}{A_i} \sum_r [y_{ir} = m_i]
+
+    The expectation over those draws, for system m on the :math:`I` annotated items.
+
+    Parameters
+    ----------
+    annotations : Dataset
+        Annotations: labels, not rankings or continuous numbers. An annotator with several labels
+        for an item (``trial=``) counts once, with their shares.
+    predictions : Dataset
+        One label from each system and item.
+    on_missing : {"raise", "drop"}
+        What to do about items that only one side has.
+    weights : array-like (item), mapping from item to weight, or DataArray, optional
+        Weights over items.
+
+    Returns
+    -------
+    xarray.DataArray
+        (system), from 0 to 1. NaN, with a warning, if no item of positive weight has labels.
+        Predicted labels that annotators could not give are wrong, with a warning.
+
+    Notes
+    -----
+    It underrates systems: a system that is always right loses for each error of an annotator, in
+    proportion to the annotators' noise, which one label an item does not reveal. It ranks systems
+    correctly if annotators' errors are independent of the systems'. To ask whether a system is as
+    good as an annotator: `discrepancy_ratio`, `advantage_probability`.
+
+    Source: Lovchinsky et al. (2020), section 4.1.1 ("naive evaluation").
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.from_matrix([["a", "a", "b"], ["b", "b", None]])
+    >>> pred = dx.predictions({"item": [0, 1], "system": ["m", "m"], "label": ["a", "a"]})
+    >>> dx.naive_accuracy(ann, pred).round(3).values
+    array([0.333])
+    """
+    sums = _accuracy("naive_accuracy", annotations, predictions, on_missing, _shares)
+    return sums.value(weights)
+
+
+def _shares(votes: LabelShares, annotators: Ints) -> Floats:
+    """Return the share of an item's annotators that gave each label."""
+    return votes.amount / np.repeat(annotators, np.diff(votes.start))
+
+
+def _accuracy(
+    name: str,
+    annotations: Any,
+    predictions: Any,
+    on_missing: str,
+    credit: Callable[[LabelShares, Ints], Floats],
+) -> Sums:
+    """Prepare the mean over items of the credit for predicting a label.
+
+    ``credit`` takes votes by item and label, and the number of annotators by item.
+    """
+    annotations = read(annotations, continuous=False)
+    rows = rows_of(annotations)
+    codes, labels = labels_of(annotations)
+    systems = systems_of(annotations, predictions, on_missing)
+    predicted = said_by_systems(systems, labels)
+    votes = label_shares(rows, codes, len(labels))
+    values = amounts_at(votes, credit(votes, rows.voices), predicted, len(labels))
+    judged = (systems.present & (rows.voices > 0)).astype(np.float64)
+
+    def finish(totals: Floats, undefined: Undefined) -> Floats:
+        no_item = "no item has a label and a prediction"
+        return undefined.divide(totals[:, 1:], totals[:, :1], no_item)
+
+    items, parts = annotations[ITEM].to_numpy(), (judged, values * judged[:, None])
+    return Sums(name, parts, finish, items, {name: (SYSTEM,)}, {SYSTEM: systems.names})
+
+
+def majority_vote_accuracy(
+    annotations: xr.Dataset,
+    predictions: xr.Dataset,
+    *,
+    on_missing: str = "raise",
+    weights: Any = None,
+) -> xr.DataArray:
+    r"""Accuracy of a system, taking the label that most annotators gave for the truth.
+
+    .. math:: \frac{1}{I} \sum_i \frac{[m_i \in T_i]}{|T_i|}, \qquad
+        T_i = \arg\max_k \sum_r [y_{ir} = k]
+
+    for system m on the :math:`I` annotated items. Predicting one of n tied labels counts 1/n, the
+    mean over random breaks of the tie.
+
+    Parameters
+    ----------
+    annotations : Dataset
+        Annotations: labels, not rankings or continuous numbers. An annotator with several labels
+        for an item (``trial=``) has one vote, split among them.
+    predictions, on_missing, weights
+        As in `naive_accuracy`.
+
+    Returns
+    -------
+    xarray.DataArray
+        (system), from 0 to 1. NaN, with a warning, if no item of positive weight has labels.
+        Predicted labels that annotators could not give are wrong, with a warning.
+
+    Notes
+    -----
+    The vote removes noise, and more of it with more annotators: do not compare values from studies
+    with different numbers of annotators. It ignores how close the vote was (3 to 2 counts like 5 to
+    0); draws of a plausibility do not (`top_k_accuracy`). It does not say whether a system is as
+    good as an annotator: `discrepancy_ratio`, `advantage_probability`.
+
+    Source: Lovchinsky et al. (2020), section 4.1.2, which has no rule for ties.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.from_matrix([["a", "a", "b"], ["a", "b", None]])
+    >>> pred = dx.predictions({"item": [0, 1], "system": ["m", "m"], "label": ["a", "a"]})
+    >>> dx.majority_vote_accuracy(ann, pred).values
+    array([0.75])
+    """
+    name = "majority_vote_accuracy"
+    sums = _accuracy(name, annotations, predictions, on_missing, lambda votes, _: leaders(votes))
+    return sums.value(weights)

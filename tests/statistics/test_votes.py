@@ -1,18 +1,18 @@
-"""Leave-one-annotator-out agreement: by its definition, by hand, and on the source's data."""
+"""Leave-one-annotator-out agreement, and accuracies against one annotator and the vote."""
 
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
-from seeds import over_seeds
 from small_studies import study
 
 import dissensus as dx
-from dissensus.statistics._leave_one_out_agreement import by_annotator
+from dissensus.statistics._votes import by_annotator
 
 A, B, C, D = "abcd"
 
@@ -112,26 +112,17 @@ def check(ann, expected, ties, rng):
         assert np.isnan(float(mean))
 
 
+@pytest.mark.unit(4)
 @pytest.mark.parametrize("ties", ["share", "any"])
 @pytest.mark.parametrize("trials", [False, True])
-@over_seeds(60)
-def test_is_its_definition_for_labels(ties, trials, seeds):
-    for seed in seeds:
-        kind = ("nominal", "ordinal")[seed % 2]
-        made = study(seed, kind, n_annotators=2 + seed % 6, n_labels=2 + seed % 4, trials=trials)
-        expected = by_definition(of_labels(made), ties)
-        check(made.annotations(), expected, ties, np.random.default_rng(seed))
-
-
-@pytest.mark.parametrize("ties", ["share", "any"])
-@pytest.mark.parametrize("trials", [False, True])
-@over_seeds(60)
-def test_is_its_definition_for_rankings(ties, trials, seeds):
-    for seed in seeds:
+def test_is_its_definition(ties, trials):
+    for seed in range(8):
         rng = np.random.default_rng(seed)
+        kind, n_labels = ("nominal", "ordinal")[seed % 2], 2 + seed % 4
+        made = study(seed, kind, n_annotators=2 + seed % 6, n_labels=n_labels, trials=trials)
+        check(made.annotations(), by_definition(of_labels(made), ties), ties, rng)
         rankings = random_rankings(rng, trials)
-        expected = by_definition(of_rankings(rankings), ties)
-        check(as_annotations(rankings), expected, ties, rng)
+        check(as_annotations(rankings), by_definition(of_rankings(rankings), ties), ties, rng)
 
 
 def test_by_hand():
@@ -151,14 +142,6 @@ def test_rankings_by_hand():
     # one of two. Without 3, a has 1 and b 1/2 + 1: 3 names b. On j nobody names the other's.
     each = dx.leave_one_out_agreement(ann, per_item=True)
     np.testing.assert_allclose(each, [2.5 / 3, 0.0])
-
-
-def test_two_annotators_agree_as_often_as_percent_agreement_says():
-    rng = np.random.default_rng(3)
-    ann = dx.from_matrix(rng.integers(3, size=(50, 2)).tolist())
-    np.testing.assert_allclose(
-        dx.leave_one_out_agreement(ann), dx.percent_agreement(ann), rtol=0, atol=1e-12
-    )
 
 
 def test_many_labels_and_annotators_take_time_linear_in_them():
@@ -187,13 +170,7 @@ def test_refuses_what_makes_no_sense():
                               per_item=True)  # fmt: skip
 
 
-def test_has_a_posterior():
-    rng = np.random.default_rng(4)
-    ann = dx.from_matrix(rng.integers(2, size=(60, 4)).tolist())
-    draws = dx.bayesian_bootstrap(dx.leave_one_out_agreement, ann, draws=500, random_seed=1)
-    assert abs(float(draws.mean()) - float(dx.leave_one_out_agreement(ann))) < 0.01
-
-
+@pytest.mark.long
 def test_goes_with_annotation_certainty_as_in_the_source(shared):
     """Correlation .85 for Plackett-Luce at medium reliability (Stutz et al. 2023, Figure 13).
 
@@ -204,7 +181,7 @@ def test_goes_with_annotation_certainty_as_in_the_source(shared):
     ann = dx.annotations(table, label="class", rank="rank", labels=range(419))
     with pytest.warns(dx.DissensusWarning, match="fewer than two"):
         agreement = dx.leave_one_out_agreement(ann, per_item=True)
-    fit = dx.models.inverse_rank.fit(ann, draws=500, chains=1, random_seed=1, progressbar=False,
+    fit = dx.models.inverse_rank.fit(ann, draws=200, chains=1, random_seed=1, progressbar=False,
                                      reliability=20.0)  # fmt: skip
     certainty = dx.annotation_certainty(fit)
     both = np.isfinite(agreement.values)
@@ -224,3 +201,91 @@ def test_annotators_one_by_one():
     assert found["annotator"].to_numpy().tolist() == ["a", "b", "c"]
     alone = dx.annotations({"item": [0, 0, 1], "annotator": list("abc"), "label": list("xxz")})
     assert np.isnan(by_annotator(alone).sel(annotator="c"))
+
+
+# Accuracy against one annotator, and against the majority vote.
+
+
+def naive(given, said):
+    return float(np.mean([np.mean([label == said for label in labels]) for labels in given]))
+
+
+def majority(given, said):
+    votes: Counter = Counter()
+    for labels in given:
+        for label in labels:
+            votes[label] += Fraction(1, len(labels))
+    leaders = [label for label, n in votes.items() if n == max(votes.values())]
+    return (said in leaders) / len(leaders)
+
+
+CASES = {"naive_accuracy": naive, "majority_vote_accuracy": majority}
+each_accuracy = pytest.mark.parametrize("name", CASES)
+
+
+@each_accuracy
+def test_each_accuracy_is_its_definition(name):
+    for seed in range(10):
+        kind, trials = ("nominal", "ordinal")[seed % 2], seed % 4 > 1
+        made = study(seed, kind, n_annotators=1 + seed % 6, n_labels=2 + seed % 4, trials=trials)
+        said = made.said()
+        rng = np.random.default_rng(seed)
+        weights = {item: float(rng.random()) for item in said}
+        found = getattr(dx, name)(made.annotations(), made.predictions(), weights=weights)
+        for system in "st":
+            each = [CASES[name](list(by.values()), made.predicted[item, system])
+                    for item, by in said.items()]  # fmt: skip
+            expected = np.average(each, weights=list(weights.values()))
+            np.testing.assert_allclose(found.sel(system=system), expected, rtol=0, atol=1e-12)
+
+
+def test_accuracies_by_hand(votes):
+    """Items: i is x, x, y; j is y, y, y; k is x, y. The good system says x, y, x."""
+    ann, pred = votes
+    one, vote = dx.naive_accuracy(ann, pred), dx.majority_vote_accuracy(ann, pred)
+    assert float(one.sel(system="good")) == pytest.approx((2 / 3 + 1 + 1 / 2) / 3)
+    assert float(vote.sel(system="good")) == pytest.approx((1 + 1 + 1 / 2) / 3)
+    assert float(vote.sel(system="bad")) == pytest.approx((0 + 0 + 1 / 2) / 3)
+    assert one.dims == vote.dims == ("system",)
+
+
+def test_naive_accuracy_falls_in_a_line_with_noise_and_the_vote_holds_out():
+    """Lovchinsky et al. (2020), Figure 1a and b: ten labels, 9 annotators, the true labels.
+
+    With a label kept with probability 1 - p and else any of ten, accuracy is 1 - .9 p.
+    """
+    rng = np.random.default_rng(1)
+    truth = rng.integers(10, size=4000)
+    pred = dx.predictions({"item": range(4000), "system": ["right"] * 4000, "label": truth})
+    for p in (0.1, 0.3, 0.5):
+        noisy = rng.random((4000, 9)) < p
+        given = np.where(noisy, rng.integers(10, size=(4000, 9)), truth[:, None])
+        ann = dx.from_matrix(given.tolist(), kind="nominal", labels=range(10))
+        assert float(dx.naive_accuracy(ann, pred)[0]) == pytest.approx(1 - 0.9 * p, abs=0.01)
+        assert float(dx.majority_vote_accuracy(ann, pred)[0]) > 0.94
+
+
+@each_accuracy
+def test_items_that_only_one_side_has_can_be_dropped(name):
+    ann = dx.from_matrix([["x", "x"], ["y", "y"], ["x", "y"]])
+    pred = dx.predictions({"item": [0, 2, 3], "system": ["m"] * 3, "label": ["x", "x", "y"]})
+    with pytest.raises(dx.PredictionError, match="on_missing"):
+        getattr(dx, name)(ann, pred)
+    assert float(getattr(dx, name)(ann, pred, on_missing="drop")[0]) == 0.75
+
+
+@each_accuracy
+def test_labels_nobody_could_give_are_wrong_and_said_to_be(name):
+    ann = dx.from_matrix([["x", "x"], ["y", "y"]])
+    pred = dx.predictions({"item": [0, 1], "system": ["m"] * 2, "label": ["x", "z"]})
+    with pytest.warns(dx.DissensusWarning, match="outside the label space"):
+        assert float(getattr(dx, name)(ann, pred)[0]) == 0.5
+
+
+@each_accuracy
+def test_is_undefined_where_weighted_items_lack_predictions(name):
+    ann = dx.from_matrix([["x", "x"], ["y", "y"]])
+    pred = dx.predictions({"item": [0], "system": ["m"], "label": ["x"]})
+    with pytest.warns(dx.DissensusWarning, match="no item has a label and a prediction"):
+        found = getattr(dx, name)(ann, pred, on_missing="drop", weights=[0, 1])
+    assert np.isnan(found).all()
