@@ -11,6 +11,9 @@ import math
 
 import numpy as np
 import pytest
+from small_studies import absolute as absolute
+from small_studies import nominal, psi
+from small_studies import squared as squared
 
 import dissensus as dx
 
@@ -38,23 +41,6 @@ def as_annotations(items, labels, kind="ordinal"):
     ]
     table = dict(zip(("item", "annotator", "trial", "label"), zip(*rows, strict=True), strict=True))
     return dx.annotations(table, trial="trial", kind=kind, labels=range(labels))
-
-
-def psi(one, two, distance):
-    """Mean distance between what two annotators said."""
-    return sum(distance(a, b) for a in one for b in two) / (len(one) * len(two))
-
-
-def nominal(a, b):
-    return float(a != b)
-
-
-def absolute(a, b):
-    return float(abs(a - b))
-
-
-def squared(a, b):
-    return float((a - b) ** 2)
 
 
 def share_of(distance, labels):

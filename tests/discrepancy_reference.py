@@ -6,13 +6,9 @@ import math
 from collections import defaultdict
 
 import numpy as np
+from small_studies import psi
 
 import dissensus as dx
-
-
-def psi(labels, others, delta):
-    """Lovchinsky et al. (2020), Eq. 1."""
-    return sum(delta(y, z) for y in labels for z in others) / (len(labels) * len(others))
 
 
 def by_item(said):

@@ -24,15 +24,6 @@ def statements(ann, *more):
     return set(zip(*names, *(ann[name].to_numpy().tolist() for name in more), strict=True))
 
 
-def test_blocks_become_ranks():
-    ann = dx.from_rankings({"p": {"ann": [["a"], ["b", "c"]], "bob": [["c"]]}}, labels="abcd")
-    assert statements(ann, "rank") == {
-        ("p", "ann", "a", 1), ("p", "ann", "b", 2), ("p", "ann", "c", 2), ("p", "bob", "c", 1),
-    }  # fmt: skip
-    assert ann["label"].values.tolist() == list("abcd")
-    assert ann.attrs["kind"] == "ranking"
-
-
 def test_nameless_readers_are_nobody_else():
     ann = dx.from_rankings({"p": [[["a"]], [["b"]]], "q": [[["a"]]]})
     assert ann["annotator"].values.tolist() == ["p: 1", "p: 2", "q: 1"]
@@ -148,11 +139,6 @@ def test_matrices_of_all_sorts(matrix):
     assert statements(ann) == {(0, 0, 1), (0, 1, 2), (1, 1, 3)}
     assert ann["item"].values.tolist() == [0, 1, 2]  # an item nobody labelled is kept
     assert ann["annotator"].values.tolist() == [0, 1, 2]
-
-
-def test_masks_are_heeded():
-    ann = dx.from_matrix(np.ma.masked_array([[1, 2], [3, 4]], mask=[[False, True], [False] * 2]))
-    assert statements(ann) == {(0, 0, 1), (1, 0, 3), (1, 1, 4)}
 
 
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table, dict])

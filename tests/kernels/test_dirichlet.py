@@ -114,12 +114,6 @@ def test_rows_are_independent():
     assert abs(np.corrcoef(theta.T)[np.triu_indices(3, 1)]).max() < 4 / np.sqrt(5000)
 
 
-def test_a_row_of_one_label():
-    theta, density = draw_dirichlet(np.array([[2.0], [0.5]]), keys(2), 4)
-    assert (theta == 1).all()
-    np.testing.assert_allclose(density, 0, atol=1e-12)
-
-
 @pytest.mark.parametrize("bad", [[[0.0, 0.0]], [[1.0, -1.0]], [[np.nan, 1.0]], [[np.inf, 1.0]]])
 def test_improper_parameters_are_refused(bad):
     with pytest.raises(dx.ArgumentError, match="alpha: expected finite parameters"):

@@ -37,12 +37,6 @@ def test_a_difference_of_the_tolerance_is_tolerated():
     assert (within.tolist(), own.tolist()) == ([2.0], [0.0])
 
 
-def test_no_rows_and_one_row():
-    rows = grouped(np.array([1]), np.array([0]), 3)
-    within, own = far_pairs(rows, np.array([5.0]), 0.0)
-    assert within.tolist() == own.tolist() == [0.0] * 3
-
-
 def test_many_numbers_on_one_item():
     n = 100_000
     values = np.random.default_rng(0).permutation(n).astype(float)

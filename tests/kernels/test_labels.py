@@ -98,10 +98,6 @@ def test_memory_grows_with_distinct_labels_and_not_with_rows():
     assert found.amount.tolist() == [2.0 * 20_000**2] * 10
 
 
-def test_no_rows():
-    assert listed(np.zeros(0, int), np.zeros(0, int), np.zeros(0, int), 2).start.tolist() == [0] * 3
-
-
 def test_more_pairs_than_memory_holds_are_refused():
     said = np.arange(100_000)
     with pytest.raises(AnnotationError, match=r"pairs of different labels.*4,999,950,000.*Round"):
