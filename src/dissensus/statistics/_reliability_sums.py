@@ -27,7 +27,6 @@ from dissensus.kernels.reliability import (
     both_right,
     right_by_annotators,
     right_by_item,
-    right_by_pair,
     right_under_weights,
 )
 from dissensus.kernels.types import Flags, Floats, Ints, Names
@@ -332,7 +331,7 @@ def _by_pair(reliability: Reliability, annotations: xr.Dataset) -> Prepared:
     pairs = pairs._replace(amount=pairs.amount * labels.pairs[labels.item[pairs.left]])
     column = met.column(labels, pairs)
     if _needs_weights(reliability):
-        kernel = partial(right_by_pair, column=column, n_columns=len(met.key))
+        kernel = partial(right_under_weights, column=column, n_columns=len(met.key))
         parts, total = _anew(reliability, pairs, kernel)
     else:
         parts, total = _sums_by_pair(reliability, met, pairs, column)
