@@ -59,7 +59,7 @@ def random_case(rng, largest=7):
     return 10 ** rng.uniform(-5, 5, n_labels), blocks
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_equals_enumeration(seed):
     rng = np.random.default_rng([31, seed])
     for _ in range(100):

@@ -226,14 +226,10 @@ def _leading_label_named(
 
 
 def leading_label_named(
-    rows: Grouped,
-    weight: Floats,
-    codes: npt.NDArray[np.integer],
-    n_labels: int,
-    *,
+    rows: Grouped, weight: Floats, codes: npt.NDArray[np.integer], n_labels: int, *,
     any_tied: bool = False,
-) -> Floats:
-    """Return the share of an item's annotators who name the label that leads among the others.
+) -> tuple[Floats, Floats]:  # fmt: skip
+    """Return how often annotators name the label that leads among the others of their item.
 
     Time grows with the rows (sorting an item's distinct labels apart), not with pairs of
     annotators.
@@ -241,9 +237,22 @@ def leading_label_named(
     ``weight`` (row): the amount > 0 that a row adds to its label's score.
     ``codes`` (row): label codes. Both are in the order of the data.
     ``any_tied``: whether naming one of several leaders counts in full; else its share counts.
-    Returns (item): NaN where fewer than two annotators gave labels.
+    Returns the share of annotators (item), NaN with fewer than two; and the credit of each
+    annotator (row), in the order of ``rows``, at the annotator's first row of an item, NaN
+    elsewhere and where nobody else gave a label.
+
+    >>> from dissensus.kernels.grouped import grouped
+    >>> rows = grouped(np.array([0, 0, 0, 1]), np.array([0, 1, 2, 0]), 2)
+    >>> leading_label_named(rows, np.ones(4), np.array([1, 1, 0, 1]), 2)[1]
+    array([0.5, 0.5, 0. , nan])
     """
-    return _both(rows, weight, codes, n_labels, any_tied)[0]
+    said = codes.astype(np.int64, copy=False)[rows.order]
+    out, each = np.full(len(rows.start) - 1, np.nan), np.full(len(said), np.nan)
+    where, stamp = np.full(n_labels, -1), np.full(n_labels, -1)
+    _leading_label_named(
+        rows.start, rows.own, weight[rows.order], said, any_tied, where, stamp, out, each
+    )
+    return out, each
 
 
 def leading_label_by_annotator(
@@ -260,41 +269,12 @@ def leading_label_by_annotator(
 
     Returns (annotator): the mean over items that others annotated too; NaN where there are none.
     """
-    each = _both(rows, weight, codes, n_labels, False)[1]
+    _, each = leading_label_named(rows, weight, codes, n_labels)
     judged = np.isfinite(each)
     who = annotator[rows.order][judged]
     count = np.bincount(who, minlength=n_annotators)
     total = np.bincount(who, weights=each[judged], minlength=n_annotators)
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
-
-
-def leading_label_by_voice(
-    rows: Grouped, weight: Floats, codes: npt.NDArray[np.integer], n_labels: int
-) -> Floats:
-    """Return whether each annotator names the label that leads among the others of the item.
-
-    Returns (row), in the order of ``rows``: at an annotator's first row of an item the share of the
-    leading labels that the annotator names, NaN elsewhere and where nobody else gave a label.
-
-    >>> from dissensus.kernels.grouped import grouped
-    >>> rows = grouped(np.array([0, 0, 0, 1]), np.array([0, 1, 2, 0]), 2)
-    >>> leading_label_by_voice(rows, np.ones(4), np.array([1, 1, 0, 1]), 2)
-    array([0.5, 0.5, 0. , nan])
-    """
-    return _both(rows, weight, codes, n_labels, False)[1]
-
-
-def _both(
-    rows: Grouped, weight: Floats, codes: npt.NDArray[np.integer], n_labels: int, any_tied: bool
-) -> tuple[Floats, Floats]:
-    """Return the means by item, and each annotator's credit at the first row of an item."""
-    said = codes.astype(np.int64, copy=False)[rows.order]
-    out, each = np.full(len(rows.start) - 1, np.nan), np.full(len(said), np.nan)
-    where, stamp = np.full(n_labels, -1), np.full(n_labels, -1)
-    _leading_label_named(
-        rows.start, rows.own, weight[rows.order], said, any_tied, where, stamp, out, each
-    )
-    return out, each
 
 
 ROUNDING: Final = 1e-9

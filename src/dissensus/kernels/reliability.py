@@ -17,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 
 from dissensus.kernels.compiled import inner, kernel
-from dissensus.kernels.grouped import Grouped
 from dissensus.kernels.types import Floats, Ints
 
 
@@ -43,7 +42,12 @@ def genuine(confidence: Floats, chance: Floats) -> Floats:
 
 
 @kernel
-def _agreeing(start: Ints, own: Ints, said: Ints, amount: Floats, n_labels: int) -> Floats:
+def agreeing(start: Ints, own: Ints, said: Ints, amount: Floats, n_labels: int) -> Floats:
+    r"""Sum products over agreeing pairs of annotators (item), in time linear in the rows.
+
+    :math:`\sum_{r < s} \sum_k m_{rk} m_{sk}`, with :math:`m_{rk} \ge 0` the amount that annotator r
+    puts on label k. Rows are in the order of `Grouped`, of which ``start`` and ``own`` are.
+    """
     n_items = len(start) - 1
     before = np.zeros(n_labels)
     out = np.zeros(n_items)
@@ -60,15 +64,6 @@ def _agreeing(start: Ints, own: Ints, said: Ints, amount: Floats, n_labels: int)
         for row in range(start[i], start[i + 1]):
             before[said[row]] = 0.0
     return out
-
-
-def agreeing(rows: Grouped, said: Ints, amount: Floats, n_labels: int) -> Floats:
-    r"""Sum products over agreeing pairs of annotators (item), in time linear in the rows.
-
-    :math:`\sum_{r < s} \sum_k m_{rk} m_{sk}`, with :math:`m_{rk} \ge 0` the amount that annotator r
-    puts on label k. ``said`` and ``amount`` (row) are in the order of ``rows``.
-    """
-    return _agreeing(rows.start, rows.own, said, amount, n_labels)
 
 
 class Pairs(NamedTuple):
@@ -106,10 +101,15 @@ def both_right(one: Floats, two: Floats, errors: float) -> Floats:
 
 
 @kernel
-def _by_item(
+def right_by_item(
     start: Ints, left: Ints, right: Ints, amount: Floats, accuracy: Floats, cell: Ints,
     errors: float,
 ) -> Floats:  # fmt: skip
+    """Add up the amounts of `Pairs` times the probability that they are right: (draw, item).
+
+    ``amount``: corrected for chance.
+    ``accuracy`` (draw, cell): of annotators, or of annotators on items; ``cell`` (row) is a row's.
+    """
     out = np.zeros((len(accuracy), len(start) - 1))
     for draw in range(len(accuracy)):
         for i in range(len(start) - 1):
@@ -120,15 +120,6 @@ def _by_item(
                     )  # fmt: skip
                     out[draw, i] += amount[pair] * _right(one, two, errors)
     return out
-
-
-def right_by_item(pairs: Pairs, accuracy: Floats, cell: Ints, errors: float) -> Floats:
-    """Add up the amounts of pairs times the probability that they are right: (draw, item).
-
-    ``pairs``: with amounts corrected for chance.
-    ``accuracy`` (draw, cell): of annotators, or of annotators on items; ``cell`` (row) is a row's.
-    """
-    return _by_item(*pairs, accuracy, cell, errors)
 
 
 @kernel

@@ -14,7 +14,6 @@ from dissensus.errors import ArgumentError
 from dissensus.kernels.grouped import Grouped
 from dissensus.kernels.labels import (
     leading_label_by_annotator,
-    leading_label_by_voice,
     leading_label_named,
 )
 from dissensus.kernels.rankings import inverse_rank_weights
@@ -85,7 +84,7 @@ def leave_one_out_agreement(
     arguments.one_of("ties", ties, TIES)
     annotations = read(annotations, rankings=True, continuous=False)
     rows, items = rows_of(annotations), annotations[ITEM].to_numpy()
-    agreement = leading_label_named(*_labels(annotations, rows), any_tied=ties == "any")
+    agreement, _ = leading_label_named(*_labels(annotations, rows), any_tied=ties == "any")
     attrs = {"ties": str(ties)}
     if per_item:
         undefined = Undefined()
@@ -133,7 +132,7 @@ def credit_by_statement(annotations: xr.Dataset) -> tuple[Ints, Ints, Floats]:
     """
     annotations = read(annotations, rankings=True, continuous=False)
     rows = rows_of(annotations)
-    credit = leading_label_by_voice(*_labels(annotations, rows))
+    _, credit = leading_label_named(*_labels(annotations, rows))
     judged = np.flatnonzero(np.isfinite(credit))
     item, annotator = codes_in(annotations, ITEM, ANNOTATOR)
     row = rows.order[judged]

@@ -319,7 +319,7 @@ class Genuine:
         rows, code = self.labels.rows, self.labels.code
         amount = rows.share * self.meant() * (1.0 if among is None else among)
         if self.close.apart is None:
-            return agreeing(rows, code, amount, self.labels.n_labels) * self.factor
+            return agreeing(rows.start, rows.own, code, amount, self.labels.n_labels) * self.factor
         total = np.zeros(len(rows.voices))
         for left, right in pair_blocks(rows):
             both = amount[left] * amount[right] * self.close.of(left, right, code)

@@ -128,7 +128,7 @@ def by_item(reliability: Reliability, items: Names) -> xr.DataArray:
         values = common[:, None] * reliability.genuine.concordance(reliability.among)
     else:
         pairs = reliability.genuine.pairs(reliability.among, meant=True)
-        values = right_by_item(pairs, reliability.values(), reliability.cell(), reliability.errors)
+        values = right_by_item(*pairs, reliability.values(), reliability.cell(), reliability.errors)
     undefined = Undefined()
     values = undefined.where(np.isnan(values), np.nan_to_num(values), reliability.reason)
     alone = np.broadcast_to(reliability.genuine.paired == 0, values.shape)
