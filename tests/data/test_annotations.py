@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import datetime as dt
-
-import duckdb
 import numpy as np
 import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 import xarray as xr
 from data.formats.conftest import statements as said
@@ -44,38 +39,6 @@ def test_columns_can_have_any_names():
     frame = {"case": TABLE["item"], "reader": TABLE["annotator"], "grade": TABLE["label"]}
     named = dx.annotations(frame, "case", "reader", "grade")
     xr.testing.assert_identical(named, dx.annotations(TABLE))
-
-
-@pytest.mark.parametrize(
-    "library",
-    [
-        pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table,
-        lambda table: duckdb.connect().from_arrow(pa.table(table)),
-        lambda table: pd.DataFrame(table, dtype="category"),
-        lambda table: pd.DataFrame(table, index=[9, 9, 8, 8, 7]).convert_dtypes(),
-    ],
-    ids=["pandas", "polars", "lazy polars", "pyarrow", "duckdb", "categorical", "nullable"],
-)  # fmt: skip
-@pytest.mark.parametrize(
-    "more",
-    [
-        {},
-        {"label": [1, 0, 2, 1, 1]},
-        {"label": [True, False, True, True, True]},
-        {"label": [0.5, 0.25, 1.0, 3.0, -1.0]},
-        {"item": [dt.date(2020, 1, n) for n in (1, 1, 2, 2, 3)]},
-        {"rank": [1, 1, 1, 1, 1]},
-        {"confidence": [0.0, 1.0, 0.5, 0.25, 1.0]},
-        {"pool": ["p", "q", "p", "q", "q"], "cluster": [1, 1, 2, 2, 2], "stratum": list("aabbb")},
-    ],
-    ids=["text", "int", "bool", "float", "date", "rank", "confidence", "groups"],
-)
-def test_any_library_gives_the_identical_dataset(library, more):
-    table = {**TABLE, **more}
-    roles = {role: role for role in more if role not in TABLE}
-    xr.testing.assert_identical(
-        dx.annotations(library(table), **roles), dx.annotations(table, **roles)
-    )
 
 
 ROWS = st.dictionaries(

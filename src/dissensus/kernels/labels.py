@@ -18,7 +18,12 @@ TOLERANCE: Final = 1e-9
 
 
 @kernel
-def _amounts_at(start: Ints, label: Ints, amount: Floats, said: Ints, n_labels: int) -> Floats:
+def amounts_at(start: Ints, label: Ints, amount: Floats, said: Ints, n_labels: int) -> Floats:
+    """Look up the amount (entry) of each system's label (item, system).
+
+    ``start`` and ``label`` are those of `LabelShares`. Codes beside 0 to ``n_labels - 1`` have the
+    amount 0.
+    """
     here = np.zeros(n_labels)
     out = np.zeros(said.shape)
     for i in range(len(start) - 1):
@@ -32,16 +37,12 @@ def _amounts_at(start: Ints, label: Ints, amount: Floats, said: Ints, n_labels: 
     return out
 
 
-def amounts_at(shares: LabelShares, amount: Floats, said: Ints, n_labels: int) -> Floats:
-    """Look up the amount (entry) of each system's label (item, system).
-
-    Label codes beside 0 to ``n_labels - 1`` have the amount 0.
-    """
-    return np.asarray(_amounts_at(shares.start, shares.label, amount, said, n_labels))
-
-
 @kernel
-def _leaders(start: Ints, amount: Floats) -> Floats:
+def leaders(start: Ints, amount: Floats) -> Floats:
+    """Return 1 for the label that most annotators of an item gave, 1/n for each of n tied ones.
+
+    ``start`` and ``amount`` are those of `LabelShares`.
+    """
     out = np.zeros(len(amount))
     for i in range(len(start) - 1):
         bound, n = 0.0, 0
@@ -52,11 +53,6 @@ def _leaders(start: Ints, amount: Floats) -> Floats:
         for entry in range(start[i], start[i + 1]):
             out[entry] = (amount[entry] >= bound) / n
     return out
-
-
-def leaders(shares: LabelShares) -> Floats:
-    """Return 1 for the label that most annotators of an item gave, 1/n for each of n tied ones."""
-    return np.asarray(_leaders(shares.start, shares.amount))
 
 
 MOST: Final = 100_000_000
@@ -282,7 +278,13 @@ ROUNDING: Final = 1e-9
 
 
 @kernel
-def _slim_majority(start: Ints, own: Ints, share: Floats, said: Ints, n_labels: int) -> Flags:
+def slim_majority(start: Ints, own: Ints, share: Floats, said: Ints, n_labels: int) -> Flags:
+    """Return whether one annotator could make the leading label (item) be beaten or tied.
+
+    An annotator with several labels for an item changes all of them. An item whose leading labels
+    are tied already has a slim majority too; one with a single label to give has none. Rows are in
+    the order of `Grouped`.
+    """
     n_items = len(start) - 1
     votes, mine = np.zeros(n_labels), np.zeros(n_labels)
     seen = np.empty(n_labels, dtype=np.int64)
@@ -312,13 +314,3 @@ def _slim_majority(start: Ints, own: Ints, share: Floats, said: Ints, n_labels: 
         for entry in range(n):
             votes[seen[entry]] = 0.0
     return out
-
-
-def slim_majority(rows: Grouped, said: Ints, n_labels: int) -> Flags:
-    """Return whether one annotator could make the leading label (item) be beaten or tied.
-
-    An annotator with several labels for an item changes all of them. An item whose leading labels
-    are tied already has a slim majority too; one with a single label to give has none. ``said``
-    (row) is in the order of ``rows``.
-    """
-    return _slim_majority(rows.start, rows.own, rows.share, said, n_labels)

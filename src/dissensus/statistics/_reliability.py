@@ -373,7 +373,8 @@ def genuine_agreement(
         attrs["max_distance"] = close.largest
     if slim != NO_SLIM:
         attrs["slim_majority"] = slim
-        close_call = is_slim(labels.rows, labels.code, labels.n_labels)
+        rows = labels.rows
+        close_call = is_slim(rows.start, rows.own, rows.share, labels.code, labels.n_labels)
         factor = np.where(close_call, slim * factor, factor)
     return annotations, Genuine(labels, close, chances, factor, attrs)
 

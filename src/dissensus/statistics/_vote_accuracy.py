@@ -100,7 +100,9 @@ def votes_of(annotations: Any, predictions: Any, on_missing: str) -> Votes:
 
 def accuracy_sums(name: str, votes: Votes, credit: Floats) -> Sums:
     """Prepare the mean over items of the credit for predicting a label."""
-    values = amounts_at(votes.shares, credit, votes.predicted, len(votes.labels))
+    values = amounts_at(
+        votes.shares.start, votes.shares.label, credit, votes.predicted, len(votes.labels)
+    )
     judged = votes.judged.astype(np.float64)
 
     def finish(totals: Floats, undefined: Undefined) -> Floats:
@@ -158,4 +160,6 @@ def majority_vote_accuracy(
     array([0.75])
     """
     votes = votes_of(annotations, predictions, on_missing)
-    return accuracy_sums("majority_vote_accuracy", votes, leaders(votes.shares)).value(weights)
+    return accuracy_sums(
+        "majority_vote_accuracy", votes, leaders(votes.shares.start, votes.shares.amount)
+    ).value(weights)
