@@ -10,18 +10,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import xarray as xr
+from data.formats.conftest import statements
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dissensus as dx
-
-
-def statements(ann, *more):
-    names = [
-        ann[role].to_numpy()[ann[f"{role}_code"].to_numpy()].tolist()
-        for role in ("item", "annotator", "label")
-    ]
-    return set(zip(*names, *(ann[name].to_numpy().tolist() for name in more), strict=True))
 
 
 def test_nameless_readers_are_nobody_else():
@@ -33,13 +26,13 @@ def test_empty_rankings_keep_their_item_and_annotator():
     ann = dx.from_rankings({"p": {"ann": []}, "q": {"bob": [["a"]]}, "r": {}})
     assert ann["item"].values.tolist() == ["p", "q", "r"]
     assert ann["annotator"].values.tolist() == ["ann", "bob"]
-    assert statements(ann) == {("q", "bob", "a")}
+    assert statements(ann) == {("q", "bob", "a", 1)}
     assert dx.validate(ann) is ann
 
 
 def test_blocks_may_be_sets_tuples_or_generators():
     ann = dx.from_rankings({1: {2: iter([{"b", "a"}, ("c",), (label for label in "de")])}})
-    assert statements(ann, "rank") == {
+    assert statements(ann) == {
         (1, 2, "a", 1), (1, 2, "b", 1), (1, 2, "c", 2), (1, 2, "d", 3), (1, 2, "e", 3),
     }  # fmt: skip
 
@@ -113,7 +106,7 @@ def test_every_statement_and_no_other_is_read(rankings):
     if not expected:
         return
     ann = dx.from_rankings(rankings, labels="abcd")
-    assert statements(ann, "rank") == expected
+    assert statements(ann) == expected
     assert ann.sizes["item"] == len(rankings)
     assert dx.validate(ann) is ann
 

@@ -348,7 +348,8 @@ def _autocovariances(centred: Floats) -> Floats:
     return out
 
 
-@njit(cache=True, nogil=True, error_model="numpy")  # constants: 0 by 0 is no number
+# Constants: 0 by 0 is no number.
+@njit(cache=True, nogil=True, error_model="numpy")  # type: ignore[untyped-decorator]
 def _times(centred: Floats, between: Floats, covariance: Floats, known: bool) -> Floats:
     """Return the autocorrelation times, NaN of those that need more lags than there are.
 
@@ -375,7 +376,7 @@ def _times(centred: Floats, between: Floats, covariance: Floats, known: bool) ->
     return out
 
 
-@njit(cache=True, fastmath={"reassoc"})
+@njit(cache=True, fastmath={"reassoc"})  # type: ignore[untyped-decorator]
 def _autocovariance(centred: Floats, lag: int) -> float:
     """Return one, averaged over chains; sums may be taken in any order, many at once."""
     total, n = 0.0, centred.shape[1]
