@@ -98,7 +98,8 @@ def _correlation(u: Any, n_pools: int, eta: float) -> Any:
     return out
 
 
-def _uniform(n_dims: int, log2: int, seed: int) -> Any:
+def uniform(n_dims: int, log2: int, seed: int) -> Any:
+    """Return points of a Sobol sequence, none of them on an edge."""
     points = stats.qmc.Sobol(n_dims, rng=np.random.default_rng(seed)).random_base2(log2)
     return np.clip(points, 1e-12, 1 - 1e-12)
 
@@ -124,7 +125,7 @@ def gaussian(
     design = Design.of(ann, anonymous=anonymous, pools=pools)
     y = ann["value"].to_numpy()
     n_pairs = design.n_pools * (design.n_pools - 1) // 2
-    u = _uniform(2 * design.n_pools + n_sd + n_pairs, log2, seed)
+    u = uniform(2 * design.n_pools + n_sd + n_pairs, log2, seed)
     at, _ = _parameters(u, design, priors, eta, n_sd)
     centre, mu_sd = priors["mu"]
     pool, item = design.pool, design.item
@@ -153,7 +154,7 @@ def gaussian(
         square = at["sigma_annotator"][:, design.member_pool] ** 2
         own = np.arange(len(design.member_pool))[:, None] == design.member
         inner["annotator_effect"] = _given(square[:, :, None] * own, square, v, y - centre)
-    return Reference(_weights(log), at, inner)
+    return Reference(weights(log), at, inner)
 
 
 def _given(covariance: Any, variance: Any, v: Any, gap: Any) -> tuple[Any, Any]:
@@ -162,9 +163,10 @@ def _given(covariance: Any, variance: Any, v: Any, gap: Any) -> tuple[Any, Any]:
     return gain @ gap, variance - (gain * covariance).sum(axis=2)
 
 
-def _weights(log: Any) -> Any:
-    weight = np.exp(log - log.max())
-    return weight / weight.sum()
+def weights(log: Any) -> Any:
+    """Return weights that sum to 1."""
+    weight = np.exp(log - log.max(axis=-1, keepdims=True))
+    return weight / weight.sum(axis=-1, keepdims=True)
 
 
 def labels(
@@ -176,7 +178,7 @@ def labels(
     p, n_members = design.n_pools, 0 if anonymous else len(design.member_pool)
     n_gaps = ann.sizes["label"] - 2 if family == "ordinal" else 0
     n_effects = design.n_items * p + n_members
-    u = _uniform(2 * p + p * (p - 1) // 2 + p + n_effects + n_gaps, log2, seed)
+    u = uniform(2 * p + p * (p - 1) // 2 + p + n_effects + n_gaps, log2, seed)
     at, used = _parameters(u, design, priors, eta, 0)
     normal = special.ndtri(u[:, used : used + p + n_effects])
     centre, mu_sd = priors["mu"]
@@ -191,7 +193,7 @@ def labels(
         predictor = predictor + at["annotator_effect"][:, design.member]
     code = ann["label_code"].to_numpy()
     if family == "bernoulli":
-        return Reference(_weights(_log_bernoulli(predictor, code)), at, {})
+        return Reference(weights(_log_bernoulli(predictor, code)), at, {})
     gaps = _spread(priors["gap"], u[:, u.shape[1] - n_gaps :]) if n_gaps else np.empty((len(u), 0))
     cuts = np.concatenate([np.zeros((len(u), 1)), gaps.cumsum(axis=1)], axis=1)
     at["cutpoint"] = cuts - cuts.mean(axis=1, keepdims=True)
@@ -199,7 +201,7 @@ def labels(
     high, low = (special.ndtr(edges[:, code + k] - predictor) for k in (1, 0))
     with np.errstate(divide="ignore"):  # a point from which a label is all but impossible
         log = np.log(high - low).sum(axis=1)
-    return Reference(_weights(log), at, {})
+    return Reference(weights(log), at, {})
 
 
 def _log_bernoulli(predictor: Any, code: Any) -> Any:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 import xarray as xr
+from lean import LEAN
 
 import dissensus as dx
 from dissensus.data import formats
@@ -149,7 +150,7 @@ def test_what_an_evaluation_notes_is_text_when_it_comes_back(tmp_path, bomb):
     data, trace = bomb
     said = f"__import__('pathlib').Path({str(trace)!r}).touch()"
     ann = dx.from_matrix([["a", "b"], ["a", "a"]])
-    result = dx.evaluate(ann, draws=20, random_seed=1, progressbar=False)
+    result = dx.evaluate(ann, draws=20, random_seed=1, progressbar=False, **LEAN)
     for node in result.subtree:
         node.attrs |= {key: said for key, value in node.attrs.items() if isinstance(value, str)}
     result["annotations"].attrs["note"] = np.frombuffer(data, np.uint8)

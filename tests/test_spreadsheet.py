@@ -1,8 +1,7 @@
-"""Names that a spreadsheet would run: disarmed in tables, and to be had back."""
+"""Names that a spreadsheet would run are disarmed in tables, by apostrophes only."""
 
 from __future__ import annotations
 
-import io
 import re
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissensus.data.spreadsheets import armed, disarmed, disarmed_table
+from dissensus.data.spreadsheets import disarmed, disarmed_table
 
 # Prefixes after OWASP, "CSV Injection": = + - @ tab, carriage return, line feed, and the full
 # width forms; separators of cells for programs that take ";" or a tab for one.
@@ -37,7 +36,6 @@ def test_formulas_are_disarmed(name):
     assert name != disarmed(name)
     assert not any(runs(cell) for cell in cells(disarmed(name)))
     assert not disarmed(name).startswith(("\t", "\r", "\n"))
-    assert armed(disarmed(name)) == name
 
 
 @pytest.mark.parametrize("name", PLAIN)
@@ -46,9 +44,9 @@ def test_other_text_stays(name):
 
 
 @given(st.text(st.sampled_from("=+-@\t\r\n;'\" a\x00\uff1d") | st.characters(), max_size=12))
-def test_what_is_disarmed_runs_nowhere_and_can_be_had_back(name):
+def test_what_is_disarmed_runs_nowhere_and_has_more_apostrophes_only(name):
     assert not any(runs(cell) for cell in cells(disarmed(name)))
-    assert armed(disarmed(name)) == name
+    assert disarmed(name).replace("'", "") == name.replace("'", "")
 
 
 def test_numbers_are_not_text():
@@ -62,10 +60,3 @@ def test_numbers_are_not_text():
     assert out["system"].tolist() == [-7, "'-7"]
     assert out["pool"].tolist() == ["'@a", frame["pool"].tolist()[1]]
     assert frame["pool"].tolist()[0] == "@a"
-
-
-def test_a_table_comes_back_from_csv():
-    names = [name for name in FORMULAS if "\x00" not in name] + PLAIN[:-3]
-    text = disarmed_table(pd.DataFrame({"system": names})).to_csv(index=False)
-    again = pd.read_csv(io.StringIO(text, newline=""), keep_default_na=False, lineterminator="\n")
-    assert [armed(name) for name in again["system"]] == names

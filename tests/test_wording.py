@@ -28,12 +28,6 @@ def test_shares(value, written):
     assert wording.share(value) == written
 
 
-def test_a_probability_counted_from_draws_is_never_certain():
-    assert wording.probability(1.0) == "> .99"
-    assert wording.probability(0.0) == "< .01"
-    assert wording.spoken_probability(1.0) == "above .99"
-
-
 def test_numbers_keep_their_sign():
     assert wording.number(-0.25) == wording.MINUS + ".25"
     assert wording.share(-0.25) == wording.MINUS + ".25"

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pymc as pm
 import pytensor
+from crossed_reference import uniform
 from pymc.model.transform.conditioning import remove_value_transforms
 from scipy import special, stats
 from truth_cases import Case
 from truth_prior import Points, prior
-from truth_reference import log_likelihood, names_kept, uniform
+from truth_reference import log_likelihood, names_kept
 
 from dissensus.sampling.step import uncompiled
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from crossed_reference import Reference
+from crossed_reference import Reference, uniform, weights
 from scipy import special, stats
 from truth_cases import Case
 from truth_prior import Points, graded, prior
@@ -77,18 +77,6 @@ def log_likelihood(case: Case, points: Points, *, systems: bool = True) -> Any:
     ]
     with np.errstate(divide="ignore"):
         return np.log(np.stack(each, axis=1))
-
-
-def uniform(n_dims: int, log2: int, seed: int) -> Any:
-    """Return points of a Sobol sequence, none of them on an edge."""
-    points = stats.qmc.Sobol(n_dims, rng=np.random.default_rng(seed)).random_base2(log2)
-    return np.clip(points, 1e-12, 1 - 1e-12)
-
-
-def weights(log: Any) -> Any:
-    """Return weights that sum to 1."""
-    weight = np.exp(log - log.max(axis=-1, keepdims=True))
-    return weight / weight.sum(axis=-1, keepdims=True)
 
 
 def integrate(case: Case, *, log2: int = 16, seed: int = 1, outer: int = 2000) -> Reference:

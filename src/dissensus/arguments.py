@@ -23,8 +23,6 @@ def one_of(name: str, value: Any, choices: Iterable[str | None]) -> Any:
 
     Only text is compared: ``array == "name"`` would be an array.
 
-    Examples
-    --------
     >>> one_of("sampler", "hmc", ("gibbs", "nuts"))
     Traceback (most recent call last):
     ...
@@ -46,8 +44,6 @@ def flags(**given: Any) -> None:
 def is_whole(value: Any) -> bool:
     """Return whether a value is an integer; a truth value and a duration are none.
 
-    Examples
-    --------
     >>> is_whole(3), is_whole(np.int8(3)), is_whole(3.0), is_whole(True)
     (True, True, False, False)
     """
@@ -58,8 +54,6 @@ def is_whole(value: Any) -> bool:
 def real(value: Any) -> float:
     """Return a float: NaN for what is no number, infinity for an integer beyond all floats.
 
-    Examples
-    --------
     >>> real(1), real(0.5), real("0.5"), real(True), real(10**400)
     (1.0, 0.5, nan, nan, inf)
     """
@@ -76,8 +70,6 @@ def real(value: Any) -> float:
 def whole(name: str, value: Any, least: int = 1, most: int = LARGEST) -> int:
     """Return a whole number between two bounds, both included.
 
-    Examples
-    --------
     >>> whole("draws", 1000.0)
     1000
     >>> whole("draws", 0)
@@ -121,8 +113,6 @@ def positive(name: str, value: Any, *, other: str = "") -> float:
 def probability(name: str, value: Any, *, zero: bool = True, one: bool = True) -> float:
     """Return a number from 0 to 1; ``zero`` and ``one`` say whether these may be given.
 
-    Examples
-    --------
     >>> probability("margin", 1, one=False)
     Traceback (most recent call last):
     ...

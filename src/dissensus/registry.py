@@ -43,13 +43,7 @@ def _changed(folder: str) -> int:
 
 
 def found(taken: Collection[str]) -> dict[str, EntryPoint]:
-    """Return the entry points by name; nothing is loaded.
-
-    Warns
-    -----
-    DissensusWarning
-        Of one whose name is taken, by the library or by another; it is left out.
-    """
+    """Return the entry points by name; those whose name is taken are left out with a warning."""
     out: dict[str, EntryPoint] = {}
     for entry in _entries(_search_path()):
         if entry.name in taken or entry.name in out:
@@ -73,14 +67,7 @@ def package_of(name: str) -> tuple[str, str] | None:
 
 
 def loaded(entry: EntryPoint, kind: type) -> ModuleType:
-    """Load the module of a model, and see that it has the shape of one.
-
-    Raises
-    ------
-    ArgumentError
-        If it cannot be loaded, or has no ``build``, no ``fit``, or no ``MODEL`` of that kind and
-        name.
-    """
+    """Load the module of a model; raise unless it has ``build``, ``fit``, and its ``MODEL``."""
     try:
         module = entry.load()
     except Exception as problem:
@@ -126,8 +113,6 @@ class Named(Protocol):
 def find[Entry: Named](entries: Iterable[Entry], name: str, what: str) -> Entry:
     """Return the entry of that name, or raise an error that lists the names there are.
 
-    Examples
-    --------
     >>> from dissensus.models import MODELS
     >>> find(MODELS, "dirichlet", "model").summary
     'one label from each annotator'

@@ -31,13 +31,8 @@ _OURS: Final[dict[Path, weakref.finalize[..., Any]]] = {}
 def claim(path: Path, owner: object) -> None:
     """Keep other processes from a file while its owner lives, until it is released.
 
-    Whoever dies has released it. A second owner in this process takes it over: the first may be
-    a fit that failed, and lives on in a traceback.
-
-    Raises
-    ------
-    BlockingIOError
-        If another process has it.
+    Raises a BlockingIOError if another process has it. A second owner in this process takes it
+    over: the first may be a fit that failed, and lives on in a traceback.
     """
     release(path)
     if fcntl is not None:
@@ -53,12 +48,7 @@ def claim(path: Path, owner: object) -> None:
 
 
 def release(path: Path) -> None:
-    """Leave a file to whoever wants it.
-
-    Examples
-    --------
-    >>> release(Path("never claimed"))
-    """
+    """Release a file for other processes."""
     if (ours := _OURS.pop(path, None)) is not None:
         ours()
 
@@ -71,24 +61,7 @@ _REFUSED: Final = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 def replace(path: Path, write: Writer, *, overwrite: bool = True) -> None:
-    """Write one file (or Zarr store) in the place of what was there.
-
-    Of a symbolic link the link is replaced, never what it points at.
-
-    Parameters
-    ----------
-    path : Path
-        Where it belongs, in a folder that exists.
-    write : callable
-        Writes to the path it is given, which has the same name and another folder.
-    overwrite : bool
-        Whether what is there may be replaced; else it is an error, also if it has come since.
-
-    Raises
-    ------
-    ArgumentError
-        If the folder may not be written to, a folder has the name, or ``overwrite`` forbids it.
-    """
+    """Write one file (or Zarr store) in the place of what was there; see `replace_all`."""
     replace_all(path.parent, {path.name: write}, overwrite=overwrite)
 
 
@@ -97,17 +70,11 @@ def replace_all(
 ) -> None:
     """Write several files that belong together: all are replaced, or none is.
 
-    Parameters
-    ----------
-    folder : Path
-        A folder that exists.
-    writers : mapping
-        From the name of a file to what writes it; None for one that is to be gone.
-    overwrite : bool
-        As for `replace`.
+    ``writers`` map the name of a file to a function that writes it to a path with the same name in
+    another folder; None deletes the file. A symbolic link is replaced, never its target. Raises an
+    ArgumentError if the folder is not writable, a folder has the name of a file, or a file exists
+    (also if it has come since) and ``overwrite`` is False.
 
-    Examples
-    --------
     >>> with tempfile.TemporaryDirectory() as name:
     ...     replace_all(Path(name), {"a": lambda path: path.write_text("x")})
     ...     [path.name for path in Path(name).iterdir()]
@@ -139,8 +106,6 @@ def replace_all(
 def check_target(path: Path) -> None:
     """Raise if a folder that is no Zarr store stands where a file belongs.
 
-    Examples
-    --------
     >>> check_target(Path("."))
     Traceback (most recent call last):
     ...

@@ -32,8 +32,6 @@ _TITLES: Final = {
 def share(value: float, digits: int = 2) -> str:
     """Write a share, a probability or a mean of such: .83, 1.00, or n/a.
 
-    Examples
-    --------
     >>> share(0.834), share(1), share(0), share(float("nan"))
     ('.83', '1.00', '.00', 'n/a')
     >>> share(-0.1) == MINUS + ".10"
@@ -50,8 +48,6 @@ def share(value: float, digits: int = 2) -> str:
 def probability(value: float) -> str:
     """Write a probability counted from draws, which can be neither 0 nor 1 for sure.
 
-    Examples
-    --------
     >>> probability(0.7), probability(1.0), probability(0.001)
     ('.70', '> .99', '< .01')
     """
@@ -63,8 +59,6 @@ def probability(value: float) -> str:
 def spoken_probability(value: float) -> str:
     """Write a probability as a sentence wants it.
 
-    Examples
-    --------
     >>> spoken_probability(0.7), spoken_probability(1.0), spoken_probability(0.0)
     ('.70', 'above .99', 'below .01')
     """
@@ -74,8 +68,6 @@ def spoken_probability(value: float) -> str:
 def number(value: float) -> str:
     """Write a number such as a reliability without needless zeros.
 
-    Examples
-    --------
     >>> number(1.0), number(0.5), number(30), number(1234567)
     ('1', '.5', '30', '1,234,567')
     """
@@ -89,8 +81,6 @@ def number(value: float) -> str:
 def counted(count: int, singular: str, plural: str | None = None) -> str:
     """Write a count with its noun.
 
-    Examples
-    --------
     >>> counted(1, "item"), counted(1008, "item"), counted(2, "diagnosis", "diagnoses")
     ('1 item', '1,008 items', '2 diagnoses')
     """
@@ -100,8 +90,6 @@ def counted(count: int, singular: str, plural: str | None = None) -> str:
 def digits_for(widths: Iterable[float]) -> int:
     """Choose the decimals that show intervals of these widths: 2, or 3 if any is narrow.
 
-    Examples
-    --------
     >>> digits_for([0.2, 0.1]), digits_for([0.2, 0.03]), digits_for([])
     (2, 3, 2)
     """
@@ -112,8 +100,6 @@ def digits_for(widths: Iterable[float]) -> int:
 def metric_title(name: str) -> str:
     """Write a metric's name in words.
 
-    Examples
-    --------
     >>> metric_title("top_1_accuracy"), metric_title("top_2_set_accuracy")
     ('top-1 accuracy', 'top-2 set accuracy')
     >>> metric_title("average_overlap_at_3"), metric_title("annotation_certainty_2")
@@ -144,8 +130,6 @@ _COEFFICIENTS: Final = {
 def coefficient_title(name: str) -> str:
     """Write the name of a coefficient of agreement in words.
 
-    Examples
-    --------
     >>> coefficient_title("krippendorff_alpha_ordinal"), coefficient_title("gwet_ac1")
     ("Krippendorff's alpha, ordinal", "Gwet's AC1")
     """
@@ -159,8 +143,6 @@ def coefficient_title(name: str) -> str:
 def capital(text: str) -> str:
     """Begin a text with a capital letter, and leave the rest as it is.
 
-    Examples
-    --------
     >>> capital("top-1 accuracy of McNemar")
     'Top-1 accuracy of McNemar'
     """
@@ -170,8 +152,6 @@ def capital(text: str) -> str:
 def clean(name: object) -> str:
     r"""Make a name from the data safe to show: no control characters, nothing that reorders text.
 
-    Examples
-    --------
     >>> clean("two\nlines"), clean("x\u202ey") == "x\ufffdy", clean(7)
     ('two lines', True, '7')
     """
@@ -192,8 +172,6 @@ def _harmless(letter: str) -> str:
 def short(name: object, width: int = 32) -> str:
     """Make a name safe, and cut it where it is longer than a line can hold.
 
-    Examples
-    --------
     >>> short("a rather long name", 10)
     'a rather …'
     """
@@ -204,8 +182,6 @@ def short(name: object, width: int = 32) -> str:
 def short_names(names: Sequence[object], width: int = 32) -> list[str]:
     """Shorten names, and keep different ones different.
 
-    Examples
-    --------
     >>> short_names(["system-one-a", "system-one-b"], 8)
     ['system-…', 'system-… (2)']
     """
@@ -223,8 +199,6 @@ def short_names(names: Sequence[object], width: int = 32) -> list[str]:
 def listed(names: Sequence[str], last: str = "and") -> str:
     """Join names as a sentence does.
 
-    Examples
-    --------
     >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])
     ('a', 'a and b', 'a, b and c')
     """
@@ -236,8 +210,6 @@ def listed(names: Sequence[str], last: str = "and") -> str:
 def interval_name(prob: float, kind: str) -> str:
     """Name an interval by level and kind; the space before the sign does not break.
 
-    Examples
-    --------
     >>> interval_name(0.89, "eti").replace("\N{NO-BREAK SPACE}", " ")
     '89 % equal-tailed interval'
     """
@@ -248,8 +220,6 @@ def interval_name(prob: float, kind: str) -> str:
 def percent(prob: float) -> str:
     """Write the level of an interval.
 
-    Examples
-    --------
     >>> percent(0.89).replace("\N{NO-BREAK SPACE}", " ")
     '89 %'
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import xarray as xr
+from data.formats.conftest import statements as said
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,12 +19,6 @@ def annotations(n_items=10, n_rows=40, seed=1):
     table = {"item": rng.integers(0, n_items, n_rows), "annotator": np.arange(n_rows),
              "label": rng.integers(0, 3, n_rows), "pool": np.arange(n_rows) % 2}  # fmt: skip
     return dx.annotations(table, kind="nominal", pool="pool")
-
-
-def said(ann):
-    """Return every statement, by name, in an order of its own."""
-    names = [ann[d].to_numpy()[ann[f"{d}_code"].to_numpy()] for d in ("item", "annotator", "label")]
-    return sorted(zip(*(n.tolist() for n in names), strict=True))
 
 
 @pytest.mark.long
@@ -49,7 +44,7 @@ def test_parts_are_the_annotations_of_their_items():
     frame, edges = Frame.of(cut), item_edges(cut)
     rows = [cut[name].data.blocks[1].compute() for name in frame.columns]
     part = frame.part(rows, cut["item"].to_numpy()[5:7], (edges[1], edges[2]), 5)
-    want = [one for one in said(cut) if one[0] in cut["item"].to_numpy()[5:7]]
+    want = {row for row in said(cut) if row[0] in cut["item"].to_numpy()[5:7]}
     assert said(part) == want
     assert part.sizes["annotator"] == cut.sizes["annotator"]
 

@@ -10,27 +10,11 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import xarray as xr
+from data.formats.conftest import statements
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dissensus as dx
-
-
-def statements(ann, *more):
-    names = [
-        ann[role].to_numpy()[ann[f"{role}_code"].to_numpy()].tolist()
-        for role in ("item", "annotator", "label")
-    ]
-    return set(zip(*names, *(ann[name].to_numpy().tolist() for name in more), strict=True))
-
-
-def test_blocks_become_ranks():
-    ann = dx.from_rankings({"p": {"ann": [["a"], ["b", "c"]], "bob": [["c"]]}}, labels="abcd")
-    assert statements(ann, "rank") == {
-        ("p", "ann", "a", 1), ("p", "ann", "b", 2), ("p", "ann", "c", 2), ("p", "bob", "c", 1),
-    }  # fmt: skip
-    assert ann["label"].values.tolist() == list("abcd")
-    assert ann.attrs["kind"] == "ranking"
 
 
 def test_nameless_readers_are_nobody_else():
@@ -42,13 +26,13 @@ def test_empty_rankings_keep_their_item_and_annotator():
     ann = dx.from_rankings({"p": {"ann": []}, "q": {"bob": [["a"]]}, "r": {}})
     assert ann["item"].values.tolist() == ["p", "q", "r"]
     assert ann["annotator"].values.tolist() == ["ann", "bob"]
-    assert statements(ann) == {("q", "bob", "a")}
+    assert statements(ann) == {("q", "bob", "a", 1)}
     assert dx.validate(ann) is ann
 
 
 def test_blocks_may_be_sets_tuples_or_generators():
     ann = dx.from_rankings({1: {2: iter([{"b", "a"}, ("c",), (label for label in "de")])}})
-    assert statements(ann, "rank") == {
+    assert statements(ann) == {
         (1, 2, "a", 1), (1, 2, "b", 1), (1, 2, "c", 2), (1, 2, "d", 3), (1, 2, "e", 3),
     }  # fmt: skip
 
@@ -122,7 +106,7 @@ def test_every_statement_and_no_other_is_read(rankings):
     if not expected:
         return
     ann = dx.from_rankings(rankings, labels="abcd")
-    assert statements(ann, "rank") == expected
+    assert statements(ann) == expected
     assert ann.sizes["item"] == len(rankings)
     assert dx.validate(ann) is ann
 
@@ -148,11 +132,6 @@ def test_matrices_of_all_sorts(matrix):
     assert statements(ann) == {(0, 0, 1), (0, 1, 2), (1, 1, 3)}
     assert ann["item"].values.tolist() == [0, 1, 2]  # an item nobody labelled is kept
     assert ann["annotator"].values.tolist() == [0, 1, 2]
-
-
-def test_masks_are_heeded():
-    ann = dx.from_matrix(np.ma.masked_array([[1, 2], [3, 4]], mask=[[False, True], [False] * 2]))
-    assert statements(ann) == {(0, 0, 1), (1, 0, 3), (1, 1, 4)}
 
 
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table, dict])

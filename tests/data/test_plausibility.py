@@ -110,18 +110,6 @@ def test_what_is_no_plausibility(source, message):
         plausibility_of(source)
 
 
-@pytest.mark.parametrize("value", [np.nan, -0.1, np.inf])
-def test_a_mass_must_be_a_finite_number_of_at_least_0(value):
-    # A NaN is not larger than anything, so it would quietly count as a small mass.
-    masses = np.full((2, 3, 4, 2), 0.5)
-    masses[1, 2, 3, 0] = value
-    theta = xr.DataArray(
-        masses, dims=("chain", "draw", "item", "label"), coords={"item": list("pqrs")}
-    )
-    with pytest.raises(dx.ArgumentError, match=rf"items 's': .*found {value}"):
-        plausibility_of(theta)
-
-
 def test_labels_must_be_distinct():
     theta = xr.DataArray(
         [[0.5, 0.5]], dims=("item", "label"), coords={"item": [1], "label": ["a", "a"]}

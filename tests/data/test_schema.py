@@ -9,7 +9,7 @@ import xarray as xr
 import dissensus as dx
 from dissensus.data import schema
 from dissensus.data.rows import ranking_code
-from dissensus.data.schema import require_two_annotators, validate
+from dissensus.data.schema import validate
 
 
 def made(**more):
@@ -46,12 +46,6 @@ EVERYTHING = {
         {"item": [1], "annotator": ["a"], "label": ["x"]}, labels=["z", "y", "x"], kind="ordinal"
     ),
 }
-
-
-@pytest.mark.parametrize("name", EVERYTHING)
-def test_what_is_made_is_valid_and_comes_back_itself(name):
-    ann = EVERYTHING[name]()
-    assert validate(ann) is ann
 
 
 @pytest.mark.parametrize("engine", ["h5netcdf"])
@@ -245,47 +239,6 @@ def test_ranking_code_counts_items_annotators_and_trials():
     assert ranking_code(ranked()).tolist() == [0, 0, 0, 1]
     ann = made(trial=[1, 1, 1])
     assert len(set(ranking_code(ann).tolist())) == 3
-
-
-def test_two_annotators_there():
-    ann = dx.annotations({"item": [1, 1], "annotator": ["a", "b"], "label": ["x", "y"]})
-    require_two_annotators(ann)
-    require_two_annotators(ranked())
-
-
-def test_items_with_fewer_than_two_annotators_are_named():
-    ann = dx.annotations(
-        {"item": ["i", "i", "j", "k"], "annotator": list("abab"), "label": list("xyxy")}
-    )
-    with pytest.raises(dx.AnnotationError) as caught:
-        require_two_annotators(ann)
-    assert "items 'j', 'k': expected two annotators or more for every item" in str(caught.value)
-    assert "found 2 of 3 items with fewer" in str(caught.value)
-    require_two_annotators(ann, every_item=False)
-
-
-def test_nobody_sharing_an_item_is_an_error_in_any_case():
-    ann = dx.annotations({"item": ["i", "j"], "annotator": ["a", "b"], "label": ["x", "y"]})
-    with pytest.raises(dx.AnnotationError, match=r"items 'i', 'j'.*two annotators or more"):
-        require_two_annotators(ann, every_item=False)
-
-
-def test_the_only_annotator_is_named():
-    ann = dx.annotations({"item": [1, 2], "annotator": ["ann", "ann"], "label": ["x", "y"]})
-    with pytest.raises(dx.AnnotationError, match=r"two annotators or more.*found only 'ann'"):
-        require_two_annotators(ann, every_item=False)
-
-
-def test_repetitions_and_rankings_of_one_annotator_are_not_two():
-    ann = dx.annotations(
-        {"item": [1, 1, 2, 2], "annotator": list("aaab"), "label": list("xyxy"), "t": [1, 2, 1, 1]},
-        trial="t",
-    )
-    with pytest.raises(dx.AnnotationError, match="item 1: expected two annotators"):
-        require_two_annotators(ann)
-    lonely = dx.from_rankings({"i": {"ann": [["a"], ["b"]]}})
-    with pytest.raises(dx.AnnotationError, match="found only 'ann'"):
-        require_two_annotators(lonely)
 
 
 @pytest.mark.parametrize("kind", [np.array([]), np.array(["nominal", "ordinal"]), ["nominal"]])

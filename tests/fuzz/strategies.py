@@ -26,7 +26,6 @@ class Table:
 
     columns: dict[str, list[Any]]
     options: dict[str, Any] = field(default_factory=dict)
-    faults: tuple[str, ...] = ()
 
 
 @st.composite
@@ -190,6 +189,5 @@ def spoil(draw, table, rng):
                 st.sampled_from(["kind", "labels", "rank", "confidence", "item", "trial"])
             )
             table.options[option] = draw(st.sampled_from(STRANGE))
-        table.faults += (fault,)
         if not table.columns:
             return

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import os
 import tempfile
 from pathlib import Path
 
@@ -14,7 +13,6 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from fuzz.data import prediction_tables
-from fuzz.dressing import dressed
 from fuzz.exports import label_studio, prodigy
 from fuzz.judging import judged
 from fuzz.profile import cases
@@ -174,42 +172,6 @@ JSON = st.recursive(
        st.sampled_from([None, *dx.formats.names()]))  # fmt: skip
 def test_json_of_any_shape_is_read_or_refused(value, ending, what, form):
     read(f"export{ending}", json.dumps(value).encode(), what, format=form)
-
-
-def test_json_nested_too_deep_is_refused(tmp_path):
-    for text in ("[" * 100_000, '{"a":' * 100_000, "[" * 100_000 + "]" * 100_000):
-        for ending in (".json", ".jsonl"):
-            path = tmp_path / f"deep{ending}"
-            path.write_text(text)
-            assert judged("json, deep", dx.read_annotations, path).refused
-
-
-def test_a_key_that_stands_twice_is_refused(tmp_path):
-    path = tmp_path / "twice.json"
-    path.write_text('[{"item": 1, "item": 2, "annotator": "a", "label": "x"}]')
-    assert "twice" in judged("json, doubled key", dx.read_annotations, path).refused
-
-
-@pytest.mark.parametrize("what", sorted(READERS))
-def test_what_is_no_file_is_refused(what, tmp_path):
-    loop = tmp_path / "loop.csv"
-    loop.symlink_to(tmp_path / "other.csv")
-    (tmp_path / "other.csv").symlink_to(loop)
-    (tmp_path / "folder.csv").mkdir()
-    (tmp_path / "empty.csv").touch()
-    os.mkfifo(tmp_path / "pipe.csv")
-    strange = [loop, tmp_path / "folder.csv", tmp_path / "empty.csv", tmp_path / "pipe.csv",
-               Path("/dev/zero"), tmp_path / ("n" * 300 + ".csv"), "nul\0.csv", "", 5,
-               None, b"a.csv"]  # fmt: skip
-    for path in strange:
-        assert judged(f"read_{what}, no file", READERS[what], path).refused, path
-
-
-def test_a_table_in_clothes_and_in_a_file_is_the_same(tmp_path):
-    columns = {"item": ["a", "b"], "annotator": ["x", "y"], "label": ["u", "v"]}
-    (tmp_path / "t.parquet").write_bytes(written(columns, ".parquet"))
-    found = dx.read_annotations(tmp_path / "t.parquet")
-    assert found.equals(dx.annotations(dressed(columns, "polars")))
 
 
 @pytest.mark.parametrize("form", ["label-studio", "prodigy"])

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import dissensus as dx
 
 
-@cases(60, 8000)
+@cases(40, 8000)
 @given(annotation_tables(), clothes())
 def test_annotations_are_read_or_refused(table, worn):
     answer = judged("annotations", dx.annotations, dressed(table.columns, worn), **table.options)
@@ -43,7 +43,7 @@ def test_settings_of_the_readers_are_taken_or_refused(data):
     judged("annotations, settings", dx.annotations, table.columns, **settings)
 
 
-@cases(30, 6000)
+@cases(20, 6000)
 @given(prediction_tables(), clothes(), st.data())
 def test_predictions_are_read_or_refused(table, worn, data):
     settings = table.options | data.draw(settings_of(dx.predictions, often=7))

@@ -49,7 +49,7 @@ def _emptied(part, draw):
     return part.drop_vars(draw(st.sampled_from(names))) if names else part
 
 
-@pytest.mark.unit(0, long=14)
+@pytest.mark.unit(0, long=7)
 @pytest.mark.parametrize("plot", PLOTS, ids=lambda plot: plot.name)
 @cases(1, 200)
 @given(data=st.data())

@@ -65,7 +65,7 @@ def call_of(entry):
     return make(), dict(entry.arguments) | more
 
 
-@pytest.mark.unit(0, long=13)
+@pytest.mark.unit(0, long=7)
 @pytest.mark.parametrize("entry", METRICS, ids=lambda entry: entry.name)
 def test_every_setting_refuses_nonsense_in_words(entry):
     args, more = call_of(entry)
@@ -88,7 +88,7 @@ def annotations(model):
     return dx.annotations(table, pool="pool", kind=kind)
 
 
-@pytest.mark.unit(0, long=5)
+@pytest.mark.unit(0, long=3)
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
 def test_every_setting_of_a_fit_refuses_nonsense_in_words(model):
     fit, few = model.module.fit, {"draws": 3, "chains": 1, "random_seed": 1, "progressbar": False}

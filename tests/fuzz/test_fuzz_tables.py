@@ -35,7 +35,7 @@ def draws(draw):
     return answer.value if other.refused else other.value
 
 
-@cases(20, 2000)
+@cases(8, 2000)
 @given(data=st.data())
 def test_draws_are_described_or_refused(data):
     form = data.draw(st.sampled_from(["text", "markdown", "latex", "html", None, 3]))
@@ -45,7 +45,7 @@ def test_draws_are_described_or_refused(data):
         assert "nan" not in answer.value
 
 
-@cases(20, 2000)
+@cases(8, 2000)
 @given(data=st.data())
 def test_tables_are_made_or_refused(data):
     ann = data.draw(annotation_sets())

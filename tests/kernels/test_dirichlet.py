@@ -114,12 +114,6 @@ def test_rows_are_independent():
     assert abs(np.corrcoef(theta.T)[np.triu_indices(3, 1)]).max() < 4 / np.sqrt(5000)
 
 
-def test_a_row_of_one_label():
-    theta, density = draw_dirichlet(np.array([[2.0], [0.5]]), keys(2), 4)
-    assert (theta == 1).all()
-    np.testing.assert_allclose(density, 0, atol=1e-12)
-
-
 @pytest.mark.parametrize("bad", [[[0.0, 0.0]], [[1.0, -1.0]], [[np.nan, 1.0]], [[np.inf, 1.0]]])
 def test_improper_parameters_are_refused(bad):
     with pytest.raises(dx.ArgumentError, match="alpha: expected finite parameters"):
@@ -158,10 +152,10 @@ def test_a_thousand_labels_nobody_named():
     # All of them together are one label of count 1, but for that each is looked at alone:
     # simulated from log-gamma variates, which do not vanish.
     rng = np.random.default_rng(1)
-    log = np.log(rng.standard_gamma(alpha + 1, (20_000, 1001)))
+    log = np.log(rng.standard_gamma(alpha + 1, (4000, 1001)))
     leads = np.argmax(log + np.log(rng.random(log.shape)) / alpha, axis=1) == 1000
     found = leading_probabilities(alpha[None])[0]
-    assert leads.mean() == pytest.approx(found[-1], abs=4 * np.sqrt(0.25 / 20_000))
+    assert leads.mean() == pytest.approx(found[-1], abs=4 * np.sqrt(0.25 / 4000))
     np.testing.assert_allclose(found[:-1], (1 - found[-1]) / 1000)
 
 

@@ -96,16 +96,6 @@ def test_squared_differences_over_all_pairs(trials, centre):
             assert own == pytest.approx(pairs(numbers, far, same=True), abs=1e-11)
 
 
-def test_numbers_far_from_zero_keep_their_digits():
-    # Powers of two, so that the numbers are the same ones around 0 and around a billion.
-    values = np.array([1, 2, 4, 7, 3, 5]) / 16
-    rows = grouped(np.array([0, 0, 0, 1, 1, 1]), np.arange(6), 2)
-    near, distant = (
-        squared_pairs(moments(rows, numbers), rows.voices) for numbers in (values, values + 2.0**30)
-    )
-    np.testing.assert_array_equal(near, distant)
-
-
 def test_the_centre_is_one_of_the_numbers():
     assert centre_of(np.array([1.0, 2.0, 9.0])) == 2.0
     assert centre_of(np.array([1.0, 1e9, 2.0, 1.5])) == 1.5  # one wild number does not move it
@@ -155,15 +145,6 @@ def test_counts_are_exact_where_nobody_repeats():
         np.testing.assert_array_equal(array, np.rint(array))
 
 
-def test_no_rows_and_one_label():
-    none = label_shares(grouped(np.zeros(0, int), np.zeros(0, int), 2), np.zeros(0, int), 3)
-    assert none.start.tolist() == [0, 0, 0]
-    assert none.agreement.tolist() == none.own.tolist() == [0.0, 0.0]
-    rows = grouped(np.zeros(5, int), np.arange(5), 1)
-    one = label_shares(rows, np.zeros(5, int), 1)
-    assert (one.amount.tolist(), one.agreement.tolist(), one.own.tolist()) == ([5], [20], [5])
-
-
 def test_a_large_label_space_costs_nothing_per_item():
     n = 20_000
     rows = grouped(np.repeat(np.arange(n), 2), np.tile([0, 1], n), n)
@@ -171,14 +152,6 @@ def test_a_large_label_space_costs_nothing_per_item():
     assert len(found.label) == n
     assert (found.amount == 2).all()
     assert (found.agreement == 2).all()
-
-
-def test_many_labels_on_one_item():
-    rng = np.random.default_rng(2)
-    said = rng.integers(5, size=100_000)
-    found = label_shares(grouped(np.zeros(len(said), int), np.arange(len(said)), 1), said, 5)
-    count = np.bincount(said).astype(float)
-    assert found.agreement[0] == (count**2).sum() - len(said)
 
 
 @pytest.mark.parametrize(("draws", "sets"), [(40, 40), (40, 100), (100, 40), (1, 7), (7, 1)])

@@ -41,13 +41,3 @@ def test_a_ranking_of_l_blocks_weighs_the_harmonic_number(rankings, random):
     assert total == pytest.approx(
         [sum(1 / level for level in range(1, len(sizes) + 1)) for sizes in rankings]
     )
-
-
-@given(st.lists(blocks, min_size=1, max_size=4))
-@settings(deadline=None, max_examples=30)
-def test_without_ties_splitting_changes_nothing(rankings):
-    rank, ranking = rows([[1] * len(sizes) for sizes in rankings])
-    np.testing.assert_array_equal(
-        inverse_rank_weights(rank, ranking, split_ties=True),
-        inverse_rank_weights(rank, ranking, split_ties=False),
-    )

@@ -206,17 +206,6 @@ def test_is_the_count_in_fractions(votes, n_labels):
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-13)
 
 
-@pytest.mark.parametrize(("votes", "n_labels"), [(5, 3), (6, 4), (4, 5)])
-def test_is_the_share_of_tables_won(votes, n_labels):
-    for x in range(votes + 1):
-        won = Fraction(0)
-        for others in itertools.product(range(1, n_labels), repeat=votes - x):
-            count = [x, *(others.count(label) for label in range(1, n_labels))]
-            won += Fraction(int(x == max(count)), count.count(max(count)))
-        expected = float(won / (n_labels - 1) ** (votes - x))
-        assert winning_chances(votes, n_labels)[x] == pytest.approx(expected, abs=1e-14)
-
-
 @pytest.mark.parametrize(("votes", "n_labels"), [(150, 3), (300, 10), (400, 419), (999, 5001)])
 def test_large_panels_and_many_labels_stay_on_the_scale(votes, n_labels):
     # With 5001 labels sums over the number of ties lose all their digits: terms of 1e30 cancel.

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from scipy.integrate import dblquad
 
 from dissensus.kernels.normal import NormalGamma, draw, log_density, log_marginal, moments, update
 from dissensus.kernels.random import row_keys
@@ -32,20 +31,6 @@ def student(values, prior=PRIOR):
 @settings(deadline=None, max_examples=30)
 def test_marginal_likelihood_is_multivariate_t(values):
     assert log_marginal(PRIOR, of_one_item(values))[0] == pytest.approx(student(values))
-
-
-@pytest.mark.long
-def test_marginal_likelihood_by_quadrature():
-    values, (m, k, a, b) = [2.0, -1.0, 3.5], (float(x) for x in PRIOR)
-
-    def joint(mu, log_variance):
-        variance = np.exp(log_variance)
-        logp = stats.invgamma.logpdf(variance, a, scale=b) + log_variance
-        logp += stats.norm.logpdf(mu, m, np.sqrt(variance / k))
-        return np.exp(logp + stats.norm.logpdf(values, mu, np.sqrt(variance)).sum())
-
-    area, _ = dblquad(joint, -4, 8, -60, 60, epsabs=1e-8)
-    assert log_marginal(PRIOR, of_one_item(values))[0] == pytest.approx(np.log(area), abs=1e-5)
 
 
 @given(scores, scores)

@@ -119,11 +119,6 @@ def test_is_the_share_of_orders(blocks, depth):
     np.testing.assert_allclose(depth_membership(blocks, 4, depth), counts / n_orders)
 
 
-def test_rows_sum_to_their_depth():
-    found = depth_membership([[4], [0, 1]], n_labels=9, depth=9)
-    np.testing.assert_allclose(found.sum(axis=1), np.arange(1, 10))
-
-
 def test_average_overlap_of_disjoint_lists_is_zero():
     one, other = depth_membership([[0, 1]], 4, 2), depth_membership([[2, 3]], 4, 2)
     assert average_overlap(one, other) == 0

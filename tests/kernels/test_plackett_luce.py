@@ -13,7 +13,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.integrate import quad
 from scipy.special import logsumexp
 
 from dissensus.kernels.plackett_luce import (
@@ -60,7 +59,7 @@ def random_case(rng, largest=7):
     return 10 ** rng.uniform(-5, 5, n_labels), blocks
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_equals_enumeration(seed):
     rng = np.random.default_rng([31, seed])
     for _ in range(100):
@@ -74,35 +73,12 @@ def test_equals_enumeration(seed):
 
 
 @pytest.mark.parametrize(
-    "sizes", [(1,), (2,), (1, 2), (2, 1), (3,), (2, 2), (1, 1, 1), (5,), (2, 3)]
-)
-def test_all_outcomes_of_a_tie_pattern_sum_to_one(sizes):
-    strengths = 10 ** np.random.default_rng(32).uniform(-2, 2, 5)
-    cuts = np.cumsum((0, *sizes))
-    outcomes = {
-        tuple(tuple(sorted(order[a:b])) for a, b in itertools.pairwise(cuts))
-        for order in itertools.permutations(range(5))
-    }
-    total = sum(np.exp(log_likelihood(np.log(strengths), *flat(blocks))) for blocks in outcomes)
-    assert total == pytest.approx(1, rel=1e-13)
-
-
-@pytest.mark.parametrize(
     "blocks", [[], [[0, 1, 2, 3]], [[2, 0, 1, 3]]], ids=["empty", "all tied", "any order"]
 )
 def test_what_says_nothing_has_probability_one(blocks):
     value, gradient = log_likelihood_and_gradient(np.array([-9.0, 0, 3, 800]), *flat(blocks))
     assert value == 0
     np.testing.assert_array_equal(gradient, 0)
-
-
-def test_a_last_block_may_be_written_out():
-    log_strength = np.random.default_rng(33).normal(0, 3, 6)
-    short, long = ([[4], [0, 2]], [[4], [0, 2], [1, 3, 5]])
-    one, one_gradient = log_likelihood_and_gradient(log_strength, *flat(short))
-    other, other_gradient = log_likelihood_and_gradient(log_strength, *flat(long))
-    assert one == pytest.approx(other, rel=1e-14)
-    np.testing.assert_allclose(one_gradient, other_gradient, atol=1e-15)
 
 
 def large_case(rng):
@@ -143,14 +119,6 @@ def test_the_scale_does_not_matter(seed, shift):
     assert gradient.sum() == pytest.approx(0, abs=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_gradients_sum_to_zero(seed):
-    rng = np.random.default_rng([36, seed])
-    strengths, blocks = random_case(rng, largest=40)
-    _, gradient = log_likelihood_and_gradient(np.log(strengths), *flat(blocks))
-    assert gradient.sum() == pytest.approx(0, abs=1e-12)
-
-
 def test_extreme_strengths_stay_finite():
     log_strength = np.linspace(-700, 700, 30)
     for blocks in ([[0, 29], [1, 28]], [list(range(12)), [29]], [[29], list(range(10, 29)), [0]]):
@@ -158,13 +126,6 @@ def test_extreme_strengths_stay_finite():
         assert np.isfinite(value)
         assert np.isfinite(gradient).all()
         assert gradient.sum() == pytest.approx(0, abs=1e-10)
-
-
-def test_five_hundred_labels_tied_are_no_trouble():
-    log_strength = np.append(np.zeros(500), np.log(3.0))
-    j = np.arange(1, 501)
-    found = log_likelihood(log_strength, np.arange(500), np.array([500]))
-    assert found == pytest.approx(-np.log1p(3 / j).sum(), rel=1e-13)
 
 
 @pytest.mark.parametrize("spread", [1.0, 30.0, 400.0])
@@ -262,28 +223,6 @@ def test_a_mixed_block_is_the_exact_rational_sum(ratios, size):
     value, share = both(log_before_rest, log_ratio)
     assert value == pytest.approx(log_of(probability), rel=1e-14, abs=1e-12)
     np.testing.assert_allclose(share, np.repeat([float(s) for s in shares], size), atol=1e-12)
-
-
-def test_nine_unlike_labels_are_the_exact_rational_sum():
-    rng = np.random.default_rng(5)
-    for _ in range(3):
-        ratios = [Fraction(float(r)).limit_denominator(99) for r in rng.uniform(0.02, 9, 9)]
-        probability, shares = exact([(ratio, 1) for ratio in ratios])
-        value, share = both(log_before_rest, [log_of(ratio) for ratio in ratios])
-        assert value == pytest.approx(log_of(probability), rel=1e-14, abs=1e-12)
-        np.testing.assert_allclose(share, [float(s) for s in shares], atol=1e-12)
-
-
-def test_a_mixed_block_is_scipys_quadrature():
-    log_ratio = np.random.default_rng(6).normal(0, 2, 30)
-
-    def integrand(x):
-        return np.exp(-x) * np.prod(-np.expm1(-np.exp(log_ratio) * x))
-
-    expected, error = quad(integrand, 0, np.inf, epsabs=0, epsrel=1e-11, limit=500)
-    assert error < 1e-10 * expected
-    value, _ = both(log_before_rest, log_ratio)
-    assert value == pytest.approx(np.log(expected), abs=1e-10)
 
 
 @pytest.mark.parametrize("size", [LARGEST_RECURSION, LARGEST_RECURSION + 1])

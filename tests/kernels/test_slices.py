@@ -42,7 +42,7 @@ def test_two_tangents_may_be_one_line():
     assert stats.kstest(draws, stats.laplace().cdf).pvalue > 1e-3
 
 
-N, THIN = 4000, 12
+N, THIN = 2000, 12
 
 
 @njit

@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit, ndtr, owens_t
-from scipy.stats import kstwobign
 
 from dissensus.kernels.special import (
     backwards,
@@ -78,12 +77,6 @@ def test_is_owens_formula(h, k, r):
 )
 def test_thirty_digit_values(h, k, r, expected):
     assert excess(h, k, r) == pytest.approx(expected, rel=1e-10)
-
-
-@given(st.floats(-1, 1))
-@some
-def test_at_the_mean_it_is_an_arc_sine(r):
-    assert excess(0.0, 0.0, r) == pytest.approx(math.asin(r) / (2 * math.pi), abs=1e-14)
 
 
 @given(bounds, apart)
@@ -148,16 +141,6 @@ def test_moments():
     assert weights @ variances == pytest.approx(np.pi**2 / 3, rel=1e-13)
     # The fourth moment of the logistic distribution is 7 pi^4 / 15, 3 V^2 that of a normal one.
     assert 3 * weights @ variances**2 == pytest.approx(7 * np.pi**4 / 15, rel=1e-12)
-
-
-def test_is_four_times_kolmogorovs_square():
-    # Kolmogorov's distribution as scipy has it: means of functions of V, on other nodes.
-    weights, variances = logistic_mixture()
-    k = np.linspace(0.05, 5, 20001)
-    density = kstwobign.pdf(k)
-    for power in (-1.0, 0.5, 1.5):
-        expected = np.trapezoid((4 * k**2) ** power * density, k)
-        assert weights @ variances**power == pytest.approx(expected, rel=1e-8)
 
 
 def test_is_one_table_that_nobody_can_change():

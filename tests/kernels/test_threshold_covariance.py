@@ -118,14 +118,3 @@ def test_variance_of_an_ordered_label_by_its_definition():
     chances = -np.diff(norm.cdf(np.concatenate([[np.inf], bound, [-np.inf]])))
     mean = chances @ VALUES
     assert step_variance(weight, bound) == pytest.approx(chances @ (VALUES - mean) ** 2)
-
-
-def test_rows_are_taken_one_by_one():
-    mu = np.array([[0.0, 1.0, -2.0], [0.3, 0.2, 9.0]])[..., None]
-    sd = np.broadcast_to(np.array([1.5, 2.0]), (2, 3, 2))
-    weight, shared = np.array([0.25, 0.75]), np.array([0.1, 1.0, 2.0])
-    found = covariance_within(weight, mu / sd, sd, shared)
-    assert found.shape == (2, 3)
-    for place in np.ndindex(2, 3):
-        one = covariance_within(weight, (mu / sd)[place], sd[place], shared[place[1]])
-        assert found[place] == one

@@ -96,25 +96,20 @@ def test_seeds_of_several_numbers_are_kept(tmp_path):
     checkpoint(tmp_path / "fit.zarr", random_seed=[1, 2**40]).begin("x")
 
 
-def test_a_generator_is_refused(tmp_path):
-    with pytest.raises(dx.ArgumentError, match="random_seed: expected a whole number, or None"):
-        checkpoint(tmp_path / "a", random_seed=np.random.default_rng(1))
-
-
-@pytest.mark.parametrize("path", [3, "", b"a", ["a"], True, "a\0b", "\ud800"])
-def test_what_is_no_path_is_refused(path):
-    with pytest.raises(dx.ArgumentError, match="checkpoint: expected a path, or None"):
-        checkpoint(path)
-
-
-def test_another_sampler_is_refused(tmp_path):
-    with pytest.raises(dx.ArgumentError, match="checkpoint: expected None, unless the Gibbs"):
-        checkpoint(tmp_path / "a", sampler="nuts")
-
-
-def test_a_folder_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(dx.ArgumentError, match="in a folder that exists"):
-        checkpoint(tmp_path / "no" / "fit.zarr")
+@pytest.mark.parametrize(
+    ("path", "changes", "message"),
+    [
+        *((path, {}, "checkpoint: expected a path, or None")
+          for path in [3, "", b"a", ["a"], True, "a\0b", "\ud800"]),
+        ("a", {"random_seed": np.random.default_rng(1)}, "random_seed: expected a whole number"),
+        ("a", {"sampler": "nuts"}, "checkpoint: expected None, unless the Gibbs"),
+        ("no/fit.zarr", {}, "in a folder that exists"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_a_checkpoint_is_refused(tmp_path, monkeypatch, path, changes, message):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(dx.ArgumentError, match=message):
+        checkpoint(path, **changes)
 
 
 @pytest.mark.parametrize("what", ["file", "folder", "store", "link to nothing"])

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from distributed import Client, LocalCluster
+from lean import LEAN
 
 import dissensus as dx
 
@@ -90,26 +91,18 @@ def test_rankings_too(client):
     lists = {k: [[[label] for label in rng.permutation(list("abcdef"))[:3]] for _ in range(3)]
              for k in range(12)}  # fmt: skip
     ann = dx.from_rankings(lists, labels=list("abcdef"))
-    run = {**RUN, "tune": 10}
-    fit = dx.models.plackett_luce.fit(dx.chunked(ann, 2), **run)
+    here = dx.models.inverse_rank.fit(ann, **RUN)
+    fit = dx.models.inverse_rank.fit(dx.chunked(ann, 2), **RUN)
     there = client.compute(fit["posterior"].to_dataset()).result()
-    xr.testing.assert_identical(there["plausibility"].variable,
-                                dx.models.plackett_luce.fit(ann, **run)["posterior"]["plausibility"]
-                                .variable)  # fmt: skip
+    xr.testing.assert_identical(
+        there["plausibility"].variable, here["posterior"]["plausibility"].variable
+    )
 
 
 @pytest.mark.long
 def test_an_evaluation_too(study, client):
-    run = {
-        "draws": 30,
-        "random_seed": 1,
-        "progressbar": False,
-        "truth_model": None,
-        "ground_truth": None,
-        "components": None,
-        "reliability": (1.0,),
-        "chunks": 20,
-    }
+    run = {"draws": 30, "random_seed": 1, "progressbar": False, "chunks": 20, "reliability": (1,)}
+    run |= LEAN
     there = dx.evaluate(study.annotations, study.predictions, **run)
     with dask.config.set(scheduler="threads"):
         here = dx.evaluate(study.annotations, study.predictions, **run)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -89,33 +87,3 @@ def test_no_labels_have_no_groups():
 @pytest.mark.parametrize(("n", "end"), [(3, "'2'"), (5, "and 2 more groups")])
 def test_a_few_groups_are_named(n, end):
     assert listed_islands(np.arange(n), np.array([str(k) for k in range(n)])).endswith(end)
-
-
-@pytest.mark.parametrize("n_labels", [2, 3])
-@pytest.mark.parametrize("each", [2, 3])
-def test_matrices_are_told_by_three_labels_of_an_item_and_not_by_two(n_labels, each):
-    """The derivative of what can be counted has full rank, or not, at a point like any other."""
-    rng = np.random.default_rng(1)
-    n_people = 4
-    size = (n_people + 1, n_labels, n_labels)
-    point = rng.dirichlet(np.ones(n_labels), size=size[:2])
-
-    def counted(free):
-        rows = point.copy()
-        rows[..., :-1] = free.reshape(*size[:2], -1)
-        rows[..., -1] = 1 - rows[..., :-1].sum(axis=-1)
-        out = []
-        for who in combinations(range(n_people), each):
-            joint = rows[-1, 0]  # the prevalence; what else is there is not used
-            for one in who:
-                joint = joint[..., None, :] * np.moveaxis(rows[one], 0, -1)
-            out.append(joint.sum(axis=-1).ravel())
-        return np.concatenate(out)
-
-    free = point[..., :-1].ravel()
-    used = n_people * n_labels * (n_labels - 1) + n_labels - 1
-    step = 1e-5 * np.eye(len(free))[:used]
-    slope = np.stack([counted(free + one) - counted(free - one) for one in step]) / 2e-5
-    values = np.linalg.svd(slope, compute_uv=False)
-    rank = int((values > 1e-7).sum())
-    assert (rank == used) == (each == 3)

@@ -127,7 +127,7 @@ def values_of(check: Check, both: Replicates, rows: Said, undefined: Undefined) 
 def _absolute_difference(annotations: xr.Dataset) -> Sums:
     """Prepare the mean over items of the mean absolute difference of two annotators."""
     rows = rows_of(annotations)
-    within, _ = far_pairs(rows, numbers_of(annotations), tolerance=0.0)
+    within, _ = far_pairs(rows, numbers_of(annotations))
     pairs = pairs_of(rows.voices)
     parts = ((pairs > 0).astype(np.float64), within / np.maximum(pairs, 1.0))
 

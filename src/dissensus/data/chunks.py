@@ -95,14 +95,7 @@ def missed_if_lost(annotations: xr.Dataset) -> xr.Dataset:
 
 def items_at_once(items: int | None, n_items: int, n_rows: int) -> int:
     """Return the number of items in a chunk."""
-    return max(1, _ROWS * n_items // n_rows) if items is None else checked_items(items, "items")
-
-
-def checked_items(items: Any, argument: str) -> int:
-    """Return a number of items in a chunk, or raise."""
-    if not arguments.is_whole(items) or items < 1:
-        raise ArgumentError(argument, expected="a whole number, 1 or more", found=brief(items))
-    return int(items)
+    return max(1, _ROWS * n_items // n_rows) if items is None else arguments.whole("items", items)
 
 
 def computed[Lazy](lazy: Lazy, progressbar: bool) -> Lazy:

@@ -85,7 +85,6 @@ __all__ = [
     "no_predictions",
     "ranking_code",
     "ranks",
-    "require_two_annotators",
     "statements_per",
     "validate",
     "voices_per",
@@ -529,34 +528,3 @@ def checked_predictions(data: Any) -> xr.Dataset:
 def _dataset(data: Any) -> Any:
     """Take the Dataset out of a node, such as ``evaluation["annotations"]``."""
     return data.to_dataset() if isinstance(data, xr.DataTree) else data
-
-
-def require_two_annotators(annotations: xr.Dataset, *, every_item: bool = True) -> None:
-    """Raise unless every item (or, if not ``every_item``, some item) has two annotators.
-
-    Examples
-    --------
-    >>> import dissensus as dx
-    >>> ann = dx.annotations({"item": [1, 1, 2], "annotator": list("aba"), "label": list("xyx")})
-    >>> dx.schema.require_two_annotators(ann, every_item=False)
-    >>> dx.schema.require_two_annotators(ann)
-    Traceback (most recent call last):
-    ...
-    dissensus.errors.AnnotationError: annotations, item 2: expected two annotators or more ...
-    """
-    people = np.flatnonzero(voices_per(annotations, ANNOTATOR))
-    if len(people) < 2:
-        expected = "two annotators or more, to see how far they agree"
-        found = f"only {shown(list(annotations[ANNOTATOR].to_numpy()[people])) or 'none'}"
-        raise AnnotationError("annotations", expected=expected, found=found)
-    few = voices_per(annotations, ITEM) < 2
-    if few.all() or (every_item and few.any()):
-        names = annotations[ITEM].to_numpy()[few]
-        whom = "for every item" if every_item else "for one item at least"
-        raise AnnotationError(
-            "annotations",
-            where=f"item{'s' if len(names) > 1 else ''} {shown(list(names))}",
-            expected=f"two annotators or more {whom}",
-            found=f"{len(names)} of {annotations.sizes[ITEM]} items with fewer",
-            hint="Leave those items out" if not few.all() else "",
-        )

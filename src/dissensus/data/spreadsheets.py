@@ -12,7 +12,6 @@ _BEGINS: Final = "(?:^|(?<=[;\t\r\n]))"
 """Where a cell may begin: a program that splits at semicolons or tabs ignores our quotes."""
 _FORMULA: Final = r"(?=[\s\"'\x00-\x1f]*[=+\-@\t\r\n＝＋－＠])"  # noqa: RUF001 (of full width)
 _ARMED: Final = re.compile(f"{_BEGINS}{_FORMULA}")
-_DISARMED: Final = re.compile(f"{_BEGINS}'{_FORMULA}")
 
 
 def disarmed(text: str) -> str:
@@ -23,11 +22,6 @@ def disarmed(text: str) -> str:
     All other text stays as it is.
     """
     return _ARMED.sub("'", text)
-
-
-def armed(text: str) -> str:
-    """Take away what `disarmed` added, and nothing else."""
-    return _DISARMED.sub("", text)
 
 
 def disarmed_table(frame: pd.DataFrame) -> pd.DataFrame:

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from dissensus import arguments
-from dissensus.data.chunks import ITEM_CHUNKS, by_item, checked_items, chunked, is_chunked
+from dissensus.data.chunks import ITEM_CHUNKS, by_item, chunked, is_chunked
 from dissensus.data.known_labels import recorded as recorded_truth
 from dissensus.data.schema import checked_annotations, checked_once, checked_predictions
 from dissensus.dims import ITEM
@@ -265,7 +265,7 @@ def _in_memory(data: Any) -> Any:
 def _cut(annotations: xr.Dataset, chunks: int | None) -> xr.Dataset | None:
     """Return annotations in chunks, if ``chunks`` is set or they are chunked already."""
     if chunks is not None:
-        return chunked(annotations, checked_items(chunks, "chunks"))
+        return chunked(annotations, arguments.whole("chunks", chunks))
     return by_item(annotations) if is_chunked(annotations) else None
 
 

@@ -32,18 +32,16 @@ def reach(values: Floats, weights: Floats, tolerance: float) -> Floats:
 
 
 @inner
-def _excess(values: Floats, weights: Floats, tolerance: float) -> float:
-    """Sum products of weights times what a difference exceeds, over ordered pairs, sorted."""
-    exceeds, total = reach(values, weights, tolerance), 0.0
+def _apart(values: Floats, weights: Floats) -> float:
+    """Sum products of weights times absolute differences, over ordered pairs of sorted numbers."""
+    exceeds, total = reach(values, weights, 0.0), 0.0
     for k in range(len(values)):
         total += weights[k] * exceeds[k]
     return 2.0 * total
 
 
 @kernel
-def _far_pairs(
-    start: Ints, own: Ints, share: Floats, given: Floats, tolerance: float
-) -> tuple[Floats, Floats]:
+def _far_pairs(start: Ints, own: Ints, share: Floats, given: Floats) -> tuple[Floats, Floats]:
     n_items = len(start) - 1
     within, alone = np.zeros(n_items), np.zeros(n_items)
     for i in range(n_items):
@@ -54,26 +52,26 @@ def _far_pairs(
         shares = np.empty(last - first)
         for k in range(last - first):
             shares[k] = share[first + order[k]]
-        within[i] = _excess(values, shares, tolerance)
+        within[i] = _apart(values, shares)
         place = first
         while place < last:
             if own[place] > place + 1:
                 values, _ = sorted_with_order(given[place : own[place]])
-                alone[i] += _excess(values, share[place : own[place]], tolerance)
+                alone[i] += _apart(values, share[place : own[place]])
             place = own[place]
     return within - alone, alone
 
 
-def far_pairs(rows: Grouped, values: Floats, tolerance: float) -> tuple[Floats, Floats]:
-    r"""Sum :math:`\max(0, |y - y'| - \lambda)` by item.
+def far_pairs(rows: Grouped, values: Floats) -> tuple[Floats, Floats]:
+    r"""Sum absolute differences by item.
 
     Sorting makes it n log n in the numbers of an item, where there are n squared pairs.
 
-    ``values`` (row) are in the order of the data; ``tolerance`` is 0 for absolute differences.
+    ``values`` (row) are in the order of the data.
     Returns sums (item) over ordered pairs of different annotators, and over pairs of one
     annotator's own labels.
     """
-    return _far_pairs(rows.start, rows.own, rows.share, values[rows.order], tolerance)
+    return _far_pairs(rows.start, rows.own, rows.share, values[rows.order])
 
 
 class Lists(NamedTuple):

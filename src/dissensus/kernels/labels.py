@@ -18,7 +18,12 @@ TOLERANCE: Final = 1e-9
 
 
 @kernel
-def _amounts_at(start: Ints, label: Ints, amount: Floats, said: Ints, n_labels: int) -> Floats:
+def amounts_at(start: Ints, label: Ints, amount: Floats, said: Ints, n_labels: int) -> Floats:
+    """Look up the amount (entry) of each system's label (item, system).
+
+    ``start`` and ``label`` are those of `LabelShares`. Codes beside 0 to ``n_labels - 1`` have the
+    amount 0.
+    """
     here = np.zeros(n_labels)
     out = np.zeros(said.shape)
     for i in range(len(start) - 1):
@@ -32,16 +37,12 @@ def _amounts_at(start: Ints, label: Ints, amount: Floats, said: Ints, n_labels: 
     return out
 
 
-def amounts_at(shares: LabelShares, amount: Floats, said: Ints, n_labels: int) -> Floats:
-    """Look up the amount (entry) of each system's label (item, system).
-
-    Label codes beside 0 to ``n_labels - 1`` have the amount 0.
-    """
-    return np.asarray(_amounts_at(shares.start, shares.label, amount, said, n_labels))
-
-
 @kernel
-def _leaders(start: Ints, amount: Floats) -> Floats:
+def leaders(start: Ints, amount: Floats) -> Floats:
+    """Return 1 for the label that most annotators of an item gave, 1/n for each of n tied ones.
+
+    ``start`` and ``amount`` are those of `LabelShares`.
+    """
     out = np.zeros(len(amount))
     for i in range(len(start) - 1):
         bound, n = 0.0, 0
@@ -52,11 +53,6 @@ def _leaders(start: Ints, amount: Floats) -> Floats:
         for entry in range(start[i], start[i + 1]):
             out[entry] = (amount[entry] >= bound) / n
     return out
-
-
-def leaders(shares: LabelShares) -> Floats:
-    """Return 1 for the label that most annotators of an item gave, 1/n for each of n tied ones."""
-    return np.asarray(_leaders(shares.start, shares.amount))
 
 
 MOST: Final = 100_000_000
@@ -226,14 +222,10 @@ def _leading_label_named(
 
 
 def leading_label_named(
-    rows: Grouped,
-    weight: Floats,
-    codes: npt.NDArray[np.integer],
-    n_labels: int,
-    *,
+    rows: Grouped, weight: Floats, codes: npt.NDArray[np.integer], n_labels: int, *,
     any_tied: bool = False,
-) -> Floats:
-    """Return the share of an item's annotators who name the label that leads among the others.
+) -> tuple[Floats, Floats]:  # fmt: skip
+    """Return how often annotators name the label that leads among the others of their item.
 
     Time grows with the rows (sorting an item's distinct labels apart), not with pairs of
     annotators.
@@ -241,9 +233,22 @@ def leading_label_named(
     ``weight`` (row): the amount > 0 that a row adds to its label's score.
     ``codes`` (row): label codes. Both are in the order of the data.
     ``any_tied``: whether naming one of several leaders counts in full; else its share counts.
-    Returns (item): NaN where fewer than two annotators gave labels.
+    Returns the share of annotators (item), NaN with fewer than two; and the credit of each
+    annotator (row), in the order of ``rows``, at the annotator's first row of an item, NaN
+    elsewhere and where nobody else gave a label.
+
+    >>> from dissensus.kernels.grouped import grouped
+    >>> rows = grouped(np.array([0, 0, 0, 1]), np.array([0, 1, 2, 0]), 2)
+    >>> leading_label_named(rows, np.ones(4), np.array([1, 1, 0, 1]), 2)[1]
+    array([0.5, 0.5, 0. , nan])
     """
-    return _both(rows, weight, codes, n_labels, any_tied)[0]
+    said = codes.astype(np.int64, copy=False)[rows.order]
+    out, each = np.full(len(rows.start) - 1, np.nan), np.full(len(said), np.nan)
+    where, stamp = np.full(n_labels, -1), np.full(n_labels, -1)
+    _leading_label_named(
+        rows.start, rows.own, weight[rows.order], said, any_tied, where, stamp, out, each
+    )
+    return out, each
 
 
 def leading_label_by_annotator(
@@ -260,7 +265,7 @@ def leading_label_by_annotator(
 
     Returns (annotator): the mean over items that others annotated too; NaN where there are none.
     """
-    each = _both(rows, weight, codes, n_labels, False)[1]
+    _, each = leading_label_named(rows, weight, codes, n_labels)
     judged = np.isfinite(each)
     who = annotator[rows.order][judged]
     count = np.bincount(who, minlength=n_annotators)
@@ -268,41 +273,18 @@ def leading_label_by_annotator(
     return np.where(count > 0, total / np.maximum(count, 1), np.nan)
 
 
-def leading_label_by_voice(
-    rows: Grouped, weight: Floats, codes: npt.NDArray[np.integer], n_labels: int
-) -> Floats:
-    """Return whether each annotator names the label that leads among the others of the item.
-
-    Returns (row), in the order of ``rows``: at an annotator's first row of an item the share of the
-    leading labels that the annotator names, NaN elsewhere and where nobody else gave a label.
-
-    >>> from dissensus.kernels.grouped import grouped
-    >>> rows = grouped(np.array([0, 0, 0, 1]), np.array([0, 1, 2, 0]), 2)
-    >>> leading_label_by_voice(rows, np.ones(4), np.array([1, 1, 0, 1]), 2)
-    array([0.5, 0.5, 0. , nan])
-    """
-    return _both(rows, weight, codes, n_labels, False)[1]
-
-
-def _both(
-    rows: Grouped, weight: Floats, codes: npt.NDArray[np.integer], n_labels: int, any_tied: bool
-) -> tuple[Floats, Floats]:
-    """Return the means by item, and each annotator's credit at the first row of an item."""
-    said = codes.astype(np.int64, copy=False)[rows.order]
-    out, each = np.full(len(rows.start) - 1, np.nan), np.full(len(said), np.nan)
-    where, stamp = np.full(n_labels, -1), np.full(n_labels, -1)
-    _leading_label_named(
-        rows.start, rows.own, weight[rows.order], said, any_tied, where, stamp, out, each
-    )
-    return out, each
-
-
 ROUNDING: Final = 1e-9
 """Sums of shares that differ by less are equal: three thirds are not 1 to the bit."""
 
 
 @kernel
-def _slim_majority(start: Ints, own: Ints, share: Floats, said: Ints, n_labels: int) -> Flags:
+def slim_majority(start: Ints, own: Ints, share: Floats, said: Ints, n_labels: int) -> Flags:
+    """Return whether one annotator could make the leading label (item) be beaten or tied.
+
+    An annotator with several labels for an item changes all of them. An item whose leading labels
+    are tied already has a slim majority too; one with a single label to give has none. Rows are in
+    the order of `Grouped`.
+    """
     n_items = len(start) - 1
     votes, mine = np.zeros(n_labels), np.zeros(n_labels)
     seen = np.empty(n_labels, dtype=np.int64)
@@ -332,13 +314,3 @@ def _slim_majority(start: Ints, own: Ints, share: Floats, said: Ints, n_labels: 
         for entry in range(n):
             votes[seen[entry]] = 0.0
     return out
-
-
-def slim_majority(rows: Grouped, said: Ints, n_labels: int) -> Flags:
-    """Return whether one annotator could make the leading label (item) be beaten or tied.
-
-    An annotator with several labels for an item changes all of them. An item whose leading labels
-    are tied already has a slim majority too; one with a single label to give has none. ``said``
-    (row) is in the order of ``rows``.
-    """
-    return _slim_majority(rows.start, rows.own, rows.share, said, n_labels)

@@ -39,23 +39,11 @@ from dissensus.kernels.variates import LEAST, constants, gamma_of, log_gamma_var
 def elliptical(
     rng: np.random.Generator, at: Floats, height: Callable[[Floats], float]
 ) -> tuple[Floats, float]:
-    """Move along an ellipse (Murray, Adams & MacKay 2010).
+    """Move along an ellipse; return the new point, and the height there.
 
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-    at : array
-        Where from, in units in which the approximation is the standard normal distribution.
-    height : callable
-        How much higher the log density is than the approximation's.
+    Points are in units in which the normal approximation is standard; ``height`` is the log density
+    less that of the approximation.
 
-    Returns
-    -------
-    array, float
-        Where to, and how high it is there.
-
-    Examples
-    --------
     >>> rng, at, kept = np.random.default_rng(1), np.zeros(1), []
     >>> for _ in range(4000):  # the density is Normal(1, 1)
     ...     at, _ = elliptical(rng, at, lambda x: x[0])
@@ -80,26 +68,12 @@ def elliptical(
 def around_mode(
     loss: Callable[[Floats], float], start: Floats, spread: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the mode and a square root of the inverse curvature there, the same on any processor.
+    """Return the mode and a square root of the inverse curvature there.
 
-    Where a search ends hangs on the last bits of its sums, which are not every processor's: so one
-    step of Newton's goes on from there, and what remains of such differences is rounded off. The
-    slices are exact around any place.
+    ``loss`` is minus the log density; the root has no more ``spread`` in any direction than the
+    prior. A search ends at different last bits on different processors: one Newton step follows,
+    and the rest is rounded off. Slices are exact around any point.
 
-    Parameters
-    ----------
-    loss : callable
-        Minus the log density.
-    start, spread : array
-        Where to begin, and how far the prior reaches.
-
-    Returns
-    -------
-    array, array
-        The mode, and the root, which has no more spread in any direction than the prior.
-
-    Examples
-    --------
     >>> mode, root = around_mode(lambda x: 2 * (x[0] - 1) ** 2, np.zeros(1), np.ones(1))
     >>> mode.round(3), root.round(3)
     (array([1.]), array([[0.5]]))
@@ -162,19 +136,11 @@ class Cells(NamedTuple):
 
 
 def cells_of(counts: Floats, features: list[Floats], times: Floats | None = None) -> Cells:
-    """Find the cells.
+    """Find the cells of counts and features (item, label); a feature of 0 says nothing.
 
-    Parameters
-    ----------
-    counts : array (item, label)
-        How often each label was given, times the reliability.
-    features : list of arrays (item, label)
-        0 where a feature says nothing.
-    times : array (item), optional
-        How many items are like each; 1 by default.
+    ``counts`` are multiplied by the reliability. ``times`` (item) is how many items are like each,
+    1 by default.
 
-    Examples
-    --------
     >>> cells = cells_of(np.array([[2.0, 0, 0]]), [np.array([[0, 1.0, 0]])])
     >>> cells.label.tolist(), cells.given.tolist(), np.diff(cells.spoken).tolist()
     ([0, 1], [2.0, 0.0], [0, 1])
@@ -199,8 +165,6 @@ def alike(
 ) -> tuple[Floats, list[Floats], Floats]:
     """Return each kind of item once, and how many there are of it; ``times`` of those given.
 
-    Examples
-    --------
     >>> counts, _, times = alike(np.array([[1.0, 0], [0, 1.0], [1.0, 0]]), [])
     >>> counts.tolist(), times.tolist()
     ([[0.0, 1.0], [1.0, 0.0]], [1.0, 2.0])
@@ -243,24 +207,10 @@ def draw_hyperparameters(
     cells: Cells, n_features: int, draws: int, keys: Keys, tune: int,
     run: Callable[..., list[Floats]],
 ) -> Floats:  # fmt: skip
-    """Draw hyperparameters, in as many chains as there are keys.
+    """Draw hyperparameters as in `Layout`, and their log density: (chain, draw, hyperparameter).
 
-    Parameters
-    ----------
-    cells : Cells
-        Of all items.
-    n_features : int
-    draws, tune : int
-        Of a chain, and before these.
-    keys : array (chain)
-        Where each chain's random numbers start.
-    run : callable
-        Does a job for each chain, perhaps side by side: takes the job and the number of chains.
-
-    Returns
-    -------
-    array (chain, draw, hyperparameter)
-        As `Layout` says, and behind them their log density.
+    ``keys`` (chain) start the random numbers. ``run`` takes a job and the number of chains, and
+    does the job for each chain.
     """
     where = layout(cells.n_labels, n_features)
     spread = where.spreads()
@@ -396,15 +346,9 @@ def draw_plausibilities(
     x: Floats, states: Keys, theta: Floats, n_labels: int, start: Ints, label: Ints, given: Floats,
     spoken: Ints, feature: Ints, value: Floats, n_free: int,
 ) -> None:  # fmt: skip
-    """Draw each item's plausibilities given the hyperparameters of each draw.
+    """Write each item's plausibilities, ``theta`` (draw, item, label), given hyperparameters ``x``.
 
-    Parameters
-    ----------
-    x : array (draw, hyperparameter)
-    states : array (item)
-        Streams of random numbers; moved on.
-    theta : array (draw, item, label)
-        What is written.
+    ``x`` (draw, hyperparameter); ``states`` (item) are streams of random numbers, and move on.
     """
     base, alpha, own = np.empty(n_labels), np.empty(n_labels), np.empty(n_labels)
     for draw in range(len(x)):

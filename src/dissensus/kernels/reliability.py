@@ -17,7 +17,6 @@ from typing import NamedTuple
 import numpy as np
 
 from dissensus.kernels.compiled import inner, kernel
-from dissensus.kernels.grouped import Grouped
 from dissensus.kernels.types import Floats, Ints
 
 
@@ -43,7 +42,12 @@ def genuine(confidence: Floats, chance: Floats) -> Floats:
 
 
 @kernel
-def _agreeing(start: Ints, own: Ints, said: Ints, amount: Floats, n_labels: int) -> Floats:
+def agreeing(start: Ints, own: Ints, said: Ints, amount: Floats, n_labels: int) -> Floats:
+    r"""Sum products over agreeing pairs of annotators (item), in time linear in the rows.
+
+    :math:`\sum_{r < s} \sum_k m_{rk} m_{sk}`, with :math:`m_{rk} \ge 0` the amount that annotator r
+    puts on label k. Rows are in the order of `Grouped`, of which ``start`` and ``own`` are.
+    """
     n_items = len(start) - 1
     before = np.zeros(n_labels)
     out = np.zeros(n_items)
@@ -60,15 +64,6 @@ def _agreeing(start: Ints, own: Ints, said: Ints, amount: Floats, n_labels: int)
         for row in range(start[i], start[i + 1]):
             before[said[row]] = 0.0
     return out
-
-
-def agreeing(rows: Grouped, said: Ints, amount: Floats, n_labels: int) -> Floats:
-    r"""Sum products over agreeing pairs of annotators (item), in time linear in the rows.
-
-    :math:`\sum_{r < s} \sum_k m_{rk} m_{sk}`, with :math:`m_{rk} \ge 0` the amount that annotator r
-    puts on label k. ``said`` and ``amount`` (row) are in the order of ``rows``.
-    """
-    return _agreeing(rows.start, rows.own, said, amount, n_labels)
 
 
 class Pairs(NamedTuple):
@@ -106,10 +101,15 @@ def both_right(one: Floats, two: Floats, errors: float) -> Floats:
 
 
 @kernel
-def _by_item(
+def right_by_item(
     start: Ints, left: Ints, right: Ints, amount: Floats, accuracy: Floats, cell: Ints,
     errors: float,
 ) -> Floats:  # fmt: skip
+    """Add up the amounts of `Pairs` times the probability that they are right: (draw, item).
+
+    ``amount``: corrected for chance.
+    ``accuracy`` (draw, cell): of annotators, or of annotators on items; ``cell`` (row) is a row's.
+    """
     out = np.zeros((len(accuracy), len(start) - 1))
     for draw in range(len(accuracy)):
         for i in range(len(start) - 1):
@@ -120,15 +120,6 @@ def _by_item(
                     )  # fmt: skip
                     out[draw, i] += amount[pair] * _right(one, two, errors)
     return out
-
-
-def right_by_item(pairs: Pairs, accuracy: Floats, cell: Ints, errors: float) -> Floats:
-    """Add up the amounts of pairs times the probability that they are right: (draw, item).
-
-    ``pairs``: with amounts corrected for chance.
-    ``accuracy`` (draw, cell): of annotators, or of annotators on items; ``cell`` (row) is a row's.
-    """
-    return _by_item(*pairs, accuracy, cell, errors)
 
 
 @kernel
@@ -156,9 +147,9 @@ def right_by_annotators(
 def _under_weights(
     start: Ints, left: Ints, right: Ints, amount: Floats, confidence: Floats, said: Ints,
     chance: Floats, weights: Floats, accuracy: Floats, cell: Ints, which: Ints, draw: Ints,
-    errors: float,
+    errors: float, column: Ints, n_columns: int,
 ) -> Floats:  # fmt: skip
-    out = np.zeros(len(which))
+    out = np.zeros((len(which), n_columns))
     meant = np.empty(len(left))
     for n in range(len(which)):
         weight, right_at = weights[which[n]], accuracy[draw[n]]
@@ -169,19 +160,18 @@ def _under_weights(
                 meant[pair] = _genuine(confidence[one], p[said[one]])
                 meant[pair] *= amount[pair] * _genuine(confidence[two], p[said[two]])
         for i in range(len(start) - 1):
-            total = 0.0
             # Without weight its labels may have a chance of 0, and its accuracies contradict.
             for pair in range(start[i], start[i + 1] if weight[i] > 0.0 else start[i]):
                 if meant[pair] > 0.0:
                     one, two = right_at[cell[left[pair]]], right_at[cell[right[pair]]]
-                    total += meant[pair] * _right(one, two, errors)
-            out[n] += weight[i] * total
+                    out[n, column[pair]] += weight[i] * meant[pair] * _right(one, two, errors)
     return out
 
 
 def right_under_weights(
     pairs: Pairs, confidence: Floats, said: Ints, chance: Floats, weights: Floats,
-    accuracy: Floats, cell: Ints, which: Ints, draw: Ints, errors: float,
+    accuracy: Floats, cell: Ints, which: Ints, draw: Ints, errors: float, *,
+    column: Ints | None = None, n_columns: int = 1,
 ) -> Floats:  # fmt: skip
     """Do the same for pairs that do not guess, where chance depends on the weights (n).
 
@@ -189,50 +179,18 @@ def right_under_weights(
     ``confidence``, ``said`` (row): in the order of the rows.
     ``chance`` (set of weights, label): probabilities of guesses.
     ``weights`` (set of weights, item).
-    """
-    return _under_weights(
-        *pairs, confidence, said, chance, weights, accuracy, cell, which, draw, errors
-    )
-
-
-@kernel
-def _by_pair(
-    start: Ints, left: Ints, right: Ints, amount: Floats, confidence: Floats, said: Ints,
-    chance: Floats, weights: Floats, accuracy: Floats, cell: Ints, which: Ints, draw: Ints,
-    errors: float, column: Ints, n_columns: int,
-) -> Floats:  # fmt: skip
-    out = np.zeros((len(which), n_columns))
-    for n in range(len(which)):
-        weight, right_at, p = weights[which[n]], accuracy[draw[n]], chance[which[n]]
-        for i in range(len(start) - 1):
-            # Without weight its labels may have a chance of 0, and its accuracies contradict.
-            for pair in range(start[i], start[i + 1] if weight[i] > 0.0 else start[i]):
-                one, two = left[pair], right[pair]
-                meant = amount[pair] * _genuine(confidence[one], p[said[one]])
-                meant *= _genuine(confidence[two], p[said[two]])
-                if meant > 0.0:
-                    both = _right(right_at[cell[one]], right_at[cell[two]], errors)
-                    out[n, column[pair]] += weight[i] * meant * both
-    return out
-
-
-def right_by_pair(
-    pairs: Pairs, confidence: Floats, said: Ints, chance: Floats, weights: Floats,
-    accuracy: Floats, cell: Ints, which: Ints, draw: Ints, errors: float, *, column: Ints,
-    n_columns: int,
-) -> Floats:  # fmt: skip
-    """Do the same as `right_under_weights` for each pair of annotators: (n, column).
-
-    ``column`` (pair) is that of the two annotators of a pair of rows.
+    ``column`` (pair): that of the two annotators of a pair of rows; the result is (n, column) then.
 
     >>> two = Pairs(np.array([0, 1, 2]), np.array([0, 2]), np.array([1, 3]), np.ones(2))
     >>> zero, sure = np.zeros(1, int), np.array([0.5, 1.0, 1.0, 1.0])
-    >>> right_by_pair(two, sure, np.zeros(4, int), np.array([[0.5]]), np.ones((1, 2)),
+    >>> right_under_weights(two, sure, np.zeros(4, int), np.array([[0.5]]), np.ones((1, 2)),
     ...     np.array([[0.8]]), np.zeros(4, int), zero, zero, 1.0, column=np.arange(2), n_columns=2
     ... ).round(3)
     array([[0.627, 0.941]])
     """
-    return _by_pair(
-        *pairs, confidence, said, chance, weights, accuracy, cell, which, draw, errors, column,
+    columns = np.zeros(len(pairs.left), dtype=np.int64) if column is None else column
+    sums = _under_weights(
+        *pairs, confidence, said, chance, weights, accuracy, cell, which, draw, errors, columns,
         n_columns,
     )  # fmt: skip
+    return np.asarray(sums[:, 0] if column is None else sums)

@@ -41,7 +41,12 @@ def voices_of(rows: Grouped) -> Voices:
 
 
 @kernel
-def _names_apart(first: Ints, start: Ints, said: Ints, n_labels: int) -> Floats:
+def names_apart(first: Ints, start: Ints, said: Ints, n_labels: int) -> Floats:
+    """Return how often each voice and another of the item differ: (voice), NaN if it is alone.
+
+    >>> names_apart(np.array([0, 3]), np.arange(4), np.array([0, 0, 1]), 2)
+    array([0.5, 0.5, 1. ])
+    """
     amount, count = np.zeros(n_labels), np.zeros(n_labels, dtype=np.int64)
     out = np.full(len(start) - 1, np.nan)
     for i in range(len(first) - 1):
@@ -65,16 +70,6 @@ def _names_apart(first: Ints, start: Ints, said: Ints, n_labels: int) -> Floats:
         for row in range(start[first[i]], start[first[i + 1]]):
             amount[said[row]] = 0.0
     return out
-
-
-def names_apart(voices: Voices, said: Ints, n_labels: int) -> Floats:
-    """Return how often each voice and another of the item differ: (voice), NaN if it is alone.
-
-    >>> voices = Voices(np.array([0, 3]), np.arange(4), np.zeros(3, int))
-    >>> names_apart(voices, np.array([0, 0, 1]), 2)
-    array([0.5, 0.5, 1. ])
-    """
-    return _names_apart(voices.first, voices.start, said, n_labels)
 
 
 @kernel
@@ -122,7 +117,12 @@ def _centred(start: Ints, given: Floats, low: int, high: int) -> tuple[Floats, F
 
 
 @kernel
-def _squares_apart(first: Ints, start: Ints, given: Floats) -> tuple[Floats, Floats]:
+def squares_apart(first: Ints, start: Ints, given: Floats) -> tuple[Floats, Floats]:
+    """Return mean squared differences of numbers (row), for each voice.
+
+    The first array is of the voice to the others of its item, NaN if it is alone; the second of the
+    others among each other, NaN if there are fewer than two.
+    """
     apart, left = np.empty(len(start) - 1), np.empty(len(start) - 1)
     apart[:] = np.nan
     left[:] = np.nan
@@ -148,15 +148,6 @@ def _squares_apart(first: Ints, start: Ints, given: Floats) -> tuple[Floats, Flo
                 left[low + v] = max(0.0, pairs / (others * (others - 1.0)))
             total, squares, squared = total + mean[v], squares + square[v], squared + mean[v] ** 2
     return apart, left
-
-
-def squares_apart(voices: Voices, given: Floats) -> tuple[Floats, Floats]:
-    """Return mean squared differences of numbers (row), for each voice.
-
-    The first array is of the voice to the others of its item, NaN if it is alone; the second of the
-    others among each other, NaN if there are fewer than two.
-    """
-    return _squares_apart(voices.first, voices.start, given)
 
 
 @kernel
@@ -251,9 +242,14 @@ def _excess_without(
 
 
 @kernel
-def _excess_apart(
+def excess_apart(
     first: Ints, start: Ints, share: Floats, given: Floats, tolerance: float
 ) -> tuple[Floats, Floats]:
+    r"""Return means of :math:`\max(0, |y - y'| - \lambda)`, as `squares_apart` does.
+
+    Sorting makes it n log n in the numbers of an item, where there are n squared pairs. ``share``
+    (row) is one over the rows of the voice.
+    """
     apart, left = np.empty(len(start) - 1), np.empty(len(start) - 1)
     apart[:] = np.nan
     left[:] = np.nan
@@ -275,17 +271,6 @@ def _excess_apart(
                 rest = _excess_without(v, bounds, share, given, tolerance)
             left[first[i] + v] = rest / (others * (others - 1.0))
     return apart, left
-
-
-def excess_apart(
-    voices: Voices, share: Floats, given: Floats, tolerance: float
-) -> tuple[Floats, Floats]:
-    r"""Return means of :math:`\max(0, |y - y'| - \lambda)`, as `squares_apart` does.
-
-    Sorting makes it n log n in the numbers of an item, where there are n squared pairs. ``share``
-    (row) is one over the rows of the voice.
-    """
-    return _excess_apart(voices.first, voices.start, share, given, tolerance)
 
 
 _PAIRS = 1_000_000

@@ -154,16 +154,7 @@ def plausibilities(
 ) -> Floats:  # fmt: skip
     """Draw each item's plausibilities, given the hyperparameters: (chain, draw, item, label).
 
-    Parameters
-    ----------
-    prior : LearnedPrior
-    counts : array (item, label)
-        How often each label was given, times the reliability.
-    found : Features
-        Of these items.
-    items : array of names
-    size : (chains, draws)
-    seed : int
+    ``counts`` (item, label) are multiplied by the reliability.
     """
     keys = item_keys(items, size[0], seed=seed)
     theta = np.empty((*size, *counts.shape))

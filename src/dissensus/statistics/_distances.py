@@ -214,7 +214,7 @@ def _absolute(annotations: xr.Dataset, rows: Grouped) -> Disagreement:
     check_range(given, power=1)
     values, codes = np.unique(given, return_inverse=True)
     shares = label_shares(rows, codes, len(values))
-    within, own = far_pairs(rows, given, tolerance=0.0)
+    within, own = far_pairs(rows, given)
     step = np.diff(values)
 
     def cross(left: Floats, right: Floats) -> Floats:

@@ -208,7 +208,7 @@ def _by_name(
         assert target is not None
         return name_towards(statements.start, given, target[statements.item, place])
 
-    return names_apart(statements, given, len(labels)), None, to_system
+    return names_apart(statements.first, statements.start, given, len(labels)), None, to_system
 
 
 def _by_number(
@@ -235,9 +235,10 @@ def _by_number(
             return square_towards(statements.start, given, number)
         return excess_towards(statements.start, given, number, slack)
 
+    bounds = statements.first, statements.start
     if name == "squared":
-        return *squares_apart(statements, given), to_system
-    return *excess_apart(statements, rows.share, given, slack), to_system
+        return *squares_apart(*bounds, given), to_system
+    return *excess_apart(*bounds, rows.share, given, slack), to_system
 
 
 # Sets, rankings and callables: distances computed pair by pair.

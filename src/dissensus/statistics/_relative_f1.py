@@ -223,7 +223,7 @@ def _vote(
 ) -> sparse.csr_array:
     """Return the label with most votes, or tied labels with equal shares: (item, label)."""
     shares = label_shares(grouped(item, annotator, shape[0]), label, shape[1])
-    share = leaders(shares) * np.repeat(present, np.diff(shares.start))
+    share = leaders(shares.start, shares.amount) * np.repeat(present, np.diff(shares.start))
     vote = sparse.csr_array((share, shares.label, shares.start), shape=shape)
     vote.eliminate_zeros()
     vote.sort_indices()

@@ -319,7 +319,7 @@ class Genuine:
         rows, code = self.labels.rows, self.labels.code
         amount = rows.share * self.meant() * (1.0 if among is None else among)
         if self.close.apart is None:
-            return agreeing(rows, code, amount, self.labels.n_labels) * self.factor
+            return agreeing(rows.start, rows.own, code, amount, self.labels.n_labels) * self.factor
         total = np.zeros(len(rows.voices))
         for left, right in pair_blocks(rows):
             both = amount[left] * amount[right] * self.close.of(left, right, code)
@@ -373,7 +373,8 @@ def genuine_agreement(
         attrs["max_distance"] = close.largest
     if slim != NO_SLIM:
         attrs["slim_majority"] = slim
-        close_call = is_slim(labels.rows, labels.code, labels.n_labels)
+        rows = labels.rows
+        close_call = is_slim(rows.start, rows.own, rows.share, labels.code, labels.n_labels)
         factor = np.where(close_call, slim * factor, factor)
     return annotations, Genuine(labels, close, chances, factor, attrs)
 

@@ -27,7 +27,6 @@ from dissensus.kernels.reliability import (
     both_right,
     right_by_annotators,
     right_by_item,
-    right_by_pair,
     right_under_weights,
 )
 from dissensus.kernels.types import Flags, Floats, Ints, Names
@@ -95,7 +94,7 @@ def by_item(reliability: Reliability, items: Names) -> xr.DataArray:
     else:
         pairs = reliability.genuine.pairs(reliability.among, meant=True)
         accuracy = reliability.accuracy
-        values = right_by_item(pairs, accuracy.values, accuracy.cell, reliability.errors)
+        values = right_by_item(*pairs, accuracy.values, accuracy.cell, reliability.errors)
     undefined = Undefined()
     values = undefined.where(np.isnan(values), np.nan_to_num(values), reliability.reason)
     alone = np.broadcast_to(reliability.genuine.paired == 0, values.shape)
@@ -295,7 +294,7 @@ def _by_pair(reliability: Reliability, annotations: xr.Dataset) -> Prepared:
     pairs = pairs._replace(amount=pairs.amount * labels.pairs[labels.item[pairs.left]])
     column = met.column(labels, pairs)
     if _needs_weights(reliability):
-        kernel = partial(right_by_pair, column=column, n_columns=len(met.key))
+        kernel = partial(right_under_weights, column=column, n_columns=len(met.key))
         parts, total = _anew(reliability, pairs, kernel)
     else:
         parts, total = _sums_by_pair(reliability, met, pairs, column)

@@ -18,7 +18,6 @@ from dissensus.kernels.labels import (
     amounts_at,
     leaders,
     leading_label_by_annotator,
-    leading_label_by_voice,
     leading_label_named,
 )
 from dissensus.kernels.rankings import inverse_rank_weights
@@ -89,7 +88,7 @@ def leave_one_out_agreement(
     arguments.one_of("ties", ties, TIES)
     annotations = read(annotations, rankings=True, continuous=False)
     rows, items = rows_of(annotations), annotations[ITEM].to_numpy()
-    agreement = leading_label_named(*_labels(annotations, rows), any_tied=ties == "any")
+    agreement, _ = leading_label_named(*_labels(annotations, rows), any_tied=ties == "any")
     attrs = {"ties": str(ties)}
     if per_item:
         undefined = Undefined()
@@ -137,7 +136,7 @@ def credit_by_statement(annotations: xr.Dataset) -> tuple[Ints, Ints, Floats]:
     """
     annotations = read(annotations, rankings=True, continuous=False)
     rows = rows_of(annotations)
-    credit = leading_label_by_voice(*_labels(annotations, rows))
+    _, credit = leading_label_named(*_labels(annotations, rows))
     judged = np.flatnonzero(np.isfinite(credit))
     item, annotator = codes_in(annotations, ITEM, ANNOTATOR)
     row = rows.order[judged]
@@ -243,7 +242,8 @@ def _accuracy(
     systems = systems_of(annotations, predictions, on_missing)
     predicted = said_by_systems(systems, labels)
     votes = label_shares(rows, codes, len(labels))
-    values = amounts_at(votes, credit(votes, rows.voices), predicted, len(labels))
+    share = credit(votes, rows.voices)
+    values = amounts_at(votes.start, votes.label, share, predicted, len(labels))
     judged = (systems.present & (rows.voices > 0)).astype(np.float64)
 
     def finish(totals: Floats, undefined: Undefined) -> Floats:
@@ -301,5 +301,10 @@ def majority_vote_accuracy(
     array([0.75])
     """
     name = "majority_vote_accuracy"
-    sums = _accuracy(name, annotations, predictions, on_missing, lambda votes, _: leaders(votes))
+    sums = _accuracy(name, annotations, predictions, on_missing, _leading)
     return sums.value(weights)
+
+
+def _leading(votes: LabelShares, _: Ints) -> Floats:
+    """Return 1 for an item's leading label, split among tied ones."""
+    return leaders(votes.start, votes.amount)

@@ -55,11 +55,6 @@ def test_no_line_end_at_the_end(file):
     assert table(file("a.csv", "item,x\n1,a")) == {"item": ["1"], "x": ["a"]}
 
 
-def test_quoted_cells_hold_separators_marks_and_line_ends(file):
-    text = 'item,x\n1,"a, ""b""\nc"\n2,d\n'
-    assert table(file("a.csv", text)) == {"item": ["1", "2"], "x": ['a, "b"\nc', "d"]}
-
-
 def test_lines_are_counted_through_quoted_line_ends(file):
     text = 'item,annotator,label\n1,a,"x\ny"\n1,a,z\n'
     with pytest.raises(dx.AnnotationError, match="line 3 and line 4"):

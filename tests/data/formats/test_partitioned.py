@@ -49,7 +49,7 @@ def assert_same(found, whole):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("items", [None, 1, 7, 1000])
+@pytest.mark.parametrize("items", [None, 7])
 def test_the_same_annotations_as_of_one_table(table, tmp_path, items):
     folder = split(table, tmp_path / "labels")
     found = dx.read_annotations(folder, chunks=items, store=tmp_path / "ann.zarr", **COLUMNS)
@@ -166,7 +166,7 @@ dx.read_annotations(sys.argv[1], store=sys.argv[2], item="case", annotator="who"
 
 @pytest.mark.long
 @pytest.mark.unit(1)
-@pytest.mark.parametrize("column", ["item_code", "annotator_code", "label_code", "confidence"])
+@pytest.mark.parametrize("column", ["label_code", "confidence"])
 def test_a_chunk_that_was_lost_is_not_taken_for_the_first_label(table, tmp_path, column):
     folder = split(table, tmp_path / "labels")
     found = dx.read_annotations(folder, chunks=5, store=tmp_path / "a", **COLUMNS)

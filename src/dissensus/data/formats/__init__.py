@@ -17,7 +17,8 @@ from typing import Any, Final
 
 import xarray as xr
 
-from dissensus.data.chunks import checked_items, chunked, new_store, opened, stored
+from dissensus import arguments
+from dissensus.data.chunks import chunked, new_store, opened, stored
 from dissensus.data.formats._table import ReadOptions
 from dissensus.data.formats._text import checked_path, is_folder
 from dissensus.data.predictions import check_on_missing
@@ -171,7 +172,7 @@ def read_annotations(
     }  # fmt: skip
     options = ReadOptions(columns, kind=kind, labels=labels, encoding=encoding, delimiter=delimiter)
     if chunks is not None:
-        chunks = checked_items(chunks, "chunks")
+        chunks = arguments.whole("chunks", chunks)
     target = None if store is None else new_store(store)
     if format is None and is_folder(path):
         if is_store(Path(path)):
