@@ -116,7 +116,6 @@ def test_clusters_keep_their_weights():
 
 
 @pytest.mark.long
-@pytest.mark.pictures
 def test_is_shown_reported_and_made_again(study, tmp_path):
     from dissensus.cli.output import write_evaluation
     from dissensus.evaluation import rerun
