@@ -103,7 +103,7 @@ def test_an_evaluation_has_them_and_says_which_leads():
         150, 4, 3, ipc=0.8, system_accuracy=[0.9, 0.6], random_seed=1
     )
     ann, pred = study.annotations, study.predictions
-    settings = RUN | LEAN | {"truth_model": "symmetric_confusion", "draws": 1000}
+    settings = RUN | LEAN | {"truth_model": "symmetric_confusion"}
     result = dx.evaluate(ann, pred, **settings)
     answers = result["answers"].to_dataset()
     assert list(answers.data_vars) == [
@@ -132,8 +132,8 @@ def test_an_evaluation_has_them_and_says_which_leads():
 def test_known_labels_let_the_truth_lead_the_page_and_the_terminal():
     study = dx.simulate.confusion_study(80, 4, 3, system_accuracy=[0.9, 0.6], random_seed=1)
     truth = study.truth["truth_label"].to_series().iloc[:25]
-    settings = {"components": None, "ground_truth": None, "reliability": (1.0,)}
-    result = dx.evaluate(study.annotations, study.predictions, truth=truth, **RUN, **settings)
+    settings = RUN | LEAN | {"truth_model": "symmetric_confusion"}
+    result = dx.evaluate(study.annotations, study.predictions, truth=truth, **settings)
     answers = result["answers"].to_dataset()
     assert answers.attrs["question"] == "truth"
     lines = sentences("true_label", opening.true_label(result))

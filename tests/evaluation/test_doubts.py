@@ -124,6 +124,7 @@ def test_every_interval_on_the_terminal_is_marked(planted, group):
             assert all(cell.endswith(MARK) for cell in cells if INTERVAL.search(cell))
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_the_table_of_certainties_marks_the_reliabilities_of_a_failed_fit(planted):
     tree = planted("metrics")
     (table,) = certainty_tables(tree)
@@ -204,20 +205,15 @@ def test_annotators_who_may_be_guessing_leave_no_accuracy_unmarked(good, of):
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("no_pictures")
 def test_words_on_several_reliabilities_say_that_one_of_them_failed():
     study = dx.simulate.confusion_study(
         40, 5, 2, ipc=0.8, system_accuracy=(0.8, 0.9), random_seed=2
     )
     tree = dx.evaluate(
-        study.annotations,
-        study.predictions,
-        reliability=(1, 5),
-        draws=400,
-        components=None,
-        truth_model=None,
-        random_seed=1,
-        progressbar=False,
-    )
+        study.annotations, study.predictions, reliability=(1, 5), draws=400, components=None,
+        truth_model=None, random_seed=1, progressbar=False,
+    )  # fmt: skip
     assert "Do not rely on the following numbers" not in page(tree)
     poor = {name: ("reliability", [0.0, value]) for name, value in BROKEN.items()
             if name != "ess_bulk_min_item"}  # fmt: skip

@@ -38,9 +38,11 @@ def laid_out(table: Table, reference: int = -1) -> rich.table.Table:
         title=title, title_justify="left", caption=escape(table.note) or None,
         caption_justify="left", box=rich.box.SIMPLE_HEAD, pad_edge=False,
     )  # fmt: skip
+    widest = max((len(body.title) for body in table.bodies), default=0)
     for place, name in enumerate(table.head):
         side: Any = "right" if place else "left"
-        out.add_column(_cell(name), justify=side, overflow="fold")
+        width = 0 if place else min(widest, 30)  # so that titles of rows stay in a line
+        out.add_column(_cell(name), justify=side, overflow="fold", min_width=width)
     for body in table.bodies:
         if body.at not in (-1, reference):
             continue
