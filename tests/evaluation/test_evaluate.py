@@ -201,34 +201,8 @@ def test_summary_follows_arviz_settings(votes):
     assert table.attrs == {"interval": "hdi", "probability": 0.5}
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "cebab_aspects",
-        "mtbench",
-        pytest.param(
-            "wax",
-            # Two systems answer "None-of-the-above", which none of the annotators used.
-            marks=pytest.mark.filterwarnings(
-                "ignore:.*None-of-the-above:dissensus.DissensusWarning"
-            ),
-        ),
-    ],
-)
-def test_real_language_model_judges(shared, name):
-    folder = shared / name
-    ann = dx.read_annotations(folder / "annotations.csv")
-    pred = dx.read_predictions(folder / "predictions.csv")
-    result = run(ann, pred, reliability=(1.0,), draws=100, **LEAN)
-    table = dx.summary(result)
-    assert table["mean"].between(0, 1).all()
-    # A flat prior gives every label its part, against every system.
-    flat = run(ann, pred, reliability=(1.0,), draws=100, prior_count=1.0, **LEAN)
-    assert (table["mean"] > dx.summary(flat)["mean"]).all()
-
-
 def test_simulated_judges():
-    """The same in a bare clone: six systems, people who disagree, answers that nobody gave."""
+    """Six systems, people who disagree, answers that nobody gave."""
     study = dx.simulate.confusion_study(
         150, 4, 3, ipc=0.6, system_accuracy=[0.9, 0.8, 0.75, 0.7, 0.6, 0.5], random_seed=3
     )
@@ -390,27 +364,11 @@ def test_categories_of_labels(of_rankings):
     assert "plausibility" not in beside
 
 
-def test_real_risk_categories(shared):
-    folder = shared / "dermatology"
-    table = pd.read_csv(folder / "rankings.csv")
-    risk = [int(line) for line in (folder / "dermatology_risks.txt").read_text().split()]
-    items = table["item"].unique()[:40]
-    ann = dx.annotations(
-        table[table["item"].isin(items)], label="class", rank="rank", labels=list(range(419))
-    )
-    groups = dict(enumerate(risk[:419]))
-    result = run(ann, draws=50, reliability=(1.0,), groups=groups, companion=None)
-    assert result["categories"]["label"].to_numpy().tolist() == [0, 1, 2]
-    np.testing.assert_allclose(result["categories"]["plausibility"].sum("label"), 1)
-    # Stutz et al. (2023), Figure 8: categories are more certain than labels on average.
-    certainty = [
-        result[name]["annotation_certainty"].mean() for name in ("categories", "certainty")
-    ]
-    assert certainty[0] > certainty[1]
-
-
 def test_simulated_risk_categories():
-    """The same in a bare clone: labels that are taken for one another are of one category."""
+    """Labels that are taken for one another are of one category.
+
+    Categories are then more certain than labels, as in Stutz et al. (2023), Figure 8.
+    """
     rng = np.random.default_rng(2)
     cases = {}
     for case in range(30):
