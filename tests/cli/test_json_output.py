@@ -2,9 +2,11 @@
 
 import json
 
+import lean
 import numpy as np
 import pytest
-from cli.test_cli import LEAN, call, write
+from cli.conftest import write
+from cli.test_cli import LEAN, call
 
 import dissensus as dx
 from dissensus.cli.output import _plain
@@ -18,15 +20,6 @@ def said(*arguments):
     return json.loads(done.stdout)
 
 
-@pytest.fixture
-def files(tmp_path):
-    rows = [(f"i{i}", who, "xy"[(i + (who == "cat")) % 2]) for i in range(9)
-            for who in ("ann", "bob", "cat")]  # fmt: skip
-    ann = write(tmp_path / "a.csv", rows, ("item", "annotator", "label"))
-    rows = [(f"i{i}", system, "xy"[i % 2]) for i in range(9) for system in ("s", "t")]
-    return ann, write(tmp_path / "p.csv", rows, ("item", "system", "label"))
-
-
 @pytest.mark.long
 def test_an_evaluation_is_its_tables(files, tmp_path):
     ann, pred = files
@@ -34,7 +27,7 @@ def test_an_evaluation_is_its_tables(files, tmp_path):
                  "--out", tmp_path / "out", *LEAN)  # fmt: skip
     result = dx.evaluate(
         dx.read_annotations(ann), dx.read_predictions(pred), draws=150, random_seed=1,
-        reliability=(1.0,), truth_model=None, ground_truth=None, components=None, progressbar=False,
+        reliability=(1.0,), progressbar=False, **lean.LEAN,
     )  # fmt: skip
     table = dx.summary(result)
     assert [row["system"] for row in found["metrics"]] == table["system"].tolist()
@@ -46,14 +39,9 @@ def test_an_evaluation_is_its_tables(files, tmp_path):
 
 
 @pytest.mark.long
-def test_without_predictions_there_are_no_metrics(files, tmp_path):
-    found = said("evaluate", files[0], "--draws", 50, "--out", tmp_path / "out", *LEAN)
-    assert found["metrics"] == []
-    assert "interval" in found
-
-
-@pytest.mark.long
-def test_what_a_model_prints_is_kept_apart(files, tmp_path, monkeypatch):
+def test_what_a_model_prints_is_kept_apart_and_without_predictions_there_are_no_metrics(
+    files, tmp_path, monkeypatch
+):
     evaluate = dx.evaluate
 
     def talking(*args, **kwargs):
@@ -61,7 +49,10 @@ def test_what_a_model_prints_is_kept_apart(files, tmp_path, monkeypatch):
         return evaluate(*args, **kwargs)
 
     monkeypatch.setattr(dx, "evaluate", talking)
-    assert said("evaluate", files[0], "--draws", 50, "--out", tmp_path / "out", *LEAN)["files"]
+    found = said("evaluate", files[0], "--draws", 20, "--out", tmp_path / "out", *LEAN)
+    assert found["files"]
+    assert found["metrics"] == []
+    assert "interval" in found
 
 
 def test_checks_and_models(files):

@@ -182,9 +182,6 @@ def test_an_evaluation_has_the_group_and_can_be_asked_again():
     assert result.attrs["components"] == "gaussian"
     again = dx.evaluate(study(), threshold=0.0, **QUIET)
     xr.testing.assert_identical(again["components"].to_dataset(), found.to_dataset())
-    without = dx.evaluate(study(), threshold=0.0, components=None, **QUIET)
-    assert "components" not in without.children
-    assert without.attrs["components"] == "none: not asked for"
 
 
 @pytest.fixture

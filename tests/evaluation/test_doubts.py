@@ -6,18 +6,22 @@ Failures are planted: what a fit found of its own chains is overwritten, as if t
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import matplotlib as mpl
 import numpy as np
 import pytest
 import xarray as xr
+from rich.table import Table
 
 import dissensus as dx
 from dissensus import plots
-from dissensus.cli.tables import accuracy_table, components_table, ground_truth_table, summary_table
+from dissensus.cli.tables import results
 from dissensus.evaluation import evidence
 from dissensus.evaluation.doubts import DOUBT, MARK, of_numbers, reasons
 from dissensus.reports.page import _opening, page
+from dissensus.reports.tables import Body, certainty_tables
+from dissensus.reports.tables import Table as Page
 from dissensus.reports.two_models import both
 
 mpl.use("Agg")
@@ -96,25 +100,45 @@ def test_every_summary_says_of_every_row_whether_it_is_to_be_relied_on(good, pla
         assert rows[DOUBT].str.contains("7 effective draws, r-hat 1.90").all()
 
 
-def marked_cells(table):
-    """Cells of a terminal's table that hold an interval."""
-    cells = [str(cell) for column in table.columns for cell in column.cells]
-    return [cell for cell in cells if re.search(r"\[[^\]]+, [^\]]+\]", cell)]
+INTERVAL = re.compile(r"[.\d]+ to [.\d]+$|[.\d]+ to [.\d]+ !$")
 
 
-def test_every_interval_on_the_terminal_is_marked(planted):
-    made = {
-        "metrics": summary_table(dx.summary(planted("metrics")), 1.0),
-        "components": components_table(dx.summary(planted("components"), "components")),
-        "accuracy": accuracy_table(dx.summary(planted("accuracy"), "accuracy")),
-    }
-    for table in made.values():
-        assert "do not rely on what is marked" in str(table.title)
-        assert marked_cells(table)
-        assert all(cell.endswith(MARK) for cell in marked_cells(table))
-    tree = planted("accuracy")
-    table = ground_truth_table(tree, dx.summary(tree, "weighted_reliability"))
-    assert sum(str(cell).endswith(MARK) for cell in table.columns[2].cells) == 4
+@pytest.mark.parametrize("group", ["metrics", "components", "accuracy"])
+def test_every_interval_on_the_terminal_is_marked(planted, group):
+    tables = {str(part.title).split("\n")[0]: part for part in results(planted(group))
+              if isinstance(part, Table)}  # fmt: skip
+    titles = {
+        "metrics": ["Metrics of the systems: dirichlet at 1"],
+        "components": ["Components of a label's variance, and reliability"],
+        "accuracy": ["Accuracy of systems", "Accuracy of annotators", "The ground truth"],
+    }[group]
+    for title in titles:
+        table = tables[title]
+        assert "Do not rely on what is marked" in str(table.title)
+        cells = [str(cell) for column in table.columns for cell in column.cells]
+        if title == "The ground truth":  # two annotators agree: no fit is behind that
+            assert sum(cell.endswith(MARK) for cell in cells) == 4
+        elif title.startswith("Components"):  # and none behind alpha
+            assert sum(cell.endswith(MARK) for cell in cells) == 6
+        else:
+            assert all(cell.endswith(MARK) for cell in cells if INTERVAL.search(cell))
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_the_table_of_certainties_marks_the_reliabilities_of_a_failed_fit(planted):
+    tree = planted("metrics")
+    (table,) = certainty_tables(tree)
+    assert [str(row[1]).endswith(MARK) for row in table.bodies[0].rows] == [True]
+    assert "! Do not rely on what is marked" in page(tree).split('id="table-certainty-1"')[1][:300]
+
+
+def test_a_table_without_marks_does_not_speak_of_marks():
+    table = Page("t", "T", ["a"], [Body(-1, [[0.5], ["x"]])], reason="only 20 draws")
+    assert table.warning == "! Do not rely on these numbers: only 20 draws"
+    assert replace(table, bodies=[Body(-1, [[".5 !"]])]).warning.startswith(
+        "! Do not rely on what is marked"
+    )
+    assert replace(table, reason="").warning == ""
 
 
 @pytest.mark.unit(0, long=1)
@@ -181,20 +205,15 @@ def test_annotators_who_may_be_guessing_leave_no_accuracy_unmarked(good, of):
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("no_pictures")
 def test_words_on_several_reliabilities_say_that_one_of_them_failed():
     study = dx.simulate.confusion_study(
         40, 5, 2, ipc=0.8, system_accuracy=(0.8, 0.9), random_seed=2
     )
     tree = dx.evaluate(
-        study.annotations,
-        study.predictions,
-        reliability=(1, 5),
-        draws=400,
-        components=None,
-        truth_model=None,
-        random_seed=1,
-        progressbar=False,
-    )
+        study.annotations, study.predictions, reliability=(1, 5), draws=400, components=None,
+        truth_model=None, random_seed=1, progressbar=False,
+    )  # fmt: skip
     assert "Do not rely on the following numbers" not in page(tree)
     poor = {name: ("reliability", [0.0, value]) for name, value in BROKEN.items()
             if name != "ess_bulk_min_item"}  # fmt: skip

@@ -95,42 +95,32 @@ def test_without_predictions_there_are_no_metrics(votes):
     assert set(result["categories"].data_vars) == {"annotation_certainty", "plausibility"}
 
 
-@pytest.mark.long
-def test_new_items_are_less_certain_than_these_items():
-    study = dx.simulate.study(n_items=60, random_seed=3)
-    result = run(study.annotations, study.predictions, model="inverse_rank")
-    accuracy = result["metrics"]["top_1_accuracy"]
-    spread = accuracy.std(("chain", "draw"))
-    assert (spread.sel(scope="new items") > spread.sel(scope="these items")).all()
-
-
-def test_same_seed_same_result(votes):
-    xr.testing.assert_identical(run(*votes), run(*votes))
-    other = run(*votes, random_seed=2)["metrics"]["top_1_accuracy"]
-    assert not other.equals(run(*votes)["metrics"]["top_1_accuracy"])
-
-
 def test_certainty_rises_with_reliability():
     ann = dx.annotations({"item": [1] * 3, "annotator": list("abc"), "label": list("xxy")})
     certainty = run(ann, reliability=(0.5, 2, 8, 32), draws=1000)["certainty"]
     assert (certainty["annotation_certainty"].diff("reliability") > 0).all()
 
 
-@pytest.mark.long
-def test_rankings_get_the_metrics_of_lists(rankings):
+RISK = dict(zip("abcdef", ["low", "high", "low", "high", "medium", "low"], strict=True))
+
+
+@pytest.fixture
+def of_rankings(rankings, evaluated):
+    """Rankings with categories and risks under two models, at two reliabilities."""
     risk = dict(zip("abcdef", (0, 1, 2, 0, 1, 2), strict=True))
-    result = run(*rankings, risk=risk, draws=50)
-    names = set(result["metrics"].data_vars)
+    return evaluated("rankings", *rankings, draws=50, reliability=(1, 3), groups=RISK, risk=risk,
+                     concentration=2.0)  # fmt: skip
+
+
+@pytest.mark.long
+def test_rankings_get_the_metrics_of_lists(of_rankings):
+    names = set(of_rankings["metrics"].data_vars)
     assert names == {
-        "top_1_accuracy",
-        "top_2_accuracy",
-        "top_3_accuracy",
-        "top_2_set_accuracy",
-        "top_3_set_accuracy",
-        "average_overlap_at_3",
-    }
-    assert "annotation_certainty_3" in result["certainty"]
-    assert result["expected_risk"]["expected_risk"].dims == ("chain", "draw", "item")
+        "top_1_accuracy", "top_2_accuracy", "top_3_accuracy", "top_2_set_accuracy",
+        "top_3_set_accuracy", "average_overlap_at_3",
+    }  # fmt: skip
+    assert "annotation_certainty_3" in of_rankings["certainty"]
+    assert of_rankings["expected_risk"]["expected_risk"].dims == ("chain", "draw", "item")
 
 
 def test_naive_is_the_metric_against_the_vote(votes):
@@ -189,19 +179,6 @@ def test_arviz_takes_the_metrics(votes):
     assert len(az.summary(metrics)) == 2 * 2 * 5
 
 
-@pytest.mark.long
-def test_the_tree_survives_a_file(tmp_path, rankings):
-    result = run(*rankings, draws=50, groups=dict(zip("abcdef", "xyzxyz", strict=True)))
-    path = tmp_path / "evaluation.nc"
-    result.to_netcdf(path, engine="h5netcdf")
-    with xr.open_datatree(path, engine="h5netcdf") as again:
-        again.load()
-        xr.testing.assert_equal(result["metrics"].to_dataset(), again["metrics"].to_dataset())
-        again_certainty = dx.annotation_certainty(again, top=2)
-        np.testing.assert_array_equal(dx.annotation_certainty(result, top=2), again_certainty)
-        dx.validate(again["annotations"].to_dataset())
-
-
 def test_summary_is_tidy(votes):
     result = run(*votes, reliability=(1, 4))
     table = dx.summary(result)
@@ -224,34 +201,8 @@ def test_summary_follows_arviz_settings(votes):
     assert table.attrs == {"interval": "hdi", "probability": 0.5}
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "cebab_aspects",
-        "mtbench",
-        pytest.param(
-            "wax",
-            # Two systems answer "None-of-the-above", which none of the annotators used.
-            marks=pytest.mark.filterwarnings(
-                "ignore:.*None-of-the-above:dissensus.DissensusWarning"
-            ),
-        ),
-    ],
-)
-def test_real_language_model_judges(shared, name):
-    folder = shared / name
-    ann = dx.read_annotations(folder / "annotations.csv")
-    pred = dx.read_predictions(folder / "predictions.csv")
-    result = run(ann, pred, reliability=(1.0,), draws=100, **LEAN)
-    table = dx.summary(result)
-    assert table["mean"].between(0, 1).all()
-    # A flat prior gives every label its part, against every system.
-    flat = run(ann, pred, reliability=(1.0,), draws=100, prior_count=1.0, **LEAN)
-    assert (table["mean"] > dx.summary(flat)["mean"]).all()
-
-
 def test_simulated_judges():
-    """The same in a bare clone: six systems, people who disagree, answers that nobody gave."""
+    """Six systems, people who disagree, answers that nobody gave."""
     study = dx.simulate.confusion_study(
         150, 4, 3, ipc=0.6, system_accuracy=[0.9, 0.8, 0.75, 0.7, 0.6, 0.5], random_seed=3
     )
@@ -316,20 +267,18 @@ def test_a_metric_that_cannot_vary_is_reported(tmp_path):
     assert dx.report(result, tmp_path / "report.html").exists()
 
 
-RISK = dict(zip("abcdef", ["low", "high", "low", "high", "medium", "low"], strict=True))
-
-
 @pytest.mark.long
-def test_rankings_go_through_two_models(rankings):
-    result = run(*rankings, draws=50, reliability=(2, 4))
-    beside = result["companion"]
+def test_rankings_go_through_two_models(of_rankings):
+    result, beside = of_rankings, of_rankings["companion"]
     assert (result.attrs["model"], beside.attrs["model"]) == ("plackett_luce", "inverse_rank")
-    assert result["metrics"]["reliability"].to_numpy().tolist() == [2, 4]
-    # The reliability that was asked for is the main model's: to the other it means nothing.
+    # Reliabilities and hyperparameters are the main model's: to the other they mean nothing.
+    assert result["metrics"]["reliability"].to_numpy().tolist() == [1, 3]
     assert beside["metrics"]["reliability"].to_numpy().tolist() == [10, 30, 100]
     assert beside.attrs["reference_reliability"] == beside.attrs["hyper_reliability"] == 30
+    assert result["posterior"].attrs["hyper_concentration"] == 2.0
     assert set(beside["metrics"].data_vars) == set(result["metrics"].data_vars)
-    groups = {"posterior", "metrics", "certainty", "comparison", "diagnostics", "statistics"}
+    groups = {"posterior", "metrics", "certainty", "comparison", "diagnostics", "statistics",
+              "categories"}  # fmt: skip
     assert set(beside.children) == groups
     assert list(beside["posterior"].data_vars) == ["plausibility_mean"]
     # Inverse rank normalisation is the point estimate of both.
@@ -338,8 +287,8 @@ def test_rankings_go_through_two_models(rankings):
 
 
 @pytest.mark.long
-def test_the_companion_is_the_model_itself(rankings):
-    both = run(*rankings, draws=50, reliability=(1,))["companion"]
+def test_the_companion_is_the_model_itself(rankings, of_rankings):
+    both = of_rankings["companion"]
     alone = run(*rankings, draws=50, model="inverse_rank")
     for name in ("metrics", "certainty", "comparison"):
         xr.testing.assert_identical(both[name].to_dataset(), alone[name].to_dataset())
@@ -347,31 +296,16 @@ def test_the_companion_is_the_model_itself(rankings):
     np.testing.assert_allclose(both["posterior"]["plausibility_mean"], mean)
 
 
-@pytest.mark.long
-def test_a_model_asked_for_comes_alone_and_may_have_a_companion(rankings, votes):
-    assert "companion" not in run(*rankings, draws=50, model="inverse_rank").children
-    assert "companion" not in run(*rankings, draws=50, companion=None, reliability=(1,)).children
-    result = run(*rankings, draws=20, model="inverse_rank", companion="plackett_luce")
-    assert result["companion"].attrs["model"] == "plackett_luce"
-    assert "companion" not in run(*votes, reliability=(1,)).children
-    with pytest.raises(dx.ArgumentError, match="companion: expected one of"):
-        run(*votes, companion="dirichlet")
-
-
-@pytest.mark.long
-def test_hyperparameters_are_the_main_model_s(rankings):
-    result = run(*rankings, draws=50, concentration=2.0, reliability=(1,))
-    assert result["posterior"].attrs["hyper_concentration"] == 2.0
+def test_a_hyperparameter_of_the_companion_is_refused(rankings):
     with pytest.raises(dx.ArgumentError, match=r"split_ties: .*of plackett_luce: .*concentration"):
         run(*rankings, split_ties=False)
 
 
 @pytest.mark.long
-def test_both_models_are_in_the_summary_and_a_companion_has_one_too(rankings):
-    result = run(*rankings, draws=50, reliability=(1,))
-    table = dx.summary(result)
+def test_both_models_are_in_the_summary_and_a_companion_has_one_too(of_rankings):
+    table = dx.summary(of_rankings)
     assert table["model"].unique().tolist() == ["plackett_luce", "inverse_rank"]
-    alone = dx.summary(result["companion"])
+    alone = dx.summary(of_rankings["companion"])
     assert alone.equals(table[table["model"] == "inverse_rank"].reset_index(drop=True))
     assert table.attrs["probability"] == az.rcParams["stats.ci_prob"]
 
@@ -410,10 +344,8 @@ def test_every_posterior_but_the_reference_is_dropped_before_the_next(rankings, 
 
 
 @pytest.mark.long
-def test_categories_of_labels(rankings):
-    ann, pred = rankings
-    result = run(ann, pred, draws=50, groups=RISK, reliability=(1, 3))
-    found = result["categories"]
+def test_categories_of_labels(of_rankings):
+    result, found = of_rankings, of_rankings["categories"]
     theta = result["posterior"]["plausibility"]
     assert found["label"].to_numpy().tolist() == ["low", "high", "medium"]
     expected = dx.group_labels(theta, RISK).sel(label=["low", "high", "medium"])
@@ -432,27 +364,11 @@ def test_categories_of_labels(rankings):
     assert "plausibility" not in beside
 
 
-def test_real_risk_categories(shared):
-    folder = shared / "dermatology"
-    table = pd.read_csv(folder / "rankings.csv")
-    risk = [int(line) for line in (folder / "dermatology_risks.txt").read_text().split()]
-    items = table["item"].unique()[:40]
-    ann = dx.annotations(
-        table[table["item"].isin(items)], label="class", rank="rank", labels=list(range(419))
-    )
-    groups = dict(enumerate(risk[:419]))
-    result = run(ann, draws=50, reliability=(1.0,), groups=groups, companion=None)
-    assert result["categories"]["label"].to_numpy().tolist() == [0, 1, 2]
-    np.testing.assert_allclose(result["categories"]["plausibility"].sum("label"), 1)
-    # Stutz et al. (2023), Figure 8: categories are more certain than labels on average.
-    certainty = [
-        result[name]["annotation_certainty"].mean() for name in ("categories", "certainty")
-    ]
-    assert certainty[0] > certainty[1]
-
-
 def test_simulated_risk_categories():
-    """The same in a bare clone: labels that are taken for one another are of one category."""
+    """Labels that are taken for one another are of one category.
+
+    Categories are then more certain than labels, as in Stutz et al. (2023), Figure 8.
+    """
     rng = np.random.default_rng(2)
     cases = {}
     for case in range(30):

@@ -85,7 +85,7 @@ def test_of_annotations_that_are_in_chunks(study):
 @pytest.mark.long
 def test_rankings_through_two_models():
     ann, pred = rankings()
-    run = RUN | {"draws": 400, "tune": 200, "reliability": (1.0,)}
+    run = RUN | {"draws": 120, "tune": 60, "reliability": (1.0,)}
     assert_same(dx.evaluate(ann, pred, chunks=5, **run), dx.evaluate(ann, pred, **run))
 
 
@@ -116,15 +116,13 @@ def test_clusters_keep_their_weights():
 
 
 @pytest.mark.long
-@pytest.mark.pictures
 def test_is_shown_reported_and_made_again(study, tmp_path):
     from dissensus.cli.output import write_evaluation
     from dissensus.evaluation import rerun
 
     ann, pred = study
     found = dx.evaluate(ann, pred, chunks=9, **RUN)
-    rows = dx.summary(found)
-    assert len(rows) == len(dx.summary(dx.evaluate(ann, pred, **RUN)))
+    assert len(dx.summary(found)) == 5 * 2 * pred.sizes["system"]  # reliabilities, scopes, systems
     write_evaluation(found, tmp_path / "out")
     assert (tmp_path / "out" / "report.html").stat().st_size > 10_000
     again = rerun.rerun(rerun.stored(tmp_path / "out" / "evaluation.nc"), progressbar=False)

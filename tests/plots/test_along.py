@@ -9,7 +9,6 @@ import xarray as xr
 from matplotlib.collections import FillBetweenPolyCollection
 
 import dissensus as dx
-from dissensus.errors import ArgumentError
 
 # A metric against reliability.
 
@@ -57,15 +56,6 @@ def test_caps_hundreds_of_systems_and_says_so():
     assert figure.get_supxlabel() == "The 8 best of 300 systems; the others are left out."
 
 
-def test_refuses_draws_without_reliability(dense):
-    with pytest.raises(ArgumentError, match="reliability"):
-        dx.plots.reliability(dense["metrics"]["top_1_accuracy"].isel(reliability=0))
-    with pytest.raises(ArgumentError, match="metric"):
-        dx.plots.reliability(dense, "accuracy")
-    with pytest.raises(ArgumentError, match="ci_kind"):
-        dx.plots.reliability(dense, ci_kind="normal")
-
-
 # One metric under two models: one vertical axis, the same systems in the same colours.
 
 
@@ -110,15 +100,6 @@ def test_narrow_panels_are_stacked(candidates):
     assert above.get_position().y0 > below.get_position().y1
     assert above.texts
     assert below.texts
-
-
-def test_one_model_is_not_enough(dense):
-    alone = dense.copy()
-    del alone["companion"]
-    with pytest.raises(ArgumentError, match="a group 'companion'"):
-        dx.plots.models(alone)
-    with pytest.raises(ArgumentError, match="metric"):
-        dx.plots.models(dense, "nothing")
 
 
 # The discrepancy ratio against the threshold.
@@ -169,10 +150,3 @@ def test_systems_with_the_lowest_points_are_kept(draws):
     figure = dx.plots.discrepancy_curve(draws.isel(system=[1, 0]), limit=1)
     assert [text.get_text() for text in figure.axes[0].texts] == ["knows"]
     assert figure.get_supxlabel() == "The 1 best of 2 systems; the others are left out."
-
-
-def test_what_has_no_thresholds_is_refused(draws):
-    with pytest.raises(ArgumentError, match="threshold"):
-        dx.plots.discrepancy_curve(draws.isel(threshold=0))
-    with pytest.raises(ArgumentError, match="draws"):
-        dx.plots.discrepancy_curve(draws.mean(("chain", "draw")))

@@ -85,12 +85,3 @@ def test_a_crowd_has_no_names():
 def test_systems_are_in_a_legend():
     legend = dx.plots.annotator_roc(roc(systems=2)).axes[0].get_legend()
     assert [text.get_text() for text in legend.get_texts()] == ["system 0", "system 1"]
-
-
-def test_what_is_no_such_thing_is_refused():
-    with pytest.raises(
-        dx.ArgumentError, match=r"annotator_roc returns, with 'false_positive_rate' "
-    ):
-        dx.plots.annotator_roc(roc().drop_vars("false_positive_rate"))
-    with pytest.raises(dx.ArgumentError, match="ci_prob"):
-        dx.plots.annotator_roc(roc(), ci_prob=1.5)

@@ -57,11 +57,6 @@ def test_equal_and_undefined_replicates_are_drawn(check):
     assert figure.axes[0].get_xlabel().endswith("tail probability undefined")
 
 
-def test_refuses_what_is_not_there(check):
-    with pytest.raises(ArgumentError, match="statistics: expected some of"):
-        dx.plots.agreement_check(check, "tie_rate")
-
-
 # What a model of the truth assumes, one panel a check; what speaks against it is bold.
 
 
@@ -92,11 +87,6 @@ def test_a_panel_for_each_check_with_a_line_where_the_data_are():
     assert shown[0].get_xlabel().endswith("p .001")
     heights = sum(patch.get_height() for patch in shown[0].patches)
     assert heights == 200
-
-
-def test_refuses_what_is_no_check_or_shows_nothing():
-    with pytest.raises(ArgumentError, match="the labels allow no check"):
-        dx.plots.assumptions(made_assumptions([np.nan] * 3))
 
 
 # Every annotator's shares of labels, one panel a label; those in the tails are marked.

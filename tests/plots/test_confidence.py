@@ -67,11 +67,6 @@ def test_of_many_annotators_some_are_drawn():
     assert figure.get_supxlabel().startswith("4 of 8 annotators")
 
 
-def test_no_confidence_is_said():
-    with pytest.raises(dx.ArgumentError, match="annotations with confidence"):
-        dx.plots.confidence_ridges(dx.from_matrix([["a", "b"]]))
-
-
 def test_bars_are_parted_by_error_rates():
     check = dx.confidence_check(labels(), TRUTH, draws=300, random_seed=1)
     figure = dx.plots.confidence_errors(check, ci_prob=0.8, ci_kind="eti")

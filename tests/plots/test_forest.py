@@ -8,7 +8,6 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus.errors import ArgumentError
 
 
 def texts(collection):
@@ -68,13 +67,6 @@ def test_constant_draws_have_no_ridge():
     assert note == "The same in all draws: b."
     constant = dx.plots.distribution(draws.isel(system=[1]))
     assert "trunk" in constant.viz.children
-
-
-def test_refuses_an_unknown_reliability_or_scope(dense):
-    with pytest.raises(ArgumentError, match="reliability"):
-        dx.plots.forest(dense, reliability=3)
-    with pytest.raises(ArgumentError, match="scope"):
-        dx.plots.distribution(dense, scope="old items")
 
 
 def test_a_metric_of_draws_in_chunks_is_computed():

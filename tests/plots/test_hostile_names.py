@@ -60,12 +60,12 @@ def hostile(dense):
 @pytest.mark.parametrize("name", [plot.name for plot in PLOTS])
 def test_no_name_is_a_formula_and_none_breaks_a_picture(name, hostile):
     given = (hostile["certainty"]["item"].to_numpy()[3],) if name == "item" else ()
-    made = dx.plots.get(name).function(hostile, *given)
+    made = dx.plots.get(name).function(hostile, *given, figsize=(3.7, None))
     figure = made.viz["figure"].item() if hasattr(made, "viz") else made
     figure.canvas.draw()
     width, height = figure.get_size_inches()
-    assert width < 14
-    assert height < 30
+    assert width == pytest.approx(3.7)
+    assert 1 < height < 12  # fitted to the width
     for text in figure.findobj(Text):
         said = text.get_text()
         assert not cbook.is_math_text(said), said

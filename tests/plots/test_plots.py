@@ -67,14 +67,6 @@ def test_signature(name):
     assert all(p.kind is p.KEYWORD_ONLY or p.default is None for p in optional)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_height_is_fitted_to_the_width(name, dense):
-    made = dx.plots.get(name).function(dense, *arguments(name, dense), figsize=(3.7, None))
-    width, height = figure_of(made).get_size_inches()
-    assert width == pytest.approx(3.7)
-    assert 1 < height < 12
-
-
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in {"item", "simplex"}])
 def test_a_missing_group_is_named(name, dense):
     group = dx.plots.get(name).group
@@ -172,12 +164,6 @@ WRONG = {
 }
 
 
-def test_a_group_with_nothing_in_it_is_refused():
-    nothing = xr.DataArray(np.zeros((1, 0, 2)), dims=("chain", "draw", "system"), name="icc")
-    with pytest.raises(dx.ArgumentError, match=r"source: .*found nothing along draw"):
-        dx.plots.forest(nothing)
-
-
 @pytest.mark.parametrize("plot", PLOTS, ids=lambda plot: plot.name)
 def test_a_setting_that_makes_no_sense_is_refused_by_name(plot):
     arguments = ("i",) if plot.name == "item" else ()
@@ -186,6 +172,60 @@ def test_a_setting_that_makes_no_sense_is_refused_by_name(plot):
         (f"{name}={value!r}", partial(plot.function, None, *arguments, **{name: value}),
          f"^{name}: ")
         for name in names for value in WRONG[name]
+    ])  # fmt: skip
+
+
+def test_what_cannot_be_drawn_is_refused_in_words(dense, candidates):
+    plots, one = dx.plots, xr.Dataset({"alpha": 1.0})
+    metric, data = dense["metrics"]["top_1_accuracy"], dense["accuracy"].to_dataset()
+    curve, ratio = (dense[name].to_dataset() for name in ("discrepancy_curve", "discrepancy"))
+    alone, check = dense.copy(), dense["assumptions"].to_dataset()
+    del alone["companion"]
+    truth = dense["weighted_reliability"].to_dataset()["weighted_reliability"]
+    theta, risk = dense["posterior"]["plausibility"], dense["expected_risk"]["expected_risk"]
+    review = dense["items_to_review"].to_dataset()
+    nothing = xr.DataArray(np.zeros((1, 0, 2)), dims=("chain", "draw", "system"), name="icc")
+    check_refused(ArgumentError, [
+        ("no draws", lambda: plots.forest(nothing), "source: .*found nothing along draw"),
+        ("reliability", lambda: plots.forest(dense, reliability=3), "reliability"),
+        ("scope", lambda: plots.distribution(dense, scope="old items"), "scope"),
+        ("one reliability", lambda: plots.reliability(metric.isel(reliability=0)), "reliability"),
+        ("metric", lambda: plots.reliability(dense, "accuracy"), "metric"),
+        ("ci_kind", lambda: plots.reliability(dense, ci_kind="normal"), "ci_kind"),
+        ("one model", lambda: plots.models(alone), "a group 'companion'"),
+        ("metric of both", lambda: plots.models(dense, "nothing"), "metric"),
+        ("thresholds", lambda: plots.discrepancy_curve(curve.isel(threshold=0)), "threshold"),
+        ("a mean", lambda: plots.discrepancy_curve(curve.mean(("chain", "draw"))), "draws"),
+        ("draws of systems", lambda: plots.better(metric), "comparison"),
+        ("top", lambda: plots.certainty(candidates, top=7), "top"),
+        ("item", lambda: plots.item(dense, "nobody"), "'nobody'"),
+        *((f"items {odd!r}", partial(plots.simplex, theta, items=odd),
+           "items: expected items such as") for odd in (b"x", {}, {1}, [[1], [2]], [{}])),
+        ("two labels", lambda: plots.simplex(theta.isel(label=[0, 1])), "exactly 3 labels"),
+        ("risk of a draw", lambda: plots.expected_risk(risk.isel(draw=0)), "dims"),
+        ("no items", lambda: plots.items_to_review(review.isel(item=[])), "something to draw"),
+        *((f"without {name}", partial(plots.accuracies, data.drop_vars(name)),
+           f"'accuracy', with .*{name}.*; found Dataset with")
+          for name in ("annotator_majority", "majority_accuracy")),
+        ("accuracies", lambda: plots.accuracies(one), "draws of 'annotator_accuracy'"),
+        ("ICC", lambda: plots.components(one), "draws of 'icc'"),
+        ("points", lambda: plots.discrepancy(ratio.mean(["chain", "draw"])),
+         "bayesian_bootstrap makes them"),
+        ("ratios", lambda: plots.discrepancy(one), "discrepancy ratios"),
+        ("tie rate", lambda: plots.agreement_check(dense, "no_rate"), "statistics: expected some"),
+        ("no p", lambda: plots.assumptions(check.assign(p_value=check["p_value"] * np.nan)),
+         "the labels allow no check"),
+        ("confidence", lambda: plots.confidence_ridges(dx.from_matrix([["a", "b"]])),
+         "annotations with confidence"),
+        ("by item", lambda: plots.truth_nomogram(truth.expand_dims(item=[1, 2])),
+         "^source: expected draws of one reliability"),
+        ("two of them", lambda: plots.truth_nomogram(xr.Dataset({"a": truth, "b": truth})),
+         "^source: expected draws of weighted_reliability"),
+        *((f"{name}={bad}", partial(plots.truth_nomogram, **{name: bad}), rf"^{name}: ")
+          for name, bad in (
+              ("n_annotators", [3, 5]), ("n_annotators", 0), ("n_labels", 1), ("accuracies", 1.2),
+              ("accuracies", []), ("accuracies", [[0.9]]), ("target", 1), ("threshold", -0.1),
+              ("confidence", 0), ("measure", "kappa"), ("errors", "printed"))),
     ])  # fmt: skip
 
 

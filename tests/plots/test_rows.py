@@ -38,12 +38,6 @@ def dictated(n_systems=3, n_people=2):
     return xr.Dataset(data)
 
 
-@pytest.mark.parametrize("name", ["annotator_majority", "majority_accuracy"])
-def test_what_somebody_took_out_is_named(name):
-    with pytest.raises(dx.ArgumentError, match=f"'accuracy', with .*{name}.*; found Dataset with"):
-        dx.plots.accuracies(dictated().drop_vars(name))
-
-
 def test_systems_come_first_and_the_best_of_them():
     assert rows(dx.plots.accuracies(dictated()))[:4] == ["systems", "s2", "s1", "s0"]
     assert rows(dx.plots.accuracies(dictated()))[4] == "annotators"
@@ -92,11 +86,6 @@ def test_what_is_too_much_is_left_out_and_counted():
     )
 
 
-def test_what_has_no_accuracies_is_refused():
-    with pytest.raises(dx.ArgumentError, match="draws of 'annotator_accuracy'"):
-        dx.plots.accuracies(xr.Dataset({"alpha": 1.0}))
-
-
 # ICCs and xCCs in one picture.
 
 
@@ -125,11 +114,6 @@ def test_too_many_components_are_left_out_and_counted():
     figure = dx.plots.components(data, limit=12)
     assert "xCC" not in rows(figure)
     assert figure.get_supxlabel() == "6 pairs of pools are left out."
-
-
-def test_what_has_no_icc_is_refused():
-    with pytest.raises(dx.ArgumentError, match="draws of 'icc'"):
-        dx.plots.components(xr.Dataset({"alpha": 1.0}))
 
 
 # Systems and annotators on one scale.
@@ -179,14 +163,6 @@ def test_annotators_with_most_items_are_kept():
 def test_undefined_annotators_are_no_rows():
     data = ratios([1.0], [0.9, np.nan])
     assert rows(dx.plots.discrepancy(data)) == ["a0", "s0"]
-
-
-def test_points_instead_of_draws_are_refused():
-    data = ratios([1.0]).mean(["chain", "draw"])
-    with pytest.raises(dx.ArgumentError, match="bayesian_bootstrap makes them"):
-        dx.plots.discrepancy(data)
-    with pytest.raises(dx.ArgumentError, match="discrepancy ratios"):
-        dx.plots.discrepancy(xr.Dataset({"x": 1.0}))
 
 
 def test_who_is_left_out_is_not_said_to_have_fewer_items_if_not_so():

@@ -101,25 +101,3 @@ def test_where_no_number_will_do_the_mark_is_at_the_edge():
     assert "these data: ∞ [∞, ∞]" in texts(ax)
     (dot,) = [line for line in ax.lines if line.get_marker() == "o"]
     assert dot.get_ydata()[0] == ax.get_ylim()[1]
-
-
-def test_sources_without_such_draws_are_refused():
-    by_item = DRAWS.expand_dims(item=[1, 2])
-    with pytest.raises(dx.ArgumentError, match=r"^source: expected draws of one reliability"):
-        dx.plots.truth_nomogram(by_item)
-    two = xr.Dataset({"a": DRAWS, "b": DRAWS})
-    with pytest.raises(dx.ArgumentError, match=r"^source: expected draws of weighted_reliability"):
-        dx.plots.truth_nomogram(two)
-
-
-@pytest.mark.parametrize(
-    ("name", "bad"),
-    [
-        ("n_annotators", [3, 5]), ("n_annotators", 0), ("n_labels", 1), ("accuracies", 1.2),
-        ("accuracies", []), ("accuracies", [[0.9]]), ("target", 1), ("threshold", -0.1),
-        ("confidence", 0), ("measure", "kappa"), ("errors", "printed"),
-    ],
-)  # fmt: skip
-def test_bad_numbers_are_named(name, bad):
-    with pytest.raises(dx.ArgumentError, match=rf"^{name}: "):
-        dx.plots.truth_nomogram(**{name: bad})

@@ -7,6 +7,8 @@ import xarray as xr
 from reports.conftest import spoken
 
 import dissensus as dx
+from dissensus.cli.options import as_options
+from dissensus.cli.tables import results
 from dissensus.reports import checks
 
 
@@ -65,6 +67,18 @@ def test_poor_elsewhere_is_a_caution(chains):
     result = chains(0, 1)
     assert checks.troubles(result) == []
     assert "for 1 of 3 items at reliability 2" in said(checks.cautions(result))[0]
+
+
+@pytest.mark.parametrize("poor", [(2, 3), (0, 1)])
+def test_the_terminal_prints_every_warning_of_the_page(chains, poor):
+    result = chains(*poor)
+    result.attrs["prior_weight"] = 0.7
+    warnings = said(checks.troubles(result) + checks.cautions(result))
+    assert len(warnings) == 2
+    printed = " ".join(part for part in results(result) if isinstance(part, str))
+    for warning in warnings:
+        assert warning in printed.replace("\N{NO-BREAK SPACE}", " ")
+    assert "A smaller prior (--prior-count)" in as_options(printed)
 
 
 def test_one_chain_has_no_r_hat(chains):

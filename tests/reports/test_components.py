@@ -155,6 +155,7 @@ def test_an_icc_far_from_alpha_is_pointed_out():
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("no_pictures")
 def test_names_stay_text(evaluation, page):
     bad = ("<script>alert(1)</script>", "b", "c")
     fit = pools()

@@ -5,25 +5,11 @@ from __future__ import annotations
 import re
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import dissensus as dx
 from dissensus.reports import checks
 from dissensus.reports.page import card
-
-HOSTILE = [
-    "<script>alert(1)</script>",
-    '"><img src=x onerror=alert(1)>',
-    "a$b$c $\\frac{1}{2}$ under_score",
-    "x" * 10_000,
-    "\u202eevil override",
-    "\u05e9\u05dc\u05d5\u05dd",
-    "{{ 7 * 7 }}{% raw %}",
-    "two\nlines\tand a \x07 bell",
-    "&amp; &lt;b&gt;",
-    "\u65e5\u672c\u8a9e",
-]
 
 
 def test_needs_nothing_from_elsewhere(usual):
@@ -68,33 +54,9 @@ def test_says_the_numbers(usual):
 
 @pytest.mark.usefixtures("no_pictures")
 def test_interval_settings(evaluate, page):
-    text = page(evaluate(), ci_kind="hdi", ci_prob=0.5, title="My title").text
+    text = page(evaluate(), ci_kind="hdi", ci_prob=0.5, title="<b>My</b> title").text
     assert "50\N{NO-BREAK SPACE}% highest-density interval" in text
-    assert "My title" in text
-
-
-@pytest.mark.usefixtures("no_pictures")
-def test_untrusted_names(page):
-    rng = np.random.default_rng(1)
-    items = [f"{name} {k}" for k, name in enumerate(HOSTILE)]
-    rows = [(i, who, HOSTILE[rng.integers(10)]) for i in items for who in HOSTILE[:3]]
-    ann = dx.annotations(pd.DataFrame(rows, columns=["item", "annotator", "label"]), labels=HOSTILE)
-    rows = [(i, who, HOSTILE[rng.integers(10)]) for i in items for who in HOSTILE]
-    pred = dx.predictions(pd.DataFrame(rows, columns=["item", "system", "label"]))
-    options = {"draws": 30, "random_seed": 1, "progressbar": False, "reliability": (1.0,),
-               "truth_model": None, "ground_truth": None}  # fmt: skip
-    parsed = page(dx.evaluate(ann, pred, **options), title=HOSTILE[0])
-    assert len(parsed.all("script")) == 1  # ours
-    assert not parsed.all("img")
-    assert not any(name.startswith("on") for _, attrs in parsed.elements for name in attrs)
-    for name in (HOSTILE[0], HOSTILE[1], HOSTILE[8], "{{ 7 * 7 }}{% raw %}", HOSTILE[5]):
-        assert name in parsed.text
-    assert "a$b$c" in parsed.text
-    assert "49" not in re.findall(r"system \S*", parsed.text)
-    assert "x" * 100 not in parsed.text
-    assert any("x" * 500 in attrs.get("title", "") for attrs in parsed.all("bdi"))
-    shown = parsed.text + "".join(str(attrs) for _, attrs in parsed.elements)
-    assert not set("\u202e\x07") & set(shown)
+    assert "<b>My</b> title" in text
 
 
 @pytest.mark.usefixtures("no_pictures")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
+from refusals import check_refused
 
 import dissensus as dx
 from dissensus.errors import ArgumentError
@@ -74,17 +77,16 @@ def test_a_failure_leaves_nothing_behind(evaluate, tmp_path, monkeypatch):
 
 
 def test_refuses_what_it_cannot_write(evaluate, tmp_path):
-    with pytest.raises(ArgumentError, match="folder"):
-        dx.report(evaluate(), tmp_path)
-    with pytest.raises(ArgumentError, match="no folder"):
-        dx.report(evaluate(), tmp_path / "nowhere" / "r.html")
-    with pytest.raises(ArgumentError, match="DataTree"):
-        dx.report("evaluation.nc", tmp_path / "r.html")
-    with pytest.raises(ArgumentError, match="no certainty"):
-        tree = xr.DataTree.from_dict({"posterior": xr.Dataset(), "statistics": xr.Dataset()})
-        dx.report(tree, tmp_path / "r.html")
-    with pytest.raises(ArgumentError, match="ci_prob"):
-        dx.report(evaluate(), tmp_path / "r.html", ci_prob=95)
+    tree = xr.DataTree.from_dict({"posterior": xr.Dataset(), "statistics": xr.Dataset()})
+    path = tmp_path / "r.html"
+    check_refused(ArgumentError, [
+        ("a folder", lambda: dx.report(evaluate(), tmp_path), "folder"),
+        ("no folder", lambda: dx.report(evaluate(), tmp_path / "no" / "r.html"), "no folder"),
+        ("a path", lambda: dx.report("evaluation.nc", path), "DataTree"),
+        ("a group", lambda: dx.report(tree, path), "no certainty"),
+        *((f"level {level}", partial(dx.report, evaluate(), path, ci_prob=level),
+           "^ci_prob: expected a number between 0 and 1") for level in (95, "eti")),
+    ])  # fmt: skip
 
 
 @pytest.mark.slow
@@ -120,8 +122,3 @@ def test_a_prior_that_outweighs_the_annotators_is_pointed_out(tmp_path):
         path = tmp_path / f"{prior_count}.html"
         dx.report(result, path)
         assert ("Read with care" in path.read_text(encoding="utf-8")) == cautious
-
-
-def test_a_level_that_is_no_number_is_refused(evaluate, tmp_path):
-    with pytest.raises(ArgumentError, match=r"^ci_prob: expected a number between 0 and 1"):
-        dx.report(evaluate(), tmp_path / "r.html", ci_prob="eti")

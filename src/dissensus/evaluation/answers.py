@@ -28,6 +28,8 @@ _WORDS: Final = {
     PANEL: "the label that most of a large panel of such annotators would give",
     TRUTH: "the one true label of each item",
 }
+NO_ACCURACY: Final = "Accuracy against the one true label could not be estimated"
+PANEL_LEADS: Final = "agreement with a large panel leads"
 _AT_ONCE: Final = 2_000_000
 """Maximum number of random weights held in memory."""
 
@@ -40,11 +42,13 @@ def question_of(question: str | None, known: int) -> str:
 
 def with_answers(
     groups: Groups, question: str, *, new_items: bool, random_seed: Any, reference: float,
-    shape: tuple[int, int],
+    shape: tuple[int, int], truth_model: str,
 ) -> Groups:  # fmt: skip
     """Add the group ``answers``, where annotators and systems gave labels.
 
-    ``shape`` is the number of chains and of draws if there is no system.
+    ``shape`` is the number of chains and of draws if there is no system. ``truth_model`` is the
+    status of the section on accuracy. If systems have no accuracy, the panel leads, and the
+    attribute ``notes`` says why.
     """
     annotations, predictions = groups["annotations"], groups.get("predictions")
     if "label_code" not in annotations:
@@ -69,8 +73,18 @@ def with_answers(
         parts["annotator_agreement"] = xr.DataArray(systems.reshape(*shape, -1), coords)
     order = ("annotator_agreement", "panel_agreement", "accuracy", "human_agreement")
     out = xr.Dataset({name: parts[name].drop_attrs() for name in order if name in parts})
-    words = f"How often does a system give {_WORDS[question]}?"
-    return groups | {GROUP: out.assign_attrs(question=question, in_words=words, scope=scope)}
+    attrs = {"question": question, "scope": scope}
+    if question == TRUTH and predictions is not None and not _has_accuracy(out):
+        reason = truth_model.removeprefix("none: ").removesuffix(".")
+        if reason == truth_model:  # a model was fitted, but not to answers of systems
+            reason = "systems did not give one label for each item"
+        attrs |= {"question": PANEL, "notes": f"{NO_ACCURACY} ({reason}): {PANEL_LEADS}."}
+    attrs["in_words"] = f"How often does a system give {_WORDS[attrs['question']]}?"
+    return groups | {GROUP: out.assign_attrs(attrs)}
+
+
+def _has_accuracy(answers: xr.Dataset) -> bool:
+    return "accuracy" in answers and bool(answers["accuracy"].notnull().any())
 
 
 def _thinned(draws: xr.DataArray, n: int) -> xr.DataArray:

@@ -119,7 +119,8 @@ def evaluate(
         items. Or accuracies by annotator, as `dissensus.weighted_reliability` takes them.
     question : {"panel", "truth"}, optional
         Which of the ``answers`` leads: agreement with a large panel, or accuracy against one true
-        label. By default "truth" if ``truth`` is given, else "panel".
+        label. By default "truth" if ``truth`` is given, else "panel". The panel also leads if no
+        accuracy of systems can be estimated; ``answers.attrs["notes"]`` says why.
     new_items : bool
         Whether ``answers`` are about new items like these, instead of these items.
     on_missing : {"raise", "drop"}
@@ -244,7 +245,7 @@ def evaluate(
             found, status[name] = added(found, section, plan, settings)
         found = with_answers(
             found, question, new_items=new_items, random_seed=random_seed, reference=run.reference,
-            shape=(chains, draws),
+            shape=(chains, draws), truth_model=status["truth_model"],
         )  # fmt: skip
         tree = xr.DataTree.from_dict(found)
         tree.attrs.update(

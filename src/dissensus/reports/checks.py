@@ -242,7 +242,7 @@ def of_group(evaluation: xr.DataTree, group: str) -> str:
     return doubts.reasons(summary(evaluation, group)[DOUBT])
 
 
-def marked(part: Any, reason: str) -> Any:
+def marked(part: Any, reason: str, *, page: bool = True) -> Any:
     """Return a table, a figure, a list of these, or a section, with the reason if there is one."""
     if not reason or part is None:
         return part
@@ -251,7 +251,7 @@ def marked(part: Any, reason: str) -> Any:
     if isinstance(part, Table | Shown):
         return replace(part, reason=reason)
     assert isinstance(part, Section)
-    warning = sentences("unreliable", {"reason": reason}, page=True)
+    warning = sentences("unreliable", {"reason": reason}, page=page)
     return replace(
         part, words=[*warning, *part.words], picture=marked(part.picture, reason),
         tables=marked(part.tables, reason),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -35,8 +36,8 @@ def row_of(
     return None if rows.empty else rows.iloc[0]
 
 
-def components(evaluation: xr.DataTree) -> Section | None:
-    """Return the section, if a model of components was fitted."""
+def components(evaluation: xr.DataTree, *, page: bool = True) -> Section | None:
+    """Return the section, if a model of components was fitted; without ``page`` as plain text."""
     if not evidence.has(evaluation, "components"):
         return None
     frame = summary(evaluation, "components")
@@ -54,11 +55,11 @@ def components(evaluation: xr.DataTree) -> Section | None:
         or bool((frame["by"] == BOOTSTRAP).any()),
     }  # fmt: skip
     return Section(
-        sentences("components", component_facts(evaluation), page=True),
+        sentences("components", component_facts(evaluation), page=page),
         component_tables(evaluation),
         paragraph("components_intro", facts, source="captions.html"),
         tuple(evidence.notes(evaluation, "components", "pools")),
-        picture("components", facts, lambda figsize: plots.components(evaluation, figsize=figsize)),
+        picture("components", facts, partial(plots.components, evaluation)) if page else None,
     )
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -37,80 +36,24 @@ _PLACE = "place along all dims"
 _DIFFERENCE = "Difference"
 
 
-@dataclass(frozen=True)
-class Row:
-    """One number."""
+class Row(NamedTuple):
+    """One number, as texts."""
 
     title: str
-    names: tuple[tuple[str, tuple[str, ...]], ...]
-    """Dims, with the names along them; two names for a pair."""
-    middle: float
-    lower: float
-    upper: float
-    digits: int
-    is_count: bool
-    """Whether it has a median and an equal-tailed interval."""
+    names: dict[str, str]
+    """Name along each dim; both names of a pair along its first dim."""
+    label: str
+    """Title and names."""
+    kinds: tuple[str, str]
+    """Names of the middle and of the interval."""
+    middle: str
+    interval: str
+    better: str
+    """Probability that the first of a pair is better, or empty."""
     undefined: float
     """Share of draws that are undefined, and left out."""
-    better: float
-    """Share of draws in which the first of a pair is better, or NaN."""
     reason: str
     """Reason not to rely on it."""
-
-
-@dataclass(frozen=True)
-class Described:
-    """All rows, and what holds for all of them."""
-
-    rows: tuple[Row, ...]
-    kind: str
-    level: float
-    draws: int
-    chains: int
-    bulk: float
-    tail: float
-    r_hat: float
-    mcse: float
-
-
-def described(data: xr.Dataset, reason: str, *, parameters: bool) -> Described:
-    """Describe all variables with draws; ``reason`` is a reason not to rely on any of them.
-
-    Parameters of a model keep their names; metrics and statistics have titles.
-    """
-    from arviz_base import rcParams
-
-    draws = {str(n): v for n, v in data.data_vars.items() if set(SAMPLE) <= set(v.dims)}
-    for name, values in draws.items():
-        if values.dtype.kind not in "biuf":
-            raise ArgumentError(
-                "draws", where=f"variable {name!r}", expected="numbers", found=f"{values.dtype}",
-                hint="Of labels, describe how probable each is: (draws == label).mean()",
-            )  # fmt: skip
-    parts = {name: _numbers(_paired(values)) for name, values in draws.items()}
-    rows = tuple(
-        row
-        for name, numbers in parts.items()
-        for row in _rows(
-            name if parameters else _title(name, data), numbers,
-            data.get("probability_better", _UNKNOWN) if name == "difference" else _UNKNOWN, reason,
-        )
-    )  # fmt: skip
-    return Described(
-        rows, str(rcParams["stats.ci_kind"]), float(rcParams["stats.ci_prob"]),
-        data.sizes["chain"] * data.sizes["draw"], data.sizes["chain"],
-        *(_worst(parts.values(), name) for name in ("ess_bulk", "ess_tail", "r_hat", "mcse")),
-    )  # fmt: skip
-
-
-def _worst(parts: Iterable[xr.Dataset], name: str) -> float:
-    """Return the smallest effective sample size, or the largest of the others; NaN if unknown."""
-    each = [part[name].to_numpy().ravel() for part in parts if name in part]
-    values = np.concatenate([*each, np.empty(0)])
-    values = values[np.isfinite(values)]
-    if not len(values):
-        return math.nan
-    return float(values.min() if name.startswith("ess") else values.max())
 
 
 def _paired(draws: xr.DataArray) -> xr.DataArray:
@@ -143,8 +86,8 @@ def _numbers(draws: xr.DataArray) -> xr.Dataset:
     out = xr.Dataset({name: value.drop_attrs() for name, value in values.items()})
     chains, n_draws = (draws.sizes[dim] for dim in SAMPLE)
     return out.assign_coords(names).assign_attrs(
-        is_count=is_count,
         digits=_digits(out, is_count=is_count),
+        kinds=_kinds(is_count=is_count),
         few=convergence.few_draws(n_draws, chains, markov=chains > 1),
     )
 
@@ -175,6 +118,15 @@ def _digits(numbers: xr.Dataset, *, is_count: bool) -> int:
     return max(usual, min(4, least), min(12, most))
 
 
+def _kinds(*, is_count: bool) -> tuple[str, str]:
+    """Return the names of the middle and of the interval, with 95% without a space."""
+    from arviz_base import rcParams
+
+    kind = "eti" if is_count else str(rcParams["stats.ci_kind"])
+    interval = interval_name(float(rcParams["stats.ci_prob"]), kind)
+    return ("median" if is_count else "mean"), interval.replace("\N{NO-BREAK SPACE}", "")
+
+
 def _rows(
     title: str, numbers: xr.Dataset, better: xr.DataArray, reason: str
 ) -> Iterator[Row]:  # fmt: skip
@@ -186,14 +138,31 @@ def _rows(
         here = {str(key): float(value) for key, value in numbers.isel(at).data_vars.items()}
         if here["undefined"] == 1 or (pair and _is_repeated(numbers, at, pair, here)):
             continue
+        names = {dim: [str(numbers[dim].to_numpy()[k])] for dim, k in at.items()}
+        if pair:
+            names[pair[0]] += names.pop(pair[1])
+        joined = " less " if title.startswith(_DIFFERENCE) else " and "
+        texts = {dim: joined.join(map(clean, each)) for dim, each in names.items()}
+        has_letters = {dim: all(re.search(r"[^\W\d]", name) for name in each)
+                       for dim, each in names.items()}  # fmt: skip
+        label = [text if has_letters[dim] else f"{clean(dim)} {text}"
+                 for dim, text in texts.items()]  # fmt: skip
+        chance = float(better.isel({dim: at[str(dim)] for dim in better.dims if dim in at}))
         yield Row(
-            title, _names(numbers, at, pair),
-            here["middle"], here["lower"], here["upper"], numbers.attrs["digits"],
-            numbers.attrs["is_count"], here["undefined"],
-            float(better.isel({dim: at[str(dim)] for dim in better.dims if dim in at})),
+            title, texts, ", ".join([title, *label]), numbers.attrs["kinds"],
+            number(here["middle"], numbers.attrs["digits"]), _interval(here, numbers.attrs),
+            "" if np.isnan(chance) else spoken_probability(chance).replace(".", "0."),
+            here["undefined"],
             reason or numbers.attrs["few"]
             or of_numbers(here["ess_bulk"], here["ess_tail"], here.get("r_hat")),
         )  # fmt: skip
+
+
+def _interval(values: dict[str, float], attrs: dict[Any, Any]) -> str:
+    low, high = values["lower"], values["upper"]
+    if np.isnan(low) or (low == high and np.isinf(low)):
+        return number(low, 0)
+    return " to ".join(number(end, attrs["digits"]) for end in (low, high))
 
 
 def _is_repeated(
@@ -207,19 +176,6 @@ def _is_repeated(
     if second not in firsts or first not in seconds:
         return False
     return bool(firsts.index(second) < firsts.index(first))
-
-
-def _names(
-    numbers: xr.Dataset, at: dict[str, int], pair: tuple[str, str] | None
-) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return dims and names of a place, both names of a pair under its first dim."""
-    names = {dim: str(numbers[dim].to_numpy()[place]) for dim, place in at.items()}
-    first, second = pair or (None, None)
-    return tuple(
-        (dim, (name, names[str(second)]) if dim == first else (name,))
-        for dim, name in names.items()
-        if dim != second
-    )
 
 
 def _title(name: str, data: xr.Dataset) -> str:
@@ -254,121 +210,97 @@ def number(value: float, digits: int) -> str:
     return text.removeprefix("-") if not float(text.replace(",", "")) else text
 
 
-def _interval(row: Row) -> str:
-    if np.isnan(row.lower):
-        return "undefined"
-    if row.lower == row.upper and np.isinf(row.lower):
-        return number(row.lower, 0)
-    return f"{number(row.lower, row.digits)} to {number(row.upper, row.digits)}"
-
-
-def _kind(result: Described, row: Row) -> tuple[str, str]:
-    """Return the names of the middle and of the interval, with 95% without a space."""
-    interval = interval_name(result.level, "eti" if row.is_count else result.kind)
-    return ("median" if row.is_count else "mean"), interval.replace("\N{NO-BREAK SPACE}", "")
-
-
-def _pair(names: tuple[str, ...], title: str) -> str:
-    return (" less " if title.startswith(_DIFFERENCE) else " and ").join(map(clean, names))
-
-
-def _label(row: Row) -> str:
-    """Return title and names; a name without letters is preceded by its dim."""
-    parts = []
-    for dim, names in row.names:
-        text = _pair(names, row.title)
-        has_letters = all(re.search(r"[^\W\d]", name) for name in names)
-        parts.append(text if has_letters else f"{clean(dim)} {text}")
-    return ", ".join([row.title, *parts])
-
-
-def _better(row: Row) -> str:
-    return spoken_probability(row.better).replace(".", "0.")
-
-
-def notes(result: Described) -> Iterator[str]:
+def _notes(data: xr.Dataset, parts: Sequence[xr.Dataset], rows: Sequence[Row]) -> Iterator[str]:
     """Return what holds for all rows, undefined draws, and reasons not to rely on rows."""
-    parts = [f"{counted(result.draws, 'draw')} in {counted(result.chains, 'chain')}"]
-    if np.isfinite(result.bulk):
-        parts.append(f"effective draws at least {result.bulk:,.0f} in the middle and "
-                     f"{result.tail:,.0f} in the tails")  # fmt: skip
-    if np.isfinite(result.r_hat):
-        parts.append(f"r-hat at most {result.r_hat:.2f}")
-    if np.isfinite(result.mcse):
-        parts.append(f"Monte Carlo error of the means at most {result.mcse:.1g}")
-    yield f"{'; '.join(parts)}."
-    incomplete = [row for row in result.rows if row.undefined]
-    if incomplete:
-        most = max(row.undefined for row in incomplete)
+    chains, n_draws = (data.sizes[dim] for dim in SAMPLE)
+    bulk, tail, r_hat, error = (
+        _worst(parts, name) for name in ("ess_bulk", "ess_tail", "r_hat", "mcse")
+    )
+    about = [f"{counted(chains * n_draws, 'draw')} in {counted(chains, 'chain')}"]
+    if np.isfinite(bulk):
+        about.append(f"effective draws at least {bulk:,.0f} in the middle and {tail:,.0f} in the "
+                     "tails")  # fmt: skip
+    if np.isfinite(r_hat):
+        about.append(f"r-hat at most {r_hat:.2f}")
+    if np.isfinite(error):
+        about.append(f"Monte Carlo error of the means at most {error:.1g}")
+    yield f"{'; '.join(about)}."
+    undefined = [row.undefined for row in rows if row.undefined]
+    if undefined:
+        most = max(undefined)
         share = f"up to {most:.1%}" if most >= 0.0005 else "less than 0.1%"
         yield (f"Draws in which a number is undefined are left out: {share} of them, in "
-               f"{counted(len(incomplete), 'row')}.")  # fmt: skip
-    for reason in dict.fromkeys(row.reason for row in result.rows if row.reason):
-        rows = [_label(row) for row in result.rows if row.reason == reason]
-        if len(rows) == len(result.rows):
-            which = "all numbers"
-        else:
-            which = "; ".join(rows[:5]) + (f" and {len(rows) - 5} more" if len(rows) > 5 else "")
-        yield f"Not reliable ({reason}): {which}."
+               f"{counted(len(undefined), 'row')}.")  # fmt: skip
+    for reason in dict.fromkeys(row.reason for row in rows if row.reason):
+        labels = [row.label for row in rows if row.reason == reason]
+        which = "; ".join(labels[:5]) + (f" and {len(labels) - 5} more" if len(labels) > 5 else "")
+        yield f"Not reliable ({reason}): {which if len(labels) < len(rows) else 'all numbers'}."
 
 
-def text(result: Described) -> str:
+def _worst(parts: Sequence[xr.Dataset], name: str) -> float:
+    """Return the smallest effective sample size, or the largest of the others; NaN if unknown."""
+    each = [part[name].to_numpy().ravel() for part in parts if name in part]
+    values = np.concatenate([*each, np.empty(0)])
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return math.nan
+    return float(values.min() if name.startswith("ess") else values.max())
+
+
+def _text(rows: Sequence[Row], notes: Sequence[str]) -> str:
     """Write sentences."""
     lines = []
-    for row in result.rows:
-        middle, interval = _kind(result, row)
-        better = f"; the first is better with probability {_better(row)}"
-        better = "" if np.isnan(row.better) else better
+    for row in rows:
+        better = f"; the first is better with probability {row.better}" if row.better else ""
         mark = f" {MARK}" if row.reason else ""
-        lines.append(f"{_label(row)}: {middle} {number(row.middle, row.digits)} ({interval} "
-                     f"{_interval(row)}{better}){mark}.")  # fmt: skip
-    return "\n".join([*lines, *notes(result)])
+        lines.append(f"{row.label}: {row.kinds[0]} {row.middle} ({row.kinds[1]} "
+                     f"{row.interval}{better}){mark}.")  # fmt: skip
+    return "\n".join([*lines, *notes])
 
 
 def _table(
-    result: Described, escape: Callable[[str], str]
+    rows: Sequence[Row], escape: Callable[[str], str]
 ) -> tuple[list[str], list[list[str]], int]:
     """Return head, cells and the number of columns with names."""
-    dims = list(dict.fromkeys(dim for row in result.rows for dim, _ in row.names))
-    kinds = list(dict.fromkeys(_kind(result, row) for row in result.rows))
-    is_compared = any(not np.isnan(row.better) for row in result.rows)
+    dims = list(dict.fromkeys(dim for row in rows for dim in row.names))
+    kinds = list(dict.fromkeys(row.kinds for row in rows))
+    is_compared = any(row.better for row in rows)
     is_mixed = len(kinds) > 1
     head = ["", *map(clean, dims), *(("", "interval") if is_mixed else kinds[0])]
     head += ["P(first is better)"] if is_compared else []
     cells = []
-    for row in result.rows:
-        names = dict(row.names)
-        middle, interval = _kind(result, row)
-        line = [row.title, *(_pair(names[d], row.title) if d in names else "" for d in dims)]
-        value, ends = number(row.middle, row.digits), _interval(row)
-        line += [f"{middle} {value}", f"{ends} ({interval})"] if is_mixed else [value, ends]
-        line[-1] += f" {MARK}" if row.reason else ""
-        line += [_better(row) if not np.isnan(row.better) else ""] if is_compared else []
+    for row in rows:
+        middle, interval = row.middle, row.interval
+        if is_mixed:
+            middle, interval = f"{row.kinds[0]} {middle}", f"{interval} ({row.kinds[1]})"
+        line = [row.title, *(row.names.get(dim, "") for dim in dims), middle]
+        line.append(f"{interval} {MARK}" if row.reason else interval)
+        line += [row.better] if is_compared else []
         cells.append([escape(cell) for cell in line])
     return [escape(cell) for cell in head], cells, 1 + len(dims)
 
 
-def markdown(result: Described) -> str:
+def _markdown(rows: Sequence[Row], notes: Sequence[str]) -> str:
     """Write a Markdown table, with the notes below."""
-    head, cells, n_names = _table(result, _for_markdown)
+    head, cells, n_names = _table(rows, _for_markdown)
     rule = "|".join(["---"] * n_names + ["--:"] * (len(head) - n_names))
     lines = [re.sub(r"  +", " ", f"| {' | '.join(line)} |") for line in (head, *cells)]
     lines.insert(1, f"|{rule}|")
-    return "\n".join([*lines, "", *map(_for_markdown, notes(result))])
+    return "\n".join([*lines, "", *map(_for_markdown, notes)])
 
 
 def _for_markdown(text: str) -> str:
     return re.sub(r"([\\`*_\[\]<>|#$&~])", r"\\\1", text)
 
 
-def latex(result: Described) -> str:
+def _latex(rows: Sequence[Row], notes: Sequence[str]) -> str:
     """Write a ``tabular``, with the notes below."""
-    head, cells, n_names = _table(result, _for_latex)
+    head, cells, n_names = _table(rows, _for_latex)
     columns = "l" * n_names + "r" * (len(head) - n_names)
-    rows = [rf"{' & '.join(line)} \\" for line in (head, *cells)]
+    lines = [rf"{' & '.join(line)} \\" for line in (head, *cells)]
     return "\n".join([
-        rf"\begin{{tabular}}{{{columns}}}", r"\toprule", rows[0], r"\midrule", *rows[1:],
-        r"\bottomrule", r"\end{tabular}", "", *map(_for_latex, notes(result)),
+        rf"\begin{{tabular}}{{{columns}}}", r"\toprule", lines[0], r"\midrule", *lines[1:],
+        r"\bottomrule", r"\end{tabular}", "", *map(_for_latex, notes),
     ])  # fmt: skip
 
 
@@ -385,8 +317,8 @@ def _for_latex(text: str) -> str:
     return re.sub(r"(?<![\w.])-(?=\d)", "$-$", out)
 
 
-WRITERS: Final[dict[str, Callable[[Described], str]]] = {
-    "text": text, "markdown": markdown, "latex": latex,
+_WRITERS: Final[dict[str, Callable[[Sequence[Row], Sequence[str]], str]]] = {
+    "text": _text, "markdown": _markdown, "latex": _latex,
 }  # fmt: skip
 
 
@@ -445,9 +377,25 @@ def describe(draws: xr.DataArray | xr.Dataset | xr.DataTree, format: str = "text
     | Difference in top-1 accuracy | A less B | 0.10 | -0.01 to 0.21 | 0.93 |
     ...
     """
-    arguments.one_of("format", format, WRITERS)
+    arguments.one_of("format", format, _WRITERS)
     data, reason = _draws(draws)
-    return WRITERS[format](described(data, reason, parameters=isinstance(draws, xr.DataTree)))
+    parts: list[xr.Dataset] = []
+    rows: list[Row] = []
+    for name, values in data.data_vars.items():
+        if not set(SAMPLE) <= set(values.dims):
+            continue
+        if values.dtype.kind not in "biuf":
+            raise ArgumentError(
+                "draws", where=f"variable {str(name)!r}", expected="numbers",
+                found=f"{values.dtype}",
+                hint="Of labels, describe how probable each is: (draws == label).mean()",
+            )  # fmt: skip
+        parts.append(_numbers(_paired(values)))
+        # Parameters of a model keep their names.
+        title = str(name) if isinstance(draws, xr.DataTree) else _title(str(name), data)
+        better = data.get("probability_better", _UNKNOWN) if name == "difference" else _UNKNOWN
+        rows += _rows(title, parts[-1], better, reason)
+    return _WRITERS[format](rows, list(_notes(data, parts, rows)))
 
 
 def _draws(source: Any) -> tuple[xr.Dataset, str]:

@@ -9,7 +9,7 @@ import xarray as xr
 
 from dissensus.data.rows import ranking_code, voices_per
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, RELIABILITY, SAMPLE, SCOPE, SYSTEM, other
-from dissensus.evaluation.answers import TRUTH
+from dissensus.evaluation.answers import PANEL_LEADS, TRUTH
 from dissensus.evaluation.doubts import of_answer
 from dissensus.evaluation.evidence import summary
 from dissensus.plots._source import NEW, THESE, interval_settings, sides
@@ -171,18 +171,25 @@ def answers(evaluation: xr.DataTree, system: object) -> Facts:
 
 
 def true_label(evaluation: xr.DataTree) -> Facts:
-    """Return the accuracies of the two best systems, if the question is the true label."""
+    """Return the accuracies of the two best systems, if the question is the true label.
+
+    Or a note on why agreement with a panel leads instead.
+    """
     data = evidence.group(evaluation, "answers")
+    if data.attrs.get("notes"):
+        return {"note": data.attrs["notes"]}
     if "accuracy" not in data or data.attrs["question"] != TRUTH:
         return {}
+    doubt = of_answer(evaluation, "accuracy")
+    if doubt:
+        return {"note": f"Accuracy against the one true label is not reliable ({doubt}): "
+                f"{PANEL_LEADS}."}  # fmt: skip
     draws = data["accuracy"].dropna(SYSTEM, how="all")
-    if not draws.sizes[SYSTEM] or of_answer(evaluation, "accuracy"):
-        return {}
     order = draws.mean(SAMPLE).argsort().to_numpy()[::-1]
     first, *rest = (draws.isel({SYSTEM: place}) for place in order)
     facts: Facts = {
         "first": first[SYSTEM].item(), "value": _with_interval(first),
-        "scope": data.attrs["scope"], "second": None,
+        "scope": data.attrs["scope"], "second": None, "note": "",
     }  # fmt: skip
     if rest:
         better = float((first > rest[0]).mean() + (first == rest[0]).mean() / 2)

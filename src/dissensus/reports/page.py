@@ -44,14 +44,6 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
     values = numbers[0] if numbers else None
     here, anywhere = checks.of_model(evaluation, values), checks.along(evaluation, values)
     uncertain = items.cards(evaluation, items.least_certain(evaluation))
-    made = {
-        "components": (components(evaluation), "components"),
-        "agreement": (sections.agreement(evaluation), "statistics"),
-        "accuracy": (sections.accuracy(evaluation), "accuracy"),
-        "ground_truth": (sections.ground_truth(evaluation), GROUP),
-    }
-    parts = {name: part and marked(part, checks.of_group(evaluation, group))
-             for name, (part, group) in made.items()}  # fmt: skip
     figures = [
         marked(shown, anywhere if shown.id.startswith(("reliability", "certainty")) else here)
         for shown in pictures.pictures(evaluation, values)
@@ -75,8 +67,10 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
             reason=checks.of_model(evaluation, None),
             pictures=figures,
             metric_tables=[marked(table, anywhere) for table in metric_tables if table],
-            certainty_tables=marked(tables.certainty_tables(evaluation), anywhere),
-            **parts,
+            certainty_tables=marked(
+                tables.certainty_tables(evaluation), checks.along(evaluation, None)
+            ),
+            **parts(evaluation),
             categories=marked(sections.categories(evaluation), anywhere),
             cards=uncertain,
             overview=items.overview(evaluation, uncertain),
@@ -90,6 +84,21 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
             provenance=_provenance(evaluation),
         )
     )
+
+
+def parts(evaluation: xr.DataTree, *, page: bool = True) -> dict[str, sections.Section | None]:
+    """Return the sections beside the metrics: for the page, or as plain text without pictures."""
+    made = {
+        "agreement": (sections.agreement, "statistics"),
+        "components": (components, "components"),
+        "accuracy": (sections.accuracy, "accuracy"),
+        "ground_truth": (sections.ground_truth, GROUP),
+    }
+    out = {}
+    for name, (section, group) in made.items():
+        part = section(evaluation, page=page)
+        out[name] = part and marked(part, checks.of_group(evaluation, group), page=page)
+    return out
 
 
 def _paragraphs(topics: Topics) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -12,7 +13,7 @@ import xarray as xr
 
 from dissensus import plots
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, RELIABILITY, SAMPLE, SCOPE, SYSTEM
-from dissensus.evaluation.doubts import DOUBT, marked
+from dissensus.evaluation.doubts import DOUBT, marked, of_metrics
 from dissensus.evaluation.evidence import COUNT, OF_ANNOTATOR, OF_SYSTEM, summary
 from dissensus.evaluation.ground_truth import GROUP
 from dissensus.plots._source import NEW, THESE, interval, interval_settings, sides
@@ -101,18 +102,18 @@ def _best_first(evaluation: xr.DataTree, of: str, scope: str = NEW) -> list[dict
     return rows.to_dict("records")  # type: ignore[return-value]
 
 
-def accuracy(evaluation: xr.DataTree) -> Section | None:
-    """Return the section on accuracy, if it was estimated."""
+def accuracy(evaluation: xr.DataTree, *, page: bool = True) -> Section | None:
+    """Return the section on accuracy, if it was estimated; without ``page`` as plain text."""
     if not evidence.has(evaluation, "accuracy"):
         return None
     facts = accuracy_facts(evaluation)
     facts |= {"interval": interval_title(), "means": means_of(facts["systems"][:4])}
     return Section(
-        sentences("accuracy", facts, page=True),
+        sentences("accuracy", facts, page=page),
         accuracy_tables(evaluation, facts),
         paragraph("accuracy_intro", facts, source="captions.html"),
         tuple(evidence.notes(evaluation, "accuracy")),
-        picture("accuracies", facts, lambda figsize: plots.accuracies(evaluation, figsize=figsize)),
+        picture("accuracies", facts, partial(plots.accuracies, evaluation)) if page else None,
     )
 
 
@@ -202,20 +203,18 @@ def ground_truth_table(facts: Facts) -> Table:
     )  # fmt: skip
 
 
-def ground_truth(evaluation: xr.DataTree) -> Section | None:
+def ground_truth(evaluation: xr.DataTree, *, page: bool = True) -> Section | None:
     """Return the section on the ground truth, if it was estimated."""
     if not evidence.has(evaluation, GROUP):
         return None
     facts = ground_truth_facts(evaluation)
     return Section(
-        sentences("ground_truth", facts, page=True),
+        sentences("ground_truth", facts, page=page),
         [ground_truth_table(facts)],
         paragraph("ground_truth_intro", facts, source="captions.html"),
         tuple(evidence.notes(evaluation, GROUP)),
-        picture(
-            "truth-nomogram", facts,
-            lambda figsize: plots.truth_nomogram(evaluation, figsize=figsize),
-        ),
+        picture("truth-nomogram", facts, partial(plots.truth_nomogram, evaluation))
+        if page else None,
     )  # fmt: skip
 
 
@@ -289,24 +288,22 @@ def _best_ratio(evaluation: xr.DataTree, frame: pd.DataFrame, ratios: pd.DataFra
     return facts
 
 
-def agreement(evaluation: xr.DataTree) -> Section | None:
+def agreement(evaluation: xr.DataTree, *, page: bool = True) -> Section | None:
     """Return the section on agreement, if any item has two annotators."""
     if not evidence.has(evaluation, "agreement"):
         return None
     ratios = _ratios(summary(evaluation, "statistics"))
+    people = annotator_table(evaluation)
     shown = None
-    if np.isfinite(ratios["observed"]).any():
+    if page and np.isfinite(ratios["observed"]).any():
         facts = {
-            "interval": interval_title(), "people": annotator_table(evaluation) is not None,
+            "interval": interval_title(), "people": people is not None,
             "ratios": means_of(ratios.head(8).to_dict("records"), SYSTEM, "observed"),
         }  # fmt: skip
-        shown = picture(
-            "discrepancy", facts, lambda figsize: plots.discrepancy(evaluation, figsize=figsize)
-        )
-    tables = [*agreement_tables(evaluation), annotator_table(evaluation)]
+        shown = picture("discrepancy", facts, partial(plots.discrepancy, evaluation))
     return Section(
-        sentences("agreement", agreement_facts(evaluation), page=True),
-        [table for table in tables if table], "",
+        sentences("agreement", agreement_facts(evaluation), page=page),
+        [table for table in (*agreement_tables(evaluation), people) if table], "",
         tuple(evidence.notes(evaluation, "agreement", "discrepancy")), shown,
     )  # fmt: skip
 
@@ -442,10 +439,11 @@ def _share_table(evaluation: xr.DataTree, names: list[Any]) -> Table:
 def _certainty_table(models: list[xr.DataTree]) -> Table:
     bodies = []
     for side in models:
-        rows = [
-            [number(trust), *(share(v) for pair in _uncertain(side, trust) for v in pair)]
-            for trust in evidence.reliabilities(side)
-        ]
+        rows = []
+        for trust in evidence.reliabilities(side):
+            reason = of_metrics(side, trust)
+            cells = [share(value) for pair in _uncertain(side, trust) for value in pair]
+            rows.append([number(trust), *(marked(cell, reason) for cell in cells)])
         bodies.append(Body(-1, rows, str(side.attrs["model"]) if len(models) > 1 else ""))
     head = ["Reliability", "Mean certainty, category", "Items below .90", "Mean certainty, label",
             "Items below .90"]  # fmt: skip

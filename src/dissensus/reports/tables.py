@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from dissensus.dims import RELIABILITY, SCOPE, SYSTEM, other
-from dissensus.evaluation.doubts import DOUBT, marked
+from dissensus.evaluation.doubts import DOUBT, MARK, marked, of_metrics
 from dissensus.plots._source import NEW, THESE, sides
 from dissensus.reports import evidence, two_models
 from dissensus.reports.sentences import Name, interval
@@ -50,7 +50,15 @@ class Table:
     tinted: bool = False
     """Whether cells are probabilities with a background colour."""
     reason: str = ""
-    """Reason not to rely on marked numbers."""
+    """Reason not to rely on marked numbers, or on all numbers if none is marked."""
+
+    @property
+    def warning(self) -> str:
+        """A sentence with the reason, or ""."""
+        cells = (cell for body in self.bodies for row in body.rows for cell in row)
+        is_marked = any(str(cell).endswith(f" {MARK}") for cell in cells)
+        subject = "what is marked" if is_marked else "these numbers"
+        return f"! Do not rely on {subject}: {self.reason}" if self.reason else ""
 
 
 def places(evaluation: xr.DataTree, values: xr.Dataset) -> list[int]:
@@ -182,7 +190,9 @@ def certainty_tables(evaluation: xr.DataTree) -> list[Table]:
         for place, value in enumerate(evidence.reliabilities(evaluation)):
             here = shares.sel(top=top).isel({RELIABILITY: place}).to_numpy()
             row = [number(value)] if known else []
-            row += [share(float(mean.sel(top=top)[place])), *(share(float(x)) for x in here)]
+            certainty = share(float(mean.sel(top=top)[place]))
+            row += [marked(certainty, of_metrics(evaluation, value))]
+            row += [share(float(x)) for x in here]
             rows.append(row)
         title = (
             "Certainty of the leading label"
