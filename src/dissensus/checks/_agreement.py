@@ -196,13 +196,6 @@ def agreement_check(
           ``list_length``, which are not checked: replicates have them from the data;
         - of `models.inverse_rank`, which predicts first choices only: the first two.
 
-    Raises
-    ------
-    ArgumentError
-        If the fit has no predictive draws, or its data do not have the level.
-    AnnotationError
-        If the annotations are not those of the fit.
-
     Warns
     -----
     DissensusWarning
@@ -356,13 +349,6 @@ def model_discrepancy_ratio(
     -------
     DataArray
         (chain, draw, system), for `arviz.summary`.
-
-    Raises
-    ------
-    ArgumentError
-        If the fit has no predictive draws, or there is no such distance.
-    AnnotationError, PredictionError
-        If replicates or predictions do not have the distance, or items differ.
 
     Warns
     -----

@@ -89,28 +89,14 @@ class Replicates:
 
 
 def place_within(group: Ints) -> Ints:
-    """Return the place of each row within its group.
-
-    Examples
-    --------
-    >>> place_within(np.array([7, 5, 7, 7]))
-    array([0, 0, 1, 2])
-    """
+    """Return the place of each row within its group."""
     return np.asarray(pd.Series(group).groupby(group).cumcount(), dtype=np.int64)
 
 
 def stacked(
     rows: Said, values: npt.NDArray[Any], n_items: int, kind: str, labels: npt.NDArray[Any]
 ) -> xr.Dataset:
-    """Lay versions (version, row) one after the other, as annotations with items of their own.
-
-    Examples
-    --------
-    >>> rows = Said(np.array([0, 0]), np.array([0, 1]), 2, lambda some: np.eye(2, dtype=int)[some])
-    >>> both = stacked(rows, rows.values(slice(0, 2)), 1, "nominal", np.array(["x", "y"]))
-    >>> both["item_code"].values.tolist(), both["label_code"].values.tolist()
-    ([0, 0, 1, 1], [1, 0, 0, 1])
-    """
+    """Lay versions (version, row) one after the other, as annotations with items of their own."""
     n = len(values)
     item = (rows.item + n_items * np.arange(n)[:, None]).ravel()
     columns = {"item_code": item, "annotator_code": np.tile(rows.annotator, n)}
@@ -176,13 +162,7 @@ def with_names(codes: Ints, item: Ints, space: Space, start: int) -> Ints:
 
 
 def beside(named: Ints, n_labels: int) -> Ints:
-    """Return the labels of each item, those that nobody named first: (item, place).
-
-    Examples
-    --------
-    >>> beside(np.array([[1, -1], [0, 2]]), 4).tolist()
-    [[0, 2, 3, 1], [1, 3, 0, 2]]
-    """
+    """Return the labels of each item, those that nobody named first: (item, place)."""
     used = np.zeros((len(named), n_labels + 1), dtype=bool)
     np.put_along_axis(used, np.where(named < 0, n_labels, named), True, axis=1)
     return np.argsort(used[:, :n_labels], axis=1, kind="stable")

@@ -477,17 +477,10 @@ def from_top(
     extra: Callable[[xr.Dataset, int], xr.DataArray],
     extra_dims: list[str] | None = None,
 ) -> Prepare:
-    """Return a metric that depends on the draws' first labels only.
+    """Return a metric of the draws' first labels: ``limit``, or as many as the longest list has.
 
-    Parameters
-    ----------
-    limit : float
-        The number of labels that the kernel gets; at most the length of the longest list.
-    kernel : callable
-        Scores those labels against a list (code, start, end) and one extra argument.
-    extra : callable
-        From one system's lists, and the number of labels, to that argument, with core dims
-        ``extra_dims``.
+    ``kernel`` scores those labels against a list (code, start, end) and one extra argument with
+    core dims ``extra_dims``, made by ``extra`` from one system's lists and the number of labels.
     """
 
     def prepare(theta: xr.DataArray, lists: xr.Dataset, label_space: Space) -> Score:

@@ -127,13 +127,6 @@ def enough(items: Sequence[int], shares: npt.ArrayLike, assurance: float) -> flo
     """Return the number of items for a share of studies, NaN if more than were tried.
 
     Shares are made monotone by isotonic regression, and interpolated in the square root of items.
-
-    Examples
-    --------
-    >>> enough([100, 400], [0.8, 0.9], 0.85), enough([100, 400], [0.8, 0.9], 0.8)
-    (225.0, 100.0)
-    >>> enough([100, 400, 900], [0.8, 0.9, 0.8], 0.9)
-    nan
     """
     from scipy.optimize import isotonic_regression
 
@@ -280,13 +273,6 @@ def plan_accuracy(
 
         ``attrs["known_items"]`` is the number of items that would suffice if their true labels were
         known, and ``attrs["in_words"]`` a summary with assumptions.
-
-    Raises
-    ------
-    ArgumentError
-        If there is neither a pilot nor kappa, or both, or an argument is invalid.
-    AnnotationError
-        If the pilot has no labels, or its annotators agree no more often than by chance.
 
     Warns
     -----

@@ -182,13 +182,6 @@ def plan(
         learned prior the interval includes the system's knowledge beyond the labels (``insight`` in
         `top_k_accuracy`), which does not depend on the number of items.
 
-    Raises
-    ------
-    AnnotationError
-        If the pilot is of another kind.
-    ArgumentError
-        If an argument is invalid, or belongs to the other kind of plan.
-
     See Also
     --------
     plan_accuracy : The accuracy of a system that is better than its annotators.

@@ -180,13 +180,6 @@ def plan_reliability(
           item): labels in all. Between pools the first three also exist with the prefix ``xcc_``
           and the dims (pool, pool\_), of normalised xCC.
 
-    Raises
-    ------
-    AnnotationError
-        If no family has the pilot's labels.
-    ArgumentError
-        If the fit is of another model, or an argument is invalid.
-
     Notes
     -----
     Assumptions and limits:
