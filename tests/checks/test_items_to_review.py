@@ -181,26 +181,6 @@ def test_names_and_orders_do_not_matter(seed, model):
             np.testing.assert_allclose(one, other, atol=1e-12)
 
 
-def test_gains_are_what_simulated_labels_bring():
-    rng = np.random.default_rng(5)
-    fit = drawn(3, "rasch", n_items=3, chains=2, draws=8)
-    truth = fit["posterior"]["truth"].to_numpy().reshape(16, 3, 3)
-    response = answers(fit)
-    found = dx.items_to_review(fit, further=2)["probability_right_after"]
-    n = 60_000
-    draw = rng.integers(16, size=n)
-    for i in range(3):
-        edges = truth[draw, i].cumsum(axis=1)
-        z = (rng.random(n)[:, None] > edges[:, :-1]).sum(axis=1)
-        rows = response[draw, i, z].cumsum(axis=1)
-        said = (rng.random((n, 2))[:, :, None] > rows[:, None, :-1]).sum(axis=2)
-        # Who sees the labels goes by the posterior, and not by the draw they came from.
-        like = response[:, i][:, :, said].prod(axis=3)  # (draw, label, time)
-        chosen = np.einsum("mz,mzt->tz", truth[:, i], like).argmax(axis=1)
-        right = (chosen == z).mean()
-        assert abs(right - float(found.sel(item=f"i{i}"))) < 5 * np.sqrt(0.25 / n)
-
-
 def alike(truth, accuracy, n_labels=2, **more):
     """Return a fit of rasch whose draws are all the same."""
     n = len(truth)

@@ -80,26 +80,3 @@ def test_undefined_draws_make_an_undefined_probability():
     with pytest.warns(dx.DissensusWarning, match="Draws are undefined .NaN., up to 1 of 4"):
         found = dx.probability_of_support(draws, 0.95, 0.9)
     assert np.isnan(found)
-
-
-@pytest.mark.parametrize("bad", [1.1, -0.1, "0.9", None, True, np.inf])
-def test_accuracies_outside_their_bounds_are_refused(bad):
-    with pytest.raises(dx.ArgumentError, match=r"^accuracy: expected accuracies of systems"):
-        dx.actual_accuracy(bad, 0.9)
-    with pytest.raises(dx.ArgumentError, match=r"^truth_accuracy: expected accuracies of a ground"):
-        dx.actual_accuracy(0.9, bad)
-    with pytest.raises(dx.ArgumentError, match=r"^required: expected a number above 0, to 1"):
-        dx.probability_of_support(TRUTH, 0.9, bad)
-
-
-def test_settings_are_checked():
-    with pytest.raises(dx.ArgumentError, match=r"^errors: expected 'product' or 'independent'"):
-        dx.actual_accuracy(0.9, 0.9, "printed")
-    with pytest.raises(dx.ArgumentError, match=r"^n_labels: "):
-        dx.actual_accuracy(0.9, 0.9, n_labels=1)
-    with pytest.raises(dx.ArgumentError, match=r"^truth_accuracy: expected numbers that broadcast"):
-        dx.actual_accuracy([0.9, 0.8], [0.9, 0.8, 0.7])
-    with pytest.raises(dx.ArgumentError, match=r"^truth_accuracy: expected draws, with dims"):
-        dx.probability_of_support(0.9, 0.95, 0.9)
-    with pytest.raises(dx.ArgumentError, match=r"^required: "):
-        dx.probability_of_support(TRUTH, 0.9, 0)

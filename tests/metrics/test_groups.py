@@ -1,4 +1,4 @@
-"""Groups of labels and expected risk against plain sums."""
+"""Groups of labels, events and expected risk against plain sums and distribution functions."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import pytest
 import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import norm
 
 import dissensus as dx
 
@@ -84,30 +85,6 @@ def test_labels_match_by_spelling_across_text_and_numbers():
     assert dx.group_labels(theta, {"1": "a", "2": "b"}).sel(label="b").item() == 0.75
 
 
-@pytest.mark.parametrize("function", [dx.group_labels, dx.expected_risk])
-def test_every_label_needs_an_entry(make, function):
-    theta = make.theta(1)
-    with pytest.raises(dx.ArgumentError, match=r"none for 'l1', 'l2', 'l3', 'l4'"):
-        function(theta, {"l0": 1})
-    with pytest.raises(dx.ArgumentError, match="an empty one"):
-        function(theta, {})
-    with pytest.raises(dx.ArgumentError, match="found list"):
-        function(theta, [1, 2, 3, 4, 5])
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf, "high", None])
-def test_risks_must_be_finite_numbers(make, value):
-    risk = {f"l{k}": k for k in range(5)} | {"l3": value}
-    with pytest.raises(dx.ArgumentError, match="risk, label 'l3': expected a finite number"):
-        dx.expected_risk(make.theta(1), risk)
-
-
-def test_risks_are_one_for_each_label(make):
-    matrix = xr.DataArray(np.ones((5, 2)), dims=("label", "kind"))
-    with pytest.raises(dx.ArgumentError, match="risk: expected dims"):
-        dx.expected_risk(make.theta(1), matrix)
-
-
 @pytest.mark.parametrize(
     ("function", "argument"),
     [(dx.group_labels, {"l0": "a", "l1": "b"}), (dx.expected_risk, {"l0": 0, "l1": 1})],
@@ -121,10 +98,43 @@ def test_an_unknown_label_space_cannot_be_grouped(make, function, argument):
         function(lumped, argument)
 
 
-@pytest.mark.parametrize("bad", [None, 1, ["g"]])
-def test_a_group_that_is_no_name_is_refused_with_its_label(bad):
-    theta = xr.DataArray(
-        [[[[0.5, 0.5]]]], dims=("chain", "draw", "item", "label"), coords={"label": list("ab")}
+@pytest.fixture
+def posterior():
+    rng = np.random.default_rng(1)
+    dims = ("chain", "draw", "item")
+    return xr.Dataset(
+        {
+            "mean": (dims, rng.normal(size=(2, 5, 3))),
+            "variance": (dims, rng.gamma(2, size=(2, 5, 3))),
+        },
+        coords={"item": list("xyz")},
     )
-    with pytest.raises(dx.ArgumentError, match=r"mapping, label.* 'b'"):
-        dx.group_labels(theta, {"a": "g", "b": bad})
+
+
+def test_is_the_normal_distribution_function(posterior):
+    found = dx.event_plausibility(posterior, 0.4, labels=("low", "high"))
+    assert found.dims == ("chain", "draw", "item", "label")
+    below = norm.cdf(0.4, posterior["mean"], np.sqrt(posterior["variance"]))
+    np.testing.assert_allclose(found.sel(label="low"), below)
+    np.testing.assert_allclose(found.sum("label"), 1)
+
+
+def test_tails_keep_their_digits(posterior):
+    # 1 - Phi(x) would be 0 from x = 8.3 on, and a label of plausibility 0 is in no set.
+    far = posterior.assign(mean=0 * posterior["mean"] - 20, variance=0 * posterior["mean"] + 1)
+    assert float(dx.event_plausibility(far, 0).sel(label="above").min()) > 0
+
+
+def test_metrics_take_it(posterior):
+    tree = xr.DataTree.from_dict({"posterior": posterior})
+    found = dx.event_plausibility(tree, 0)
+    predictions = dx.predictions({"item": list("xyz"), "system": ["m"] * 3, "label": ["above"] * 3})
+    expected = (posterior["mean"] > 0).mean("item")
+    np.testing.assert_allclose(dx.top_k_accuracy(found, predictions).squeeze("system"), expected)
+
+
+def test_takes_a_fit_its_group_and_its_dataset(posterior):
+    whole = dx.event_plausibility(posterior, 1.0)
+    fit = xr.DataTree.from_dict({"posterior": posterior})
+    xr.testing.assert_identical(dx.event_plausibility(fit, 1.0), whole)
+    xr.testing.assert_identical(dx.event_plausibility(fit["posterior"], 1.0), whole)

@@ -173,29 +173,6 @@ def test_seeded_it_comes_again(make):
     assert not one.equals(other)
 
 
-def test_what_it_cannot_be_is_refused(make):
-    theta = make.theta(1)
-    pred = make.lists(1, theta)
-    point = theta.mean(DRAWS)
-    for plausibility, insight, words in (
-        (theta, 0.3, r"a DataArray over 'system'.*found 0\.3"),
-        (theta, "much", r"None, 'learned', or a DataArray"),
-        (theta, of([0.1], "s"), r"finite numbers for \['s', 't'\]"),
-        (theta, of([0.1, 0.2, 0.3], "s", "t", "t"), r"each system once"),
-        (theta, of(["a", "b"], "s", "t"), r"numbers; found \['a', 'b'\]"),
-        (theta, of([0.1, 0.2], "s", "t").isel(system=0), r"a DataArray over 'system'"),
-        (theta, of([0.1, 0.2], "s", "t").expand_dims(chain=[4, 5]), r"the chains of the pl"),
-        (theta, of([0.1, np.inf], "s", "t"), r"finite numbers"),
-        (theta, of([0.1, 0.2], "s", "t").expand_dims(draw=9), r"no dims but.*'draw': 9"),
-        (theta, of([0.1, 0.2], "s", "t").expand_dims(item=3), r"no dims but.*'item': 3"),
-    ):
-        with pytest.raises(dx.ArgumentError, match=rf"^insight: expected .*{words}"):
-            dx.top_k_accuracy(plausibility, pred, insight=insight)
-    for lacking in (point, theta.isel(chain=0)):
-        with pytest.raises(dx.ArgumentError, match=r"^plausibility: expected draws"):
-            dx.top_k_accuracy(lacking, pred, insight="learned")
-
-
 def test_any_number_will_do(make):
     theta = make.theta(4, n_items=30, draws=60)
     pred = make.lists(4, theta, ties=False)

@@ -17,29 +17,6 @@ def small(make):
     return theta, make.lists(2, theta)
 
 
-@pytest.mark.parametrize(
-    ("weights", "message"),
-    [
-        ([1, -1, 1], "finite, non-negative weights"),
-        ([1, np.nan, 1], "finite, non-negative weights"),
-        ([1, np.inf, 1], "finite, non-negative weights"),
-        ([0, 0, 0], "one of them positive"),
-        ([1, 1], r"one weight for each of 3 items; found an array of shape \(2,\)"),
-        (np.ones((3, 2)), r"found an array of shape \(3, 2\)"),
-        (2.0, r"found an array of shape \(\)"),
-        (["a", "b", "c"], "expected None, numbers, or 'bayesian-bootstrap'"),
-        ("bootstrap", "expected None, an array, or 'bayesian-bootstrap'"),
-        (xr.DataArray([1, 1, 1], dims="system"), "names there"),
-        (xr.DataArray([1, 1], dims="item", coords={"item": ["i0", "x"]}), "none for 2 of them"),
-        (pd.Series([1, 1, 1], index=["i0", "i1", "i1"]), "'i1' more than once"),
-        ({"i0": 1, "i2": 1}, "none for 1 of them: 'i1'"),
-    ],
-)
-def test_bad_weights(small, weights, message):
-    with pytest.raises(dx.ArgumentError, match=f"weights: .*{message}"):
-        dx.top_k_accuracy(*small, weights=weights)
-
-
 def test_named_weights_are_matched_by_name(small):
     expected = dx.overlap(*small, k=2, weights=[1, 2, 3])
     names = ["i2", "i0", "elsewhere", "i1"]
@@ -53,19 +30,6 @@ def test_named_weights_are_matched_by_name(small):
         xr.DataArray([1, 2, 3], dims="item"),
     ):
         xr.testing.assert_allclose(dx.overlap(*small, k=2, weights=weights), expected)
-
-
-def test_per_item_scores_have_no_weights(small):
-    with pytest.raises(dx.ArgumentError, match="None together with per_item=True"):
-        dx.top_k_accuracy(*small, weights=[1, 1, 1], per_item=True)
-    with pytest.raises(dx.ArgumentError, match="None together with per_item=True"):
-        dx.top_k_accuracy(*small, weights="bayesian-bootstrap", per_item=True)
-
-
-def test_the_bootstrap_needs_draws(small):
-    theta, predictions = small
-    with pytest.raises(dx.ArgumentError, match="needs draws"):
-        dx.top_k_accuracy(theta.isel(chain=0, draw=0), predictions, weights="bayesian-bootstrap")
 
 
 def test_the_bootstrap_has_the_variance_of_a_dirichlet_mean():
@@ -145,21 +109,3 @@ def test_weights_may_differ_between_draws_and_carry_dims_of_their_own(make):
     each = dx.top_k_accuracy(theta, predictions, per_item=True)
     want = (each * weights).sum("item") / weights.sum("item")
     np.testing.assert_allclose(whole, want.transpose(*whole.dims))
-
-
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        (lambda w: w.drop_vars("item"), "names there"),
-        (lambda w: w.isel(draw=[0]), "3 along 'draw'"),
-        (lambda w: -w, "non-negative"),
-        (lambda w: w.isel(item=[0, 1]), "none for 2"),
-    ],
-)
-def test_bad_weights_with_other_dims(make, spoil, message):
-    theta = make.theta(3, n_items=4)
-    weights = xr.DataArray(
-        np.ones((2, 3, 4)), dims=("chain", "draw", "item"), coords={"item": theta["item"].values}
-    )
-    with pytest.raises(dx.ArgumentError, match=message):
-        dx.top_k_accuracy(theta, make.lists(3, theta), weights=spoil(weights))

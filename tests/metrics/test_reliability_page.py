@@ -63,15 +63,6 @@ def test_a_row_of_the_table_of_scales(row):
     assert dx.icc(fit, scale="observed").item() == pytest.approx(observed, abs=5.1e-4)
 
 
-def test_one_label_of_icc_one_half_and_the_true_score():
-    # Simulated: a label is the sum of two independent standard normal parts.
-    true = np.random.default_rng(1).standard_normal(400_000)
-    noise = np.random.default_rng(2).standard_normal((2, 400_000))
-    one, other = true + noise
-    assert np.corrcoef(one, true)[0, 1] == pytest.approx(0.71, abs=0.006)
-    assert np.corrcoef(one, other)[0, 1] == pytest.approx(0.5, abs=0.006)
-
-
 def test_dice_agree_by_chance():
     assert round(100 * ((5 / 6) ** 2 + (1 / 6) ** 2)) == 72
     assert round(100 * ((35 / 36) ** 2 + (1 / 36) ** 2), 1) == 94.6

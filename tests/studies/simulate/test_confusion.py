@@ -219,15 +219,6 @@ def test_who_labels_what_does_not_depend_on_accuracies():
     assert not one["label_code"].equals(two["label_code"])
 
 
-def test_a_seed_repeats_the_study():
-    one, same, other = (
-        dx.simulate.confusion_study(30, random_seed=seed, **VIOLATED) for seed in (1, 1, 2)
-    )
-    for left, right in zip(one, same, strict=True):
-        xr.testing.assert_identical(left, right)
-    assert not one.truth["prevalence"].equals(other.truth["prevalence"])
-
-
 def test_an_annotator_who_labels_nothing_has_no_share_correct():
     study = dx.simulate.confusion_study(2, 5, labels_per_item=1, random_seed=1)
     truth = study.truth["annotator_correct"]
@@ -246,35 +237,3 @@ def test_the_smallest_study():
     study = dx.simulate.confusion_study(1, 1, 2, ipc=1.0, system_accuracy=0.0, random_seed=1)
     assert study.truth["annotator_correct"].item() == 1
     assert study.truth["system_correct"].item() == 0
-
-
-def test_the_truth_can_be_stored(tmp_path):
-    truth = dx.simulate.confusion_study(5, random_seed=1).truth
-    truth.to_netcdf(tmp_path / "truth.nc")
-    assert xr.load_dataset(tmp_path / "truth.nc").equals(truth)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"n_items": 0}, "n_items: expected a whole number, 1 or more"),
-        ({"n_labels": 1}, "n_labels: expected a whole number, 2 or more"),
-        ({"ipc": 1.2}, r"ipc: expected a number from 0 to 1"),
-        ({"ipc": (0.5, 0.6)}, "ipc: expected one value, or one for each of 3 annotators"),
-        ({"ipc": (0.5, 0.6, "x")}, r"ipc\[2\]: expected a number"),
-        ({"difficulty": -0.1}, r"difficulty: expected a number from 0 to 1"),
-        ({"asymmetry": 0}, "asymmetry: expected a finite number > 0"),
-        ({"error_range": 1.5}, r"error_range: expected a number from 0 to 1"),
-        ({"system_accuracy": ()}, "system_accuracy: expected a probability for each system"),
-        ({"system_accuracy": (0.5, 2)}, r"system_accuracy\[1\]: expected a number from 0 to 1"),
-        ({"prevalence": (0.5, 0.5)}, "prevalence: expected a probability for each of 5 labels"),
-        ({"prevalence": (0.5, 0.6, 0, 0, -0.1)}, "prevalence: expected a probability"),
-        ({"prevalence": (0.5, 0.6, 0, 0, 0)}, "prevalence: .*1 in sum"),
-        ({"labels_per_item": 4}, "labels_per_item: expected at most the 3 annotators"),
-        ({"related": 0.5}, "related: expected 0 with one system"),
-        ({"related": 2, "system_accuracy": (0.5, 0.5)}, r"related: expected a number from 0 to 1"),
-    ],
-)
-def test_arguments_that_make_no_sense(arguments, message):
-    with pytest.raises(dx.ArgumentError, match=message):
-        dx.simulate.confusion_study(**arguments)

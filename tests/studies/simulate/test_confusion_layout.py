@@ -130,17 +130,3 @@ def test_all_items_may_be_mistaken():
     assert study.truth["annotator_correct"].values.tolist() == [0, 0]
     assert study.truth["annotator_accuracy"].values.tolist() == [0, 0]
     assert study.truth["system_correct"].item() == 0
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"shared_mistakes": 1.2}, r"shared_mistakes: expected a number from 0 to 1"),
-        ({"shared_mistakes": (0.1,)}, "shared_mistakes: expected a number"),
-        ({"repeated": -0.1}, r"repeated: expected a number from 0 to 1"),
-        ({"repeated": (1, 0)}, "repeated: expected one value, or one for each of 1 system;"),
-    ],
-)
-def test_arguments_that_make_no_sense(arguments, message):
-    with pytest.raises(dx.ArgumentError, match=message):
-        dx.simulate.confusion_study(**arguments)

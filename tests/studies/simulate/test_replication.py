@@ -169,20 +169,6 @@ def test_items_that_one_pool_alone_sees():
     assert ann.sizes["annotation"] == 2 * 130
 
 
-@pytest.mark.parametrize("pools", [None, ("a", "b")])
-@pytest.mark.parametrize("family", ["gaussian", "bernoulli", "ordinal"])
-def test_same_seed_same_study(family, pools):
-    settings = {"n_items": 30, "family": family, "pools": pools}
-    one, two = (dx.simulate.replication_study(**settings, random_seed=7) for _ in range(2))
-    for left, right in zip(one, two, strict=True):
-        xr.testing.assert_identical(left, right)
-    other = dx.simulate.replication_study(**settings, random_seed=8)
-    assert not other.truth["item_effect"].equals(one.truth["item_effect"])
-    assert not np.array_equal(
-        other.annotations["annotator_code"], one.annotations["annotator_code"]
-    )
-
-
 def test_one_seed_one_design():
     """Who labels what is the same for other families and parameters."""
     one, two = (
@@ -191,14 +177,6 @@ def test_one_seed_one_design():
     )
     for name in ("item", "annotator", "item_code", "annotator_code"):
         np.testing.assert_array_equal(one[name], two[name])
-
-
-def test_a_generator_is_a_seed_too():
-    one, two = (
-        dx.simulate.replication_study(5, random_seed=np.random.default_rng(3)).annotations
-        for _ in range(2)
-    )
-    xr.testing.assert_identical(one, two)
 
 
 @pytest.mark.parametrize(
@@ -226,64 +204,6 @@ def test_perfect_correlation_is_one_effect():
         pools=("a", "b"), correlation=1, sigma_item=(1, 2), random_seed=1
     ).truth["item_effect"]
     np.testing.assert_allclose(2 * effect.sel(pool="a"), effect.sel(pool="b"), atol=1e-12)
-
-
-def test_a_study_can_be_saved(three, tmp_path):
-    graded = dx.simulate.replication_study(9, family="ordinal", random_seed=1)
-    for study in (three, graded):
-        study.truth.to_netcdf(tmp_path / "truth.nc")
-        xr.testing.assert_identical(xr.load_dataset(tmp_path / "truth.nc"), study.truth)
-
-
-THREE = {"pools": POOLS}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        ({"n_items": 0}, "n_items: expected a whole number, 1 or more; found 0"),
-        ({"n_annotators": 0}, "n_annotators: expected a whole number, 1 or more; found 0"),
-        ({"n_annotators": (3, 4)}, r"n_annotators: expected one value, or .*found \(3, 4\)"),
-        ({**THREE, "n_annotators": (9, 9)}, "n_annotators: expected one value, or one for each"),
-        ({**THREE, "n_annotators": (9, 9, 2.5)}, r"n_annotators\[2\]: expected a whole number"),
-        ({"labels_per_item": 0}, "labels_per_item: expected a whole number, 1 or more"),
-        ({"labels_per_item": 21}, "labels_per_item: expected at most the 20 annotators .*found 21"),
-        ({**THREE, "n_annotators": (9, 9, 4)}, "labels_per_item, pool 2: expected at most the 4"),
-        ({**THREE, "labels_per_item": "all"}, "labels_per_item: expected a whole number"),
-        ({"family": "poisson"}, "family: expected .gaussian. or .*found 'poisson'"),
-        ({"mu": float("nan")}, "mu: expected a finite number; found nan"),
-        ({"mu": "0"}, "mu: expected a finite number; found '0'"),
-        ({**THREE, "mu": (0, 0, None)}, r"mu\[2\]: expected a finite number; found None"),
-        ({"sigma_item": -1}, "sigma_item: expected a finite number >= 0; found -1"),
-        ({**THREE, "sigma_annotator": (1, 1, -1)}, r"sigma_annotator\[2\]: expected a finite"),
-        ({"sigma": 0}, "sigma: expected a finite number > 0; found 0"),
-        ({"sigma": 1, "family": "ordinal"}, "sigma: expected None with family='ordinal'"),
-        ({"sigma": 1, "family": "bernoulli"}, "sigma: expected None with family='bernoulli'"),
-        ({"correlation": 0.5}, "correlation: expected None without pools=.*found 0.5"),
-        ({**THREE, "correlation": -0.6}, "correlation: expected a number from -0.5 to 1"),
-        ({**THREE, "correlation": 1.1}, "correlation: expected a number from -0.5 to 1"),
-        ({**THREE, "correlation": np.eye(2)}, "correlation: .* a symmetric matrix of 3 x 3"),
-        ({**THREE, "correlation": np.eye(3) * 2}, "correlation: .* ones on its diagonal"),
-        ({**THREE, "correlation": np.triu(np.ones((3, 3)))}, "correlation: expected"),
-        ({**THREE, "correlation": [[1, 2], [3]]}, "correlation: expected"),
-        ({**THREE, "correlation": np.full((3, 3), np.nan)}, "correlation: expected"),
-        ({**THREE, "correlation": "high"}, "correlation: expected a finite number; found 'high'"),
-        ({"pools": "ab"}, "pools: expected two or more different names.*found 'ab'"),
-        ({"pools": ["a"]}, "pools: expected two or more different names"),
-        ({"pools": ["a", "a"]}, "pools: expected two or more different names"),
-        ({"pools": [1, 2]}, "pools: expected two or more different names"),
-        ({"cutpoint": [0]}, "cutpoint: expected None with family='gaussian'"),
-        ({"family": "ordinal", "cutpoint": []}, "cutpoint: expected a sequence of one or more"),
-        ({"family": "ordinal", "cutpoint": [1, -1]}, "cutpoint: expected increasing numbers"),
-        ({"family": "ordinal", "cutpoint": [0, 1]}, "cutpoint: .* mean is 0; found a mean of 0.5"),
-        ({"overlap": 0.5}, "overlap: expected 1 without pools=; found 0.5"),
-        ({**THREE, "overlap": 1.5}, r"overlap: expected a number from 0 to 1; found 1.5"),
-        ({**THREE, "overlap": 0, "n_items": 2}, "n_items: expected at least 3, .* raise overlap"),
-    ],
-)  # fmt: skip
-def test_senseless_arguments(arguments, complaint):
-    with pytest.raises(dx.ArgumentError, match=complaint):
-        dx.simulate.replication_study(**arguments)
 
 
 # The steps of the simulation.
