@@ -339,9 +339,7 @@ def model_discrepancy_ratio(
         As in `discrepancy_ratio`. None is "nominal" for models of labels, "squared" for models of
         numbers, and "ranking" for models of rankings.
     annotations : Dataset, optional
-        The data of the fit. Needed only if annotators gave an item several labels (``trial=``) and
-        the fit does not hold the annotators of labels. With them, None for ``distance`` depends on
-        their kind.
+        As in `agreement_check`. With them, None for ``distance`` depends on their kind.
     tolerance, depth, on_missing
         As in `discrepancy_ratio`.
 

@@ -200,11 +200,8 @@ def residual_check(fit: Any, annotations: xr.Dataset | None = None) -> xr.Datase
 
     Parameters
     ----------
-    fit : DataTree
-        From ``fit(..., posterior_predictive=True)`` of `crossed_effects`, `cross_replication`, or
-        another model that replicates labels row by row.
-    annotations : Dataset, optional
-        The data of the fit. Needed only if the fit does not hold the annotators of labels.
+    fit, annotations
+        As in `label_check`.
 
     Returns
     -------

@@ -321,12 +321,7 @@ def _scores(source: _Source) -> Replicates:
             "annotations", expected="what the model was fitted to: the fit does not say which "
             "item a score belongs to", found="None",
         )  # fmt: skip
-    who, trial = source.people(item)
-    return source.made(
-        "numbers", items=items, labels=np.array([]),
-        observed=Said(item, who, 1, lambda _: given[None], trial=trial),
-        drawn=Said(item, who, len(drawn), lambda some: drawn[some], trial=trial),
-    )  # fmt: skip
+    return _by_row(source, "numbers", items, np.array([]), item, given, drawn)
 
 
 def _codes(source: _Source) -> Replicates:
@@ -340,9 +335,17 @@ def _codes(source: _Source) -> Replicates:
         same = "label_code" in ann and np.array_equal(ann["label_code"].to_numpy(), given)
         source.require_same(items, same=same and np.array_equal(ann[LABEL].to_numpy(), labels))
     item = constant["item_code"].to_numpy()
+    return _by_row(source, "labels", items, labels, item, given, drawn)
+
+
+def _by_row(
+    source: _Source, form: str, items: npt.NDArray[Any], labels: npt.NDArray[Any], item: Ints,
+    given: npt.NDArray[Any], drawn: npt.NDArray[Any],
+) -> Replicates:  # fmt: skip
+    """Return replicates (version, row) of values that are given by row."""
     who, trial = source.people(item)
     return source.made(
-        "labels", items=items, labels=labels,
+        form, items=items, labels=labels,
         observed=Said(item, who, 1, lambda _: given[None], trial=trial),
         drawn=Said(item, who, len(drawn), lambda some: drawn[some], trial=trial),
     )  # fmt: skip

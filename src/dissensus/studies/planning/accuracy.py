@@ -243,13 +243,11 @@ def plan_accuracy(
         Simulated studies for each number of annotators and items; 2 or more.
     draws : int
         Posterior draws in each of two chains; 4 or 16 times as many where these are too few.
-    prob : float, optional
-        Probability of the (equal-tailed) interval; ArviZ's ``stats.ci_prob`` by default.
     random_seed : int or numpy.random.Generator, optional
         Makes it repeatable. With a number, results of a number of annotators and items do not
         depend on the others that are tried.
-    progressbar : bool
-        Show progress.
+    prob, progressbar
+        As in `dissensus.plan`.
 
     Returns
     -------

@@ -161,7 +161,7 @@ def plan(
     prior_count : "learned" or float, optional
         Of the model, likewise; learned by default, in new studies also from the system's answers.
     prob : float, optional
-        Probability of the interval; ArviZ's ``stats.ci_prob`` by default.
+        Probability of the (equal-tailed) interval; ArviZ's ``stats.ci_prob`` by default.
     draws : int, optional
         Posterior draws in each simulated study; 400 by default.
     random_seed : int, optional

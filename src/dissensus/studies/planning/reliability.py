@@ -155,14 +155,8 @@ def plan_reliability(
         Scale of the ICC, as in `dissensus.icc`.
     studies : int
         Simulated studies for each number of annotators and items.
-    prob : float, optional
-        Probability of the (equal-tailed) interval; ArviZ's ``stats.ci_prob`` by default.
-    draws : int
-        Posterior draws in each simulated study.
-    random_seed : int, optional
-        Makes it repeatable.
-    progressbar : bool
-        Show progress.
+    prob, draws, random_seed, progressbar
+        As in `dissensus.plan`.
 
     Returns
     -------
