@@ -227,7 +227,7 @@ def simulated(rng, n_items, n_annotators, alpha):
 def test_a_true_model_is_in_no_tail():
     rng = np.random.default_rng(4)
     tails = []
-    for _ in range(12):
+    for _ in range(8):
         ann = table(simulated(rng, 120, 4, [1.0, 1.0, 1.0]), kind="nominal", labels=range(3))
         tails.append(dx.agreement_check(fitted("dirichlet", ann, draws=400))["tail_probability"])
     tails = np.stack(tails)

@@ -16,7 +16,7 @@ import dissensus as dx
 from dissensus.kernels import formulas
 
 SEEDS = st.integers(0, 2**31)
-few = settings(max_examples=25, deadline=None)
+few = settings(max_examples=12, deadline=None)
 SAMPLE = ("chain", "draw")
 MODELS = ("rasch", "symmetric_confusion", "dawid_skene")
 

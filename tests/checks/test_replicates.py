@@ -1,4 +1,4 @@
-"""Predictive draws as annotations: who said what, what a fit must hold, and labels that nobody named."""
+"""Predictive draws as annotations: who said what, what a fit must hold, and unnamed labels."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def as_theta(values):
 
 
 @given(seed=SEEDS, top=st.integers(1, 6), zeros=st.booleans())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_annotation_certainty_counts_sets(make, seed, top, zeros):
     theta = make.theta(seed, n_labels=4, draws=8, zeros=zeros)
     labels = list(theta["label"].values)
@@ -77,7 +77,7 @@ def test_annotation_certainty_counts_sets(make, seed, top, zeros):
 
 @pytest.mark.long
 @given(seed=SEEDS, zeros=st.booleans())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_certainty_counts_the_predicted_set(make, seed, zeros):
     theta = make.theta(seed, n_labels=4, draws=8, zeros=zeros)
     predictions = make.lists(seed, theta, ties=False)

@@ -24,7 +24,7 @@ def metric(values, better="higher", **coords):
 
 @pytest.mark.long
 @given(seed=st.integers(0, 2**31), better=st.sampled_from(["higher", "lower"]), tied=st.booleans())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_every_probability_is_a_count_of_draws(seed, better, tied):
     rng = np.random.default_rng(seed)
     values = rng.random((2, 4, 4))

@@ -15,7 +15,7 @@ SEEDS = st.integers(0, 2**31)
 
 
 @given(seed=SEEDS)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_grouping_sums_the_labels_of_a_group(make, seed):
     theta = make.theta(seed)
     rng = np.random.default_rng(seed)
@@ -29,7 +29,7 @@ def test_grouping_sums_the_labels_of_a_group(make, seed):
 
 
 @given(seed=SEEDS)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_expected_risk_is_the_mean_under_the_plausibility(make, seed):
     theta = make.theta(seed)
     risk = dict(zip(theta["label"].values, np.random.default_rng(seed).normal(size=5), strict=True))
@@ -45,7 +45,7 @@ def test_expected_risk_is_the_mean_under_the_plausibility(make, seed):
 
 @pytest.mark.long
 @given(seed=SEEDS, concentration=st.sampled_from([np.inf, 2.0, 0.3, 0.01]))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_a_remainder_is_grouped_without_losing_mass(make, seed, concentration):
     dense = make.theta(seed, n_labels=8)
     named = np.random.default_rng(seed).random((3, 8)) < 0.3

@@ -15,7 +15,7 @@ LISTS = [m for m in METRICS if m.takes == "lists" and m.name != "certainty"]
 WHOLE = {"kendall_tau", "spearman_footrule"}
 SEEDS = st.integers(0, 2**31)
 pytestmark = pytest.mark.unit(4)
-few = settings(max_examples=4, deadline=None)
+few = settings(max_examples=2, deadline=None)
 every_metric = pytest.mark.parametrize("metric", LISTS, ids=lambda metric: metric.name)
 
 

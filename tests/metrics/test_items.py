@@ -66,17 +66,6 @@ def test_the_bootstrap_has_the_variance_of_a_dirichlet_mean():
     assert not np.allclose(again, draws)
 
 
-def test_the_bootstrap_is_about_the_unweighted_mean(make):
-    theta = make.theta(9, n_items=20, draws=1000)
-    predictions = make.lists(9, theta)
-    plain = dx.overlap(theta, predictions, k=2)
-    drawn = dx.overlap(theta, predictions, k=2, weights="bayesian-bootstrap", random_seed=1)
-    difference = drawn - plain
-    error = difference.std(("chain", "draw")) / np.sqrt(2000)
-    assert bool((abs(difference.mean(("chain", "draw"))) < 4 * error).all())
-    assert bool((drawn.std(("chain", "draw")) > plain.std(("chain", "draw"))).all())
-
-
 def test_the_bootstrap_weighs_further_dims_alike(make):
     theta = make.theta(2)
     predictions = make.lists(2, theta)

@@ -48,7 +48,7 @@ DEFINITIONS = {
 
 @pytest.mark.parametrize("metric", DEFINITIONS)
 @given(data=st.data(), seed=SEEDS, zeros=st.booleans())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_each_is_its_definition(make, metric, data, seed, zeros):
     definition, name, values = DEFINITIONS[metric]
     value = data.draw(values)
@@ -70,7 +70,7 @@ def test_rank_biased_overlap_of_one_order_with_itself_is_one(make):
 
 @pytest.mark.long
 @given(seed=SEEDS, n_labels=st.integers(17, 30))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 def test_long_lists_take_another_way_to_the_same_number(make, seed, n_labels):
     # Above 16 places labels are sorted and looked up in a table; up to there, neither.
     plausibility = make.theta(seed, n_items=2, n_labels=n_labels, zeros=True)
@@ -147,7 +147,7 @@ def footrule(mass, place):
     ("metric", "definition"), [("kendall_tau", tau_b), ("spearman_footrule", footrule)]
 )
 @given(seed=SEEDS, n_labels=st.integers(2, 9), tied=st.booleans(), whole=st.booleans())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_each_correlation_is_its_definition(make, metric, definition, seed, n_labels, tied, whole):
     plausibility = make.theta(seed, n_labels=n_labels)
     plausibility = plausibility.round(1) if tied else plausibility  # draws have ties too

@@ -44,7 +44,7 @@ def partial_rankings(draw, n_labels):
 
 
 @given(data=st.data(), n_labels=st.integers(1, 4))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_equals_brute_force_at_every_depth(data, n_labels):
     one = data.draw(partial_rankings(n_labels))
     other = data.draw(partial_rankings(n_labels))
@@ -55,17 +55,8 @@ def test_equals_brute_force_at_every_depth(data, n_labels):
         assert dx.mean_average_overlap(one, other, *args) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3, 4, 5])
-def test_equals_brute_force_with_five_labels(depth):
-    one, other = [[2], [0, 4]], [[4, 1], [2]]
-    expected = expected_overlap(one, other, depth, 5) / np.sqrt(
-        expected_overlap(one, one, depth, 5) * expected_overlap(other, other, depth, 5)
-    )
-    assert dx.mean_average_overlap(one, other, depth, 5) == pytest.approx(expected)
-
-
 @given(data=st.data(), n_labels=st.integers(1, 12))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_is_one_with_itself_and_does_not_mind_the_order_within_a_tie(data, n_labels):
     one = data.draw(partial_rankings(n_labels))
     other = data.draw(partial_rankings(n_labels))
@@ -91,8 +82,8 @@ def all_orders(strengths, blocks):
     return total
 
 
-@given(data=st.data(), n_labels=st.integers(1, 6))
-@settings(max_examples=30, deadline=None)
+@given(data=st.data(), n_labels=st.integers(1, 5))
+@settings(max_examples=15, deadline=None)
 def test_likelihood_equals_brute_force(data, n_labels):
     blocks = data.draw(partial_rankings(n_labels))
     logs = data.draw(st.lists(st.floats(-5, 5), min_size=n_labels, max_size=n_labels))

@@ -105,19 +105,6 @@ def test_numbers_are_predictors_and_noise(three):
         assert abs(here.std() / sigma - 1) < 4 / np.sqrt(2 * len(here))
 
 
-def test_labels_of_one_item_correlate_as_the_icc_says():
-    """ICC is the correlation of labels of one item by two annotators, xCC that across pools."""
-    ann, truth = dx.simulate.replication_study(
-        20_000, 5000, 2, pools=("a", "b"), mu=(1, 3), sigma_item=(1.0, 0.7), random_seed=2
-    )
-    said = ann["value"].values.reshape(20_000, 4)  # two of a, then two of b
-    found = np.corrcoef(said.T)
-    np.testing.assert_allclose(found[0, 1], truth["icc"].sel(pool="a"), atol=4 / np.sqrt(20_000))
-    np.testing.assert_allclose(found[2, 3], truth["icc"].sel(pool="b"), atol=4 / np.sqrt(20_000))
-    xcc = truth["xcc"].sel(pool="a", pool_="b").item()
-    np.testing.assert_allclose(found[:2, 2:], xcc, atol=4 / np.sqrt(20_000))
-
-
 def test_yes_and_no():
     study = dx.simulate.replication_study(1500, 30, None, family="bernoulli", mu=-1, random_seed=3)
     ann, truth = study
@@ -156,17 +143,6 @@ def test_labels_that_nobody_used_are_declared():
     ).annotations
     assert ann["label"].values.tolist() == [1, 2, 3, 4, 5]
     assert (ann["label_code"] == 2).all()
-
-
-def test_items_that_one_pool_alone_sees():
-    ann = dx.simulate.replication_study(
-        100, 6, 2, pools=("a", "b"), overlap=0.3, random_seed=5
-    ).annotations
-    seen = np.zeros((100, 2), dtype=bool)
-    seen[ann["item_code"], ann["pool_code"]] = True
-    assert seen.all(1).sum() == 30
-    assert seen.sum(0).tolist() == [65, 65]
-    assert ann.sizes["annotation"] == 2 * 130
 
 
 def test_one_seed_one_design():
@@ -244,27 +220,3 @@ def test_rows_come_item_by_item_and_pool_by_pool():
     assert rows.pool.tolist() == [0, 0, 0, 1, 1, 1, 1, 0, 0, 0]
     assert (rows.annotator[rows.pool == 0] < 4).all()
     assert rows.annotator[rows.pool == 1].tolist() == [4, 5, 4, 5]
-
-
-@pytest.mark.parametrize("between", [-0.4, 0.0, 0.8, 1.0])
-def test_item_effects_have_the_covariance_asked_for(between):
-    n, sigma = 20_000, np.array([0.5, 1.0, 2.0])
-    correlation = np.where(np.eye(3, dtype=bool), 1.0, between)
-    effects = replication.item_effects(n, sigma, correlation, np.random.default_rng(1))
-    want = np.outer(sigma, sigma) * correlation
-    # Variance of a sample covariance of normals: (c_ij^2 + c_ii c_jj) / n.
-    error = np.sqrt((want**2 + np.outer(np.diag(want), np.diag(want))) / n)
-    assert (np.abs(np.cov(effects.T) - want) < 4 * error).all()
-    assert (np.abs(effects.mean(0)) < 4 * sigma / np.sqrt(n)).all()
-
-
-@pytest.mark.parametrize("eta", [-2.0, 0.3, 1.5])
-def test_labels_have_their_probabilities(eta):
-    n, rng = 20_000, np.random.default_rng(1)
-    many, cutpoint = np.full(n, eta), np.array([-1.0, 0.2, 0.8])
-    share = np.bincount(replication.grades(many, cutpoint, rng), minlength=4) / n
-    want = np.diff(stats.norm.cdf([-np.inf, *(cutpoint - eta), np.inf]))
-    assert (np.abs(share - want) < 4 * np.sqrt(want * (1 - want) / n)).all()
-    chance = special.expit(eta)
-    said = replication.yes(many, rng).mean()
-    assert abs(said - chance) < 4 * np.sqrt(chance * (1 - chance) / n)
