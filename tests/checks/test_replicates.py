@@ -99,47 +99,6 @@ def test_inverse_rank_keeps_what_was_said_beside_its_predictions(rankings):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("model", dx.models.names())
-def test_a_fit_without_predictive_draws_says_how_to_get_them(model, words):
-    number = words.drop_vars(["label_code", "label"]).assign(
-        value=("annotation", np.arange(6.0) ** 2)).assign_attrs(kind="continuous")  # fmt: skip
-    ann = words if "nominal" in dx.models.get(model).kinds else number
-    if dx.models.get(model).pools:
-        pool = number["annotator_code"].to_numpy() % 2
-        ann = number.assign(pool_code=("annotation", pool)).assign_coords(pool=["p", "q"])
-    fit = dx.models.get(model).module.fit(ann, **QUICK)
-    hint = rf"fit: expected .* group 'posterior_predictive'.*models\.{model}\.fit\(\.\.\., post"
-    with pytest.raises(dx.ArgumentError, match=hint):
-        dx.agreement_check(fit)
-    with pytest.raises(dx.ArgumentError, match=hint):
-        dx.model_discrepancy_ratio(fit, None)
-
-
-def test_what_is_no_fit(words):
-    with pytest.raises(dx.ArgumentError, match=r"fit: expected the DataTree .* found Dataset"):
-        dx.agreement_check(words)
-    fit = fitted("dirichlet", words)
-    del fit["observed_data"]
-    with pytest.raises(dx.ArgumentError, match="'observed_data'"):
-        dx.agreement_check(fit)
-
-
-def test_draws_that_are_no_annotations(words):
-    fit = fitted("dirichlet", words)
-    named = fit["posterior_predictive"].to_dataset().rename(counts="numbers")
-    fit["posterior_predictive"] = xr.DataTree(named)
-    with pytest.raises(dx.ArgumentError, match="counts or score or label_code or first_choice"):
-        dx.agreement_check(fit)
-
-
-def test_draws_of_other_sizes_than_the_data(words):
-    fit = fitted("dirichlet", words)
-    more = fit["posterior_predictive"].to_dataset() + 1
-    fit["posterior_predictive"] = xr.DataTree(more)
-    with pytest.raises(dx.ArgumentError, match="as many labels for each item"):
-        dx.agreement_check(fit)
-
-
 def test_scores_that_do_not_know_their_items():
     ann = dx.annotations({"item": [1, 1, 2, 2], "annotator": list("abab"), "label": [1.0, 2, 4, 3]})
     fit = fitted("normal_scores", ann, prior=(0, 1, 2, 2))
@@ -148,37 +107,6 @@ def test_scores_that_do_not_know_their_items():
     with pytest.raises(dx.ArgumentError, match="annotations: expected what the model was fitted"):
         dx.agreement_check(fit)
     xr.testing.assert_identical(dx.agreement_check(fit, ann), expected)
-
-
-def test_rankings_without_what_was_said(rankings):
-    fit = fitted("inverse_rank", rankings[0])
-    bare = fit["observed_data"].to_dataset()[["score"]]
-    fit["observed_data"] = xr.DataTree(bare)
-    with pytest.raises(dx.ArgumentError, match="no label_code and no rank"):
-        dx.agreement_check(fit)
-
-
-def test_other_annotations_than_those_fitted(words, rankings):
-    numbers = dx.annotations({"item": [1, 1], "annotator": [1, 2], "label": [0.5, 1.5]})
-    fits = {
-        "dirichlet": (fitted("dirichlet", words), words),
-        "plackett_luce": (fitted("plackett_luce", rankings[0]), rankings[0]),
-        "inverse_rank": (fitted("inverse_rank", rankings[0]), rankings[0]),
-        "normal_scores": (fitted("normal_scores", numbers, prior=(0, 1, 2, 2)), numbers),
-    }
-    message = "annotations: expected those that the model was fitted to; found others"
-    for fit, own in fits.values():
-        replicates(fit, own)
-        for other, ann in fits.values():
-            if other is not fit and ann is not own:
-                with pytest.raises(dx.AnnotationError, match=message):
-                    dx.agreement_check(fit, ann)
-        with pytest.raises(dx.AnnotationError, match="annotations"):
-            dx.agreement_check(fit, "annotations.csv")
-    changed = words.copy()
-    changed["label_code"] = 1 - words["label_code"]
-    with pytest.raises(dx.AnnotationError, match=message):
-        dx.agreement_check(fits["dirichlet"][0], changed)
 
 
 def space_of(concentration):
