@@ -16,31 +16,25 @@ import dissensus as dx
 SEEDS = st.integers(0, 2**31)
 
 
-def test_ties_in_a_point_estimate_go_to_the_label_that_comes_first():
-    point = xr.DataArray(
-        [[0.4, 0.4, 0.2]], dims=("item", "label"), coords={"item": [1], "label": list("abc")}
-    )
-    pred = dx.predictions({"item": [1, 1], "system": ["first", "second"], "label": ["a", "b"]})
+def test_ties_in_a_point_estimate_go_to_the_label_that_comes_first(make):
+    point = make.dense([[0.4, 0.4, 0.2]], "abc")
+    pred = dx.predictions({"item": [0, 0], "system": ["first", "second"], "label": ["a", "b"]})
     assert dx.top_k_accuracy(point, pred).values.tolist() == [1.0, 0.0]
 
 
-def test_a_label_of_no_mass_is_in_no_true_set():
-    point = xr.DataArray(
-        [[1.0, 0.0, 0.0]], dims=("item", "label"), coords={"item": [1], "label": list("abc")}
-    )
+def test_a_label_of_no_mass_is_in_no_true_set(make):
+    point = make.dense([[1.0, 0.0, 0.0]], "abc")
     pred = dx.predictions(
-        {"item": [1, 1], "system": ["s", "s"], "label": ["a", "b"], "rank": [1, 2]}, rank="rank"
+        {"item": [0, 0], "system": ["s", "s"], "label": ["a", "b"], "rank": [1, 2]}, rank="rank"
     )
     assert dx.set_accuracy(point, pred).item() == 0.0
     assert dx.set_accuracy(point, pred, k=1).item() == 1.0
 
 
-def test_an_empty_list_is_right_about_nothing():
+def test_an_empty_list_is_right_about_nothing(make):
     # dx.predictions refuses it; a Dataset made by hand may hold it.
-    point = xr.DataArray(
-        [[1.0, 0.0]], dims=("item", "label"), coords={"item": [1], "label": ["a", "b"]}
-    )
-    pred = dx.predictions({"item": [1, 1], "system": ["s", "t"], "label": ["a", "a"]})
+    point = make.dense([[1.0, 0.0]], "ab")
+    pred = dx.predictions({"item": [0, 0], "system": ["s", "t"], "label": ["a", "a"]})
     pred["label_code"][0, 1, 0], pred["block"][0, 1, 0] = -1, 0
     assert dx.set_accuracy(point, pred).values.tolist() == [1.0, 0.0]
     assert dx.overlap(point, pred, k=1).values.tolist() == [1.0, 0.0]
@@ -53,14 +47,6 @@ def test_names_say_k(make):
     assert dx.top_k_accuracy(plausibility, predictions, k=3.0).name == "top_3_accuracy"
     assert dx.set_accuracy(plausibility, predictions).name == "set_accuracy"
     assert dx.set_accuracy(plausibility, predictions, k=2).name == "top_2_set_accuracy"
-
-
-DIMS = ("chain", "draw", "item", "label")
-
-
-def as_theta(values):
-    labels = [f"l{k}" for k in range(values.shape[-1])]
-    return xr.DataArray(values, dims=DIMS, coords={"label": labels})
 
 
 @given(seed=SEEDS, top=st.integers(1, 6), zeros=st.booleans())
@@ -108,10 +94,10 @@ def largest(alpha, k):
 
 
 @pytest.mark.parametrize("counts", [(3, 1, 0), (2, 2, 0, 1), (5, 0, 0), (1, 1)])
-def test_certainty_of_a_dirichlet_posterior_by_quadrature(counts):
+def test_certainty_of_a_dirichlet_posterior_by_quadrature(make, counts):
     rng = np.random.default_rng(20)
     alpha = 1.0 + np.array(counts)
-    theta = as_theta(rng.dirichlet(alpha, size=(4, 2000, 1)))
+    theta = make.dense(rng.dirichlet(alpha, size=(4, 2000, 1)))
     exact = [largest(alpha, k) for k in range(len(alpha))]
     assert sum(exact) == pytest.approx(1, abs=1e-6)
     found = dx.annotation_certainty(theta)
@@ -127,7 +113,7 @@ def test_certainty_of_a_dirichlet_posterior_by_quadrature(counts):
 
 
 @pytest.mark.parametrize("lag", [0.0, 0.8])
-def test_the_monte_carlo_error_is_what_replication_shows(lag):
+def test_the_monte_carlo_error_is_what_replication_shows(make, lag):
     # The leader changes with the sign of an autoregressive series; items serve as replications.
     rng = np.random.default_rng(8)
     n_items, n_draws = 300, 2500
@@ -137,35 +123,35 @@ def test_the_monte_carlo_error_is_what_replication_shows(lag):
     for draw in range(1, n_draws):
         series[:, draw] = lag * series[:, draw - 1] + noise[:, draw]
     first = np.where(series < 0.5, 0.7, 0.3)
-    found = dx.annotation_certainty(as_theta(np.stack([first, 1 - first], axis=-1)))
+    found = dx.annotation_certainty(make.dense(np.stack([first, 1 - first], axis=-1)))
     truth = stats.norm.cdf(0.5)
     assert abs(found.mean().item() - truth) < 4 * found.std().item() / np.sqrt(n_items)
     ratio = np.sqrt((found["mcse"] ** 2).mean()) / found.std()
     assert 0.85 < ratio < 1.15
 
 
-def test_selection_bias_is_large_where_chance_chooses_and_none_where_it_does_not():
+def test_selection_bias_is_large_where_chance_chooses_and_none_where_it_does_not(make):
     rng = np.random.default_rng(9)
-    even = as_theta(rng.dirichlet(np.ones(20), size=(4, 25, 400)))
+    even = make.dense(rng.dirichlet(np.ones(20), size=(4, 25, 400)))
     found = dx.annotation_certainty(even)
     true_bias = found.mean().item() - 1 / 20  # every label is the largest equally often
     assert true_bias > 0.04
     assert 0.8 < found["selection_bias"].mean().item() / true_bias < 1.3
-    clear = as_theta(rng.dirichlet([50.0, 1.0, 1.0], size=(4, 25, 50)))
+    clear = make.dense(rng.dirichlet([50.0, 1.0, 1.0], size=(4, 25, 50)))
     assert float(dx.annotation_certainty(clear)["selection_bias"].max()) == 0.0
 
 
-def test_selection_bias_is_seen_in_draws_that_follow_from_one_another():
+def test_selection_bias_is_seen_in_draws_that_follow_from_one_another(make):
     # Each draw is repeated 20 times: there are 10 draws, not 200.
     rng = np.random.default_rng(10)
     sticky = np.repeat(rng.dirichlet(np.ones(10), size=(1, 10, 300)), 20, axis=1)
-    found = dx.annotation_certainty(as_theta(sticky))
+    found = dx.annotation_certainty(make.dense(sticky))
     true_bias = found.mean().item() - 1 / 10
     assert found["selection_bias"].mean().item() > 0.7 * true_bias
 
 
-def test_a_single_draw_has_no_error_and_no_bias_to_show():
-    found = dx.annotation_certainty(as_theta(np.array([[[[0.2, 0.8]]]])))
+def test_a_single_draw_has_no_error_and_no_bias_to_show(make):
+    found = dx.annotation_certainty(make.dense(np.array([[[[0.2, 0.8]]]])))
     assert found.item() == 1.0
     assert np.isnan(found["mcse"]).all()
     assert np.isnan(found["selection_bias"]).all()

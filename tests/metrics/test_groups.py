@@ -77,10 +77,8 @@ def test_groups_are_plausibilities_again(make):
     assert dx.annotation_certainty(grouped).dims == ("item",)
 
 
-def test_labels_match_by_spelling_across_text_and_numbers():
-    theta = xr.DataArray(
-        [[0.25, 0.75]], dims=("item", "label"), coords={"item": [1], "label": [1, 2]}
-    )
+def test_labels_match_by_spelling_across_text_and_numbers(make):
+    theta = make.dense([[0.25, 0.75]], [1, 2])
     assert dx.expected_risk(theta, {"1": 0.0, "2": 1.0}).item() == 0.75
     assert dx.group_labels(theta, {"1": "a", "2": "b"}).sel(label="b").item() == 0.75
 

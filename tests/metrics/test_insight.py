@@ -268,7 +268,7 @@ def test_people_and_their_like_are_held_and_so_are_their_differences():
             "label": names[np.concatenate(list(said.values())).astype(int)],
         })  # fmt: skip
         fit = dx.models.dirichlet.fit(
-            ann, draws=400, random_seed=seed, progressbar=False, predictions=pred
+            ann, draws=800, random_seed=seed, progressbar=False, predictions=pred
         )
         found = dx.top_k_accuracy(fit, pred, insight="learned", random_seed=seed)
         truth = xr.DataArray(

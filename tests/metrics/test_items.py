@@ -32,17 +32,13 @@ def test_named_weights_are_matched_by_name(small):
         xr.testing.assert_allclose(dx.overlap(*small, k=2, weights=weights), expected)
 
 
-def test_the_bootstrap_has_the_variance_of_a_dirichlet_mean():
+def test_the_bootstrap_has_the_variance_of_a_dirichlet_mean(make):
     # With weights Dirichlet(1, ..., 1) the mean of n values of which a share p is 1 has
     # mean p and variance p(1 - p)/(n + 1).
     n, right = 30, 12
     one_hot = np.zeros((4, 3000, n, 2))
     one_hot[..., 0] = 1.0
-    theta = xr.DataArray(
-        one_hot,
-        dims=("chain", "draw", "item", "label"),
-        coords={"item": np.arange(n), "label": ["a", "b"]},
-    )
+    theta = make.dense(one_hot, "ab")
     labels = np.where(np.arange(n) < right, "a", "b")
     predictions = dx.predictions(
         {

@@ -242,14 +242,10 @@ def test_an_evaluation_looks_once_at_each_reliability(votes, monkeypatch):
 
 
 @pytest.mark.parametrize("most", [4096, 0])  # by a table of sequences, and draw by draw
-def test_scores_of_distinct_sequences_are_those_of_every_draw(monkeypatch, most):
+def test_scores_of_distinct_sequences_are_those_of_every_draw(make, monkeypatch, most):
     monkeypatch.setattr(_lists, "_MOST_SEQUENCES", most)
     rng = np.random.default_rng(5)
-    theta = xr.DataArray(
-        rng.dirichlet(np.full(5, 0.3), size=(2, 50, 4)),
-        dims=("chain", "draw", "item", "label"),
-        coords={"item": range(4), "label": list("abcde")},
-    )
+    theta = make.dense(rng.dirichlet(np.full(5, 0.3), size=(2, 50, 4)), "abcde")
     rows = [(item, system, label, rank) for item in range(4) for system in "st"
             for rank, label in enumerate(rng.permutation(list("abcde"))[:3], 1)]  # fmt: skip
     names = ("item", "system", "label", "rank")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, rankdata
@@ -88,15 +87,11 @@ def test_long_lists_take_another_way_to_the_same_number(make, seed, n_labels):
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
-def test_scores_over_a_whole_large_label_space():
+def test_scores_over_a_whole_large_label_space(make):
     # Differential diagnoses: 419 conditions, and a classifier that scores every one of them.
     rng = np.random.default_rng(5)
     n_labels, labels = 419, [f"c{k:03d}" for k in range(419)]
-    theta = xr.DataArray(
-        rng.dirichlet(np.ones(n_labels), size=(1, 2, 1)),
-        dims=("chain", "draw", "item", "label"),
-        coords={"item": ["x"], "label": labels},
-    )
+    theta = make.dense(rng.dirichlet(np.ones(n_labels), size=(1, 2, 1)), labels, ["x"])
     score = rng.random(n_labels)
     table = {"item": ["x"] * 419, "system": ["m"] * 419, "label": labels, "score": score}
     predictions = dx.predictions(table, score="score")
@@ -157,24 +152,18 @@ def test_each_correlation_is_its_definition(make, metric, definition, seed, n_la
     np.testing.assert_allclose(found, oracle, atol=1e-12)
 
 
-def test_a_large_label_space():
+def test_a_large_label_space(make):
     rng = np.random.default_rng(3)
     mass = np.round(rng.dirichlet(np.ones(419)), 4)
     labels, score = [f"c{k:03d}" for k in range(419)], np.round(rng.random(419), 2)
-    theta = xr.DataArray(
-        mass[None, None, None],
-        dims=("chain", "draw", "item", "label"),
-        coords={"item": ["x"], "label": labels},
-    )
+    theta = make.dense(mass[None, None, None], labels, ["x"])
     table = {"item": ["x"] * 419, "system": ["m"] * 419, "label": labels, "score": score}
     found = dx.kendall_tau(theta, dx.predictions(table, score="score")).item()
     assert found == pytest.approx(kendalltau(mass, score).statistic, abs=1e-12)
 
 
-def test_the_same_order_and_the_reverse():
-    theta = xr.DataArray(
-        [[0.4, 0.3, 0.2, 0.1]], dims=("item", "label"), coords={"item": [1], "label": list("abcd")}
-    )
+def test_the_same_order_and_the_reverse(make):
+    theta = make.dense([[0.4, 0.3, 0.2, 0.1]], "abcd", [1])
     rows = [("same", "abcd"), ("reverse", "dcba")]
     table = {
         "item": [1] * 8,
@@ -188,12 +177,8 @@ def test_the_same_order_and_the_reverse():
     assert dx.spearman_footrule(theta, predictions).attrs["better"] == "lower"
 
 
-def test_an_order_that_ties_all_labels_has_no_tau_and_is_not_silently_left_out():
-    theta = xr.DataArray(
-        [[0.6, 0.4], [0.6, 0.4]],
-        dims=("item", "label"),
-        coords={"item": [1, 2], "label": ["a", "b"]},
-    )
+def test_an_order_that_ties_all_labels_has_no_tau_and_is_not_silently_left_out(make):
+    theta = make.dense([[0.6, 0.4], [0.6, 0.4]], "ab", [1, 2])
     table = {"item": [1, 1, 2, 2], "system": ["m"] * 4, "label": list("abab"), "rank": [1, 1, 1, 2]}
     predictions = dx.predictions(table, rank="rank")
     each = dx.kendall_tau(theta, predictions, per_item=True).squeeze()

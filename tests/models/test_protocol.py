@@ -79,6 +79,7 @@ def test_names_are_those_of_the_registry():
 def test_found_by_name(model):
     assert dx.models.get(model.name) is model
     assert getattr(dx.models, model.name) is model.module
+    assert tuple(model.module.KINDS) == model.kinds
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones():
@@ -94,11 +95,6 @@ def test_the_docstring_is_a_card(model):
     for word in (r"The story\.", r"Priors and why\.", r"When to use it\.", r"When not:",
                  r"Source: .*\(\d{4}\)", r"\.\. math::"):  # fmt: skip
         assert re.search(word, card), f"the card of {model.name} lacks {word}"
-
-
-@by_model
-def test_kinds_agree_with_the_registry(model):
-    assert tuple(model.module.KINDS) == model.kinds
 
 
 @by_model
@@ -332,14 +328,10 @@ def test_senseless_arguments_are_named(model, examples):
 
 
 @by_model
-def test_what_is_no_dataset_is_refused(model):
-    with pytest.raises(dx.AnnotationError, match=r"xarray\.Dataset"):
-        model.module.fit({"item": [1]})
-
-
-@by_model
-def test_predictions_are_no_annotations(model):
+def test_what_is_no_annotations_is_refused(model):
     pred = dx.predictions({"item": [1], "system": ["s"], "label": ["x"]})
-    for function in (model.module.fit, model.module.build):
-        with pytest.raises(dx.AnnotationError, match="found predictions"):
-            function(pred)
+    check_refused(dx.AnnotationError, [
+        ("mapping", partial(model.module.fit, {"item": [1]}), r"xarray\.Dataset"),
+        ("fit", partial(model.module.fit, pred), "found predictions"),
+        ("build", partial(model.module.build, pred), "found predictions"),
+    ])  # fmt: skip
