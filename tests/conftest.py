@@ -45,7 +45,7 @@ _SMALL = _LONG | {
     "models", "sampling/test_convergence.py", "sampling/test_ctrl_c.py",
     *(f"checks/test_{one}.py" for one in (
         "agreement_check", "check_assumptions", "compare_truth_models", "label_check",
-        "model_discrepancy_ratio", "predictive_draws", "prior_predictive", "unnamed_choices",
+        "model_discrepancy_ratio", "prior_predictive", "refusals", "replicates",
     )),
     "evaluation/test_posterior_summary.py", "statistics/test_accuracies.py",
     "statistics/test_annotator_roc.py",

@@ -34,15 +34,6 @@ def continued(fit):
     return faulty
 
 
-def begun_from_the_last(fit):
-    """Begin each chain with the last draw of the one before it."""
-
-    def change(values):
-        values[1:, 0] = values[:-1, -1]
-
-    return lambda ann, **options: _changed(fit(ann, **options), change)
-
-
 def same_stream(fit):
     """Give all chains one stream of random numbers: copies, but for where they began."""
 
@@ -60,16 +51,6 @@ def moved_together(fit):
         values[1:] = mean + 0.8 * (values[1:] - mean) + 0.6 * (
             values[:1] - values[:1].mean(axis=1, keepdims=True)
         )  # fmt: skip
-
-    return lambda ann, **options: _changed(fit(ann, **options), change)
-
-
-def overwritten(fit):
-    """Share scratch: the second chain writes into half of the first one's draws."""
-
-    def change(values):
-        if len(values) > 1:
-            values[0, ::2] = values[1, ::2]
 
     return lambda ann, **options: _changed(fit(ann, **options), change)
 
@@ -113,10 +94,8 @@ def counted(fit):
 
 IN_CHAINS = [
     ("chains continued", continued, {"length"}),
-    ("a chain begun from the last draw", begun_from_the_last, {"common draws", "alone", "length"}),
     ("one stream of random numbers", same_stream, {"common draws", "together"}),
     ("one stream, other starts", moved_together, {"together"}),
-    ("a chain overwritten", overwritten, {"alone", "common draws"}),
     ("scratch that chains share", scratch_of_sweeps, {"alone"}),
     ("a stream that goes on from fit to fit", counted, {"again"}),
 ]

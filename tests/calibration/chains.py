@@ -39,10 +39,13 @@ def fitted(fit: Fit, annotations: xr.Dataset, **options: Any) -> xr.DataTree:
 
 
 def fingerprint(tree: xr.DataTree) -> str:
-    """Return a hash of all draws."""
+    """Return a hash of all numbers of a fit."""
     found = hashlib.sha256()
-    for name, draws in sorted(tree["posterior"].data_vars.items()):
-        found.update(str(name).encode() + np.ascontiguousarray(draws.to_numpy()).tobytes())
+    for node in tree.subtree:
+        for name, values in sorted(node.to_dataset(inherit=False).data_vars.items()):
+            if values.dtype.kind in "fiub":
+                place = f"{node.path}/{name}"
+                found.update(place.encode() + np.ascontiguousarray(values.to_numpy()).tobytes())
     return found.hexdigest()
 
 
@@ -64,7 +67,7 @@ def findings(fit: Fit, annotations: xr.Dataset, **hyper: Any) -> dict[str, str]:
 def after_other_data(fit: Fit, other: xr.Dataset, annotations: xr.Dataset, **hyper: Any) -> str:
     """Fit other data, then these, and return the fingerprint: that of a fresh process, if right."""
     fitted(fit, other, **hyper)
-    return fingerprint(fitted(fit, annotations, **hyper))
+    return fingerprint(fitted(fit, annotations, posterior_predictive=True, **hyper))
 
 
 def _other_draws(one: xr.DataTree, other: xr.DataTree) -> str:

@@ -16,7 +16,6 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -117,28 +116,3 @@ def envelope(n: int, level: float = 0.95) -> tuple[Floats, Floats, Floats]:
     tail = np.quantile(_uniform_strays(n), 1 - level)
     low, high = stats.binom.ppf(tail, n, points), stats.binom.isf(tail, n, points)
     return points, low / n, high / n
-
-
-def picture(found: Mapping[str, Floats], title: str, path: Path) -> None:
-    """Save the ECDF of the places minus its expectation and the envelope, by question."""
-    import matplotlib as mpl
-
-    mpl.use("agg")
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(
-        1, len(found), figsize=(3.2 * len(found), 2.8), sharey=True, squeeze=False,
-        layout="constrained",
-    )  # fmt: skip
-    for axis, (question, values) in zip(axes[0], found.items(), strict=True):
-        points, low, high = envelope(len(values))
-        ecdf = np.searchsorted(np.sort(values), points, side="right") / len(values)
-        axis.fill_between(points, low - points, high - points, step="mid", color="0.88")
-        axis.step(points, ecdf - points, where="mid", color="C0")
-        axis.set(title=f"{question}\nn = {len(values)}, p = {p_value(values):.3f}",
-                 xlabel="place of the truth among the draws")  # fmt: skip
-    axes[0, 0].set_ylabel("ECDF minus expectation")
-    figure.suptitle(title)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=120)
-    plt.close(figure)

@@ -164,21 +164,3 @@ def test_survives_netcdf(tmp_path):
     for check in (dx.label_check, dx.residual_check):
         xr.testing.assert_allclose(check(again), check(fit))
         check(fit).to_netcdf(tmp_path / "check.nc", engine="h5netcdf")
-
-
-def test_refuses_what_keeps_no_rows(votes):
-    fit = dx.models.dirichlet.fit(
-        votes[0], draws=10, chains=1, random_seed=1, progressbar=False, posterior_predictive=True
-    )
-    bare = dx.models.crossed_effects.fit(
-        dx.simulate.replication_study(12, 5, 3, random_seed=1).annotations, draws=10, chains=1,
-        random_seed=1, progressbar=False,
-    )  # fmt: skip
-    for check in (dx.label_check, dx.residual_check):
-        with pytest.raises(dx.ArgumentError, match="single labels or numbers that say whose they"):
-            check(fit)
-        with pytest.raises(dx.ArgumentError, match="posterior_predictive=True"):
-            check(bare)
-    other = dx.simulate.replication_study(12, 5, 3, random_seed=2).annotations
-    with pytest.raises(dx.AnnotationError, match="those that the model was fitted to"):
-        dx.label_check(made("crossed_effects", "gaussian")[0], other)

@@ -151,21 +151,3 @@ def test_labels_that_annotators_could_not_give_are_warned_of_once(grades):
         dx.model_discrepancy_ratio(fit, pred.assign_coords(label=labels))
     (said,) = [str(one.message) for one in caught]
     assert f"(predictions with them: {count})" in said
-
-
-def test_what_does_not_fit(grades, rankings):
-    ann, pred = grades
-    fit = fitted("dirichlet", ann)
-    with pytest.raises(dx.PredictionError, match="predictions: expected answers of systems"):
-        dx.model_discrepancy_ratio(fit, ann)
-    with pytest.raises(dx.ArgumentError, match="distance: expected one of"):
-        dx.model_discrepancy_ratio(fit, pred, "cosine")
-    with pytest.raises(dx.ArgumentError, match="tolerance"):
-        dx.model_discrepancy_ratio(fit, pred, "hinge")
-    with pytest.raises(dx.PredictionError, match="no item in common"):
-        dx.model_discrepancy_ratio(fit, rankings[1])
-    with pytest.raises(dx.PredictionError, match="one label from each"):
-        dx.model_discrepancy_ratio(fitted("inverse_rank", rankings[0]), rankings[1], "nominal")
-    lumped = fitted("plackett_luce", rankings[0], unranked="one", concentration=5.0)
-    with pytest.raises(dx.ArgumentError, match=r"name each label.*unranked=\"exact\""):
-        dx.model_discrepancy_ratio(lumped, rankings[1])

@@ -7,7 +7,6 @@ import pytest
 
 import dissensus as dx
 from dissensus.checks._prior import _placed
-from dissensus.errors import AnnotationError, ArgumentError
 
 
 def study(family, pools=None, n_items=20):
@@ -85,20 +84,3 @@ def test_values_on_edges_and_outside():
         1,
         -1,
     ]
-
-
-@pytest.mark.parametrize("model", ["dirichlet", "crossed", None, 3, dx.models.normal_scores])
-def test_other_models_are_refused(model):
-    with pytest.raises(ArgumentError, match="model: expected 'crossed_effects' or"):
-        dx.prior_predictive(model, study("gaussian"))
-
-
-def test_bad_settings_and_data_are_refused():
-    with pytest.raises(ArgumentError, match="draws: expected a whole number"):
-        dx.prior_predictive("crossed_effects", study("gaussian"), draws=0)
-    with pytest.raises(ArgumentError, match="family"):
-        dx.prior_predictive("crossed_effects", study("gaussian"), family="poisson")
-    with pytest.raises(AnnotationError, match="two or more pools"):
-        dx.prior_predictive("cross_replication", study("gaussian"))
-    with pytest.raises(ArgumentError, match="setting of crossed_effects: expected 'family'"):
-        dx.prior_predictive("crossed_effects", study("gaussian"), correlation_prior=2.0)

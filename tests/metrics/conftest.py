@@ -15,6 +15,20 @@ from dissensus.data.plausibility import Layout, candidate_form
 SYSTEMS = ("s", "t")
 
 
+def dense(values, labels=None, items=None):
+    """A plausibility (..., item, label), a point estimate or draws; labels are l0, l1, ..."""
+    values = np.asarray(values, dtype=float)
+    return xr.DataArray(
+        values,
+        dims=("chain", "draw", "item", "label")[-values.ndim :],
+        coords={
+            "item": range(values.shape[-2]) if items is None else items,
+            "label": [f"l{k}" for k in range(values.shape[-1])] if labels is None else list(labels),
+        },
+        name="plausibility",
+    )
+
+
 def theta(seed, n_items=3, n_labels=5, chains=2, draws=3, zeros=False):
     """Dense draws with distinct masses; with ``zeros``, some labels are impossible."""
     rng = np.random.default_rng(seed)
@@ -24,17 +38,8 @@ def theta(seed, n_items=3, n_labels=5, chains=2, draws=3, zeros=False):
         possible[np.arange(n_items), rng.integers(n_labels, size=n_items)] = True
         values = values * possible
         values /= values.sum(-1, keepdims=True)
-    return xr.DataArray(
-        values,
-        dims=("chain", "draw", "item", "label"),
-        coords={
-            "chain": np.arange(chains),
-            "draw": np.arange(draws),
-            "item": [f"i{i}" for i in range(n_items)],
-            "label": [f"l{k}" for k in range(n_labels)],
-        },
-        name="plausibility",
-    )
+    sample = {"chain": np.arange(chains), "draw": np.arange(draws)}
+    return dense(values, items=[f"i{i}" for i in range(n_items)]).assign_coords(sample)
 
 
 def lists(seed, plausibility, ties=True, longest=None, whole=False, labels=None):
@@ -120,6 +125,7 @@ def candidates(dense, named, concentration=np.inf, seed=11, anonymous=False):
 def make():
     """The makers above, for use inside hypothesis tests too."""
     return SimpleNamespace(
+        dense=dense,
         theta=theta,
         lists=lists,
         blocks=blocks,

@@ -44,12 +44,6 @@ def test_draws_keep_their_names():
     np.testing.assert_allclose(dx.actual_accuracy([0.9, 0.8], 0.5), [0.45, 0.4])
 
 
-def test_a_true_ground_truth_takes_nothing_away():
-    scores = np.linspace(0, 1, 11)
-    for errors in ("product", "independent"):
-        np.testing.assert_allclose(dx.actual_accuracy(scores, 1.0, errors, 4), scores)
-
-
 def test_support_is_the_share_of_draws_that_reach_the_claim():
     found = dx.probability_of_support(TRUTH, SCORES, required=0.9)
     assert found.dims == ("system",)
@@ -66,40 +60,8 @@ def test_support_may_come_from_draws_of_the_score():
     assert dx.probability_of_support(0.95, scores, required=0.9).item() == 0.5
 
 
-def test_the_way_from_reliability_to_support():
-    rng = np.random.default_rng(1)
-    rho = xr.DataArray(rng.uniform(0.6, 0.8, size=(2, 500)), dims=("chain", "draw"))
-    truth = dx.truth_accuracy(rho, n_annotators=5)
-    found = dx.probability_of_support(truth, 0.95, 0.9).item()
-    assert found == pytest.approx(float((0.95 * truth >= 0.9).mean()))
-    assert 0.5 < found < 0.9
-
-
 def test_undefined_draws_make_an_undefined_probability():
     draws = TRUTH.where(TRUTH < 1)
     with pytest.warns(dx.DissensusWarning, match="Draws are undefined .NaN., up to 1 of 4"):
         found = dx.probability_of_support(draws, 0.95, 0.9)
     assert np.isnan(found)
-
-
-@pytest.mark.parametrize("bad", [1.1, -0.1, "0.9", None, True, np.inf])
-def test_accuracies_outside_their_bounds_are_refused(bad):
-    with pytest.raises(dx.ArgumentError, match=r"^accuracy: expected accuracies of systems"):
-        dx.actual_accuracy(bad, 0.9)
-    with pytest.raises(dx.ArgumentError, match=r"^truth_accuracy: expected accuracies of a ground"):
-        dx.actual_accuracy(0.9, bad)
-    with pytest.raises(dx.ArgumentError, match=r"^required: expected a number above 0, to 1"):
-        dx.probability_of_support(TRUTH, 0.9, bad)
-
-
-def test_settings_are_checked():
-    with pytest.raises(dx.ArgumentError, match=r"^errors: expected 'product' or 'independent'"):
-        dx.actual_accuracy(0.9, 0.9, "printed")
-    with pytest.raises(dx.ArgumentError, match=r"^n_labels: "):
-        dx.actual_accuracy(0.9, 0.9, n_labels=1)
-    with pytest.raises(dx.ArgumentError, match=r"^truth_accuracy: expected numbers that broadcast"):
-        dx.actual_accuracy([0.9, 0.8], [0.9, 0.8, 0.7])
-    with pytest.raises(dx.ArgumentError, match=r"^truth_accuracy: expected draws, with dims"):
-        dx.probability_of_support(0.9, 0.95, 0.9)
-    with pytest.raises(dx.ArgumentError, match=r"^required: "):
-        dx.probability_of_support(TRUTH, 0.9, 0)

@@ -173,29 +173,6 @@ def test_seeded_it_comes_again(make):
     assert not one.equals(other)
 
 
-def test_what_it_cannot_be_is_refused(make):
-    theta = make.theta(1)
-    pred = make.lists(1, theta)
-    point = theta.mean(DRAWS)
-    for plausibility, insight, words in (
-        (theta, 0.3, r"a DataArray over 'system'.*found 0\.3"),
-        (theta, "much", r"None, 'learned', or a DataArray"),
-        (theta, of([0.1], "s"), r"finite numbers for \['s', 't'\]"),
-        (theta, of([0.1, 0.2, 0.3], "s", "t", "t"), r"each system once"),
-        (theta, of(["a", "b"], "s", "t"), r"numbers; found \['a', 'b'\]"),
-        (theta, of([0.1, 0.2], "s", "t").isel(system=0), r"a DataArray over 'system'"),
-        (theta, of([0.1, 0.2], "s", "t").expand_dims(chain=[4, 5]), r"the chains of the pl"),
-        (theta, of([0.1, np.inf], "s", "t"), r"finite numbers"),
-        (theta, of([0.1, 0.2], "s", "t").expand_dims(draw=9), r"no dims but.*'draw': 9"),
-        (theta, of([0.1, 0.2], "s", "t").expand_dims(item=3), r"no dims but.*'item': 3"),
-    ):
-        with pytest.raises(dx.ArgumentError, match=rf"^insight: expected .*{words}"):
-            dx.top_k_accuracy(plausibility, pred, insight=insight)
-    for lacking in (point, theta.isel(chain=0)):
-        with pytest.raises(dx.ArgumentError, match=r"^plausibility: expected draws"):
-            dx.top_k_accuracy(lacking, pred, insight="learned")
-
-
 def test_any_number_will_do(make):
     theta = make.theta(4, n_items=30, draws=60)
     pred = make.lists(4, theta, ties=False)
@@ -243,7 +220,10 @@ PANEL_ONLY = {
 
 @pytest.fixture(scope="module")
 def judged(split_panel):
-    return dx.evaluate(*split_panel[:2], draws=200, reliability=[1, 2], **PANEL_ONLY)
+    return dx.evaluate(
+        *split_panel[:2], draws=200, reliability=[1, 2], groups={"no": "n", "yes": "y"},
+        **PANEL_ONLY,
+    )  # fmt: skip
 
 
 def test_an_evaluation_leaves_it_open(split_panel, judged):
@@ -324,12 +304,9 @@ def test_a_fixed_prior_has_none(split_panel):
     xr.testing.assert_allclose(found.transpose(*plain.dims).drop_attrs(), plain.drop_attrs())
 
 
-def test_categories_of_one_label_each_have_the_same(split_panel):
-    ann, pred, _ = split_panel
-    groups = {"no": "n", "yes": "y"}
-    found = dx.evaluate(ann, pred, draws=100, reliability=[1], groups=groups, **PANEL_ONLY)
+def test_categories_of_one_label_each_have_the_same(judged):
     np.testing.assert_allclose(
-        found["categories"]["top_1_accuracy"], found["metrics"]["top_1_accuracy"], atol=1e-12
+        judged["categories"]["top_1_accuracy"], judged["metrics"]["top_1_accuracy"], atol=1e-12
     )
 
 

@@ -15,7 +15,7 @@ LISTS = [m for m in METRICS if m.takes == "lists" and m.name != "certainty"]
 WHOLE = {"kendall_tau", "spearman_footrule"}
 SEEDS = st.integers(0, 2**31)
 pytestmark = pytest.mark.unit(4)
-few = settings(max_examples=4, deadline=None)
+few = settings(max_examples=2, deadline=None)
 every_metric = pytest.mark.parametrize("metric", LISTS, ids=lambda metric: metric.name)
 
 
@@ -183,12 +183,7 @@ def test_a_drawn_remainder_has_the_distribution_of_an_explicit_one(make, metric)
     rng = np.random.default_rng(7)
     masses = rng.dirichlet([1.0, 1.0, 0.5, 3.0], size=(1, n_draws, 2))
     shares = rng.dirichlet(np.full(6, a), size=(1, n_draws, 2))
-    labels = [f"l{k}" for k in range(9)]
-    dense = xr.DataArray(
-        np.concatenate([masses[..., :3], masses[..., 3:] * shares], axis=-1),
-        dims=("chain", "draw", "item", "label"),
-        coords={"item": ["i0", "i1"], "label": labels},
-    )
+    dense = make.dense(np.concatenate([masses[..., :3], masses[..., 3:] * shares], axis=-1))
     named = np.zeros((2, 9), dtype=bool)
     named[:, :3] = True
     lumped = make.candidates(dense, named, concentration=a, seed=3)

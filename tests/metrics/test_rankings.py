@@ -6,7 +6,6 @@ import itertools
 
 import numpy as np
 import pytest
-import xarray as xr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -45,7 +44,7 @@ def partial_rankings(draw, n_labels):
 
 
 @given(data=st.data(), n_labels=st.integers(1, 4))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_equals_brute_force_at_every_depth(data, n_labels):
     one = data.draw(partial_rankings(n_labels))
     other = data.draw(partial_rankings(n_labels))
@@ -56,17 +55,8 @@ def test_equals_brute_force_at_every_depth(data, n_labels):
         assert dx.mean_average_overlap(one, other, *args) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("depth", [1, 2, 3, 4, 5])
-def test_equals_brute_force_with_five_labels(depth):
-    one, other = [[2], [0, 4]], [[4, 1], [2]]
-    expected = expected_overlap(one, other, depth, 5) / np.sqrt(
-        expected_overlap(one, one, depth, 5) * expected_overlap(other, other, depth, 5)
-    )
-    assert dx.mean_average_overlap(one, other, depth, 5) == pytest.approx(expected)
-
-
 @given(data=st.data(), n_labels=st.integers(1, 12))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_is_one_with_itself_and_does_not_mind_the_order_within_a_tie(data, n_labels):
     one = data.draw(partial_rankings(n_labels))
     other = data.draw(partial_rankings(n_labels))
@@ -83,34 +73,6 @@ def test_unlisted_labels_may_be_written_out():
     assert dx.mean_average_overlap([[0], [1, 2, 3]], [[1], [0], [2, 3]], 3, 4) == short
 
 
-@pytest.mark.parametrize(
-    ("ranking", "message"),
-    [
-        ([[0], [0]], "each label once"),
-        ([[0, 0]], "each label once"),
-        ([[0], []], "an empty block"),
-        ([[4]], "codes from 0 to 3; found 4"),
-        ([[-1]], "codes from 0 to 3; found -1"),
-        ([[0.5]], "codes from 0 to 3"),
-        ([["a"]], "codes from 0 to 3; found 'a'"),
-        ([0, 1], "a list of blocks"),
-        (["ab"], "a list of blocks"),
-        (3, "a list of blocks"),
-    ],
-)
-def test_bad_rankings(ranking, message):
-    with pytest.raises(dx.ArgumentError, match=f"ranking: .*{message}"):
-        dx.mean_average_overlap(ranking, [[0]], 2, 4)
-    with pytest.raises(dx.ArgumentError, match=f"other: .*{message}"):
-        dx.mean_average_overlap([[0]], ranking, 2, 4)
-
-
-@pytest.mark.parametrize(("depth", "n_labels"), [(0, 3), (4, 3), (1.5, 3), (1, 0), ("x", 3)])
-def test_bad_sizes(depth, n_labels):
-    with pytest.raises(dx.ArgumentError, match=r"depth|n_labels"):
-        dx.mean_average_overlap([[0]], [[0]], depth, n_labels)
-
-
 def all_orders(strengths, blocks):
     """The probability of a partial ranking: full rankings that it allows, added up."""
     total = 0.0
@@ -120,8 +82,8 @@ def all_orders(strengths, blocks):
     return total
 
 
-@given(data=st.data(), n_labels=st.integers(1, 6))
-@settings(max_examples=30, deadline=None)
+@given(data=st.data(), n_labels=st.integers(1, 5))
+@settings(max_examples=15, deadline=None)
 def test_likelihood_equals_brute_force(data, n_labels):
     blocks = data.draw(partial_rankings(n_labels))
     logs = data.draw(st.lists(st.floats(-5, 5), min_size=n_labels, max_size=n_labels))
@@ -144,35 +106,3 @@ def test_likelihood_of_nothing_and_of_a_complete_block():
     assert dx.partial_ranking_logp([1e-5, 1.0, 1e5], []) == 0
     assert dx.partial_ranking_logp([1e-5, 1.0, 1e5], [[1, 0, 2]]) == 0
     assert dx.partial_ranking_logp([2.0], [[0]]) == 0
-
-
-@pytest.mark.parametrize(
-    ("strengths", "message"),
-    [
-        ([1, 0, 2, 1], "strengths, label 1: .*found 0"),
-        ([1, 2, -1, 1], "strengths, label 2: .*found -1"),
-        ([np.nan, 1, 1, 1], "strengths, label 0: .*found nan"),
-        ([1, 1, 1, np.inf], "strengths, label 3: .*found inf"),
-        ([], "strengths: expected positive"),
-        (3.0, "strengths: expected positive"),
-        ([[1, 2], [3, 4]], "strengths: expected positive"),
-        ([[1, 2], [3]], "strengths: expected positive"),
-        (["a", "b"], "strengths: expected positive"),
-        ([True, True], "strengths: expected positive"),
-        (None, "strengths: expected positive"),
-        (xr.Dataset(), "strengths: expected positive.*found Dataset"),
-        (xr.DataTree(), "strengths: expected positive.*found DataTree"),
-    ],
-)
-def test_bad_strengths(strengths, message):
-    with pytest.raises(dx.ArgumentError, match=message):
-        dx.partial_ranking_logp(strengths, [[0]])
-
-
-@pytest.mark.parametrize(
-    ("blocks", "message"),
-    [([[0], [0]], "each label once"), ([[]], "an empty block"), ([[4]], "found 4"), (3, "blocks")],
-)
-def test_bad_blocks(blocks, message):
-    with pytest.raises(dx.ArgumentError, match=f"blocks: .*{message}"):
-        dx.partial_ranking_logp([1.0, 1.0, 1.0, 1.0], blocks)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import xarray as xr
+from component_fits import fit_of
 from scipy.integrate import quad
 from scipy.special import expit
 from scipy.stats import norm
@@ -31,15 +31,6 @@ def table(first_column):
     return rows
 
 
-def fit_of(mu, sigma_item, sigma_annotator):
-    """Return a fit of one draw for two labels."""
-    names = {"mu": mu, "sigma_item": sigma_item, "sigma_annotator": sigma_annotator}
-    draws = {name: (("chain", "draw"), [[value]]) for name, value in names.items()}
-    fit = xr.DataTree.from_dict({"posterior": xr.Dataset(draws)})
-    fit.attrs.update(model="crossed_effects", hyper_family="bernoulli")
-    return fit
-
-
 def test_both_tables_are_found():
     assert len(table("ICC")) == 5
     assert len(table("mu")) == 5
@@ -56,20 +47,12 @@ def test_a_row_of_the_table_of_means(row):
 @pytest.mark.parametrize("row", table("mu"))
 def test_a_row_of_the_table_of_scales(row):
     mu, sigma_item, sigma_annotator, share, latent, observed = row
-    fit, sd = fit_of(mu, sigma_item, sigma_annotator), np.hypot(sigma_item, sigma_annotator)
+    fit = fit_of("bernoulli", mu=mu, sigma_item=sigma_item, sigma_annotator=sigma_annotator)
+    sd = np.hypot(sigma_item, sigma_annotator)
     yes = quad(lambda z: norm.pdf(z) * expit(mu + sd * z), -9, 9, points=[0])[0]
     assert yes == pytest.approx(share, abs=5.1e-4)
     assert dx.icc(fit).item() == pytest.approx(latent, abs=5.1e-4)
     assert dx.icc(fit, scale="observed").item() == pytest.approx(observed, abs=5.1e-4)
-
-
-def test_one_label_of_icc_one_half_and_the_true_score():
-    # Simulated: a label is the sum of two independent standard normal parts.
-    true = np.random.default_rng(1).standard_normal(400_000)
-    noise = np.random.default_rng(2).standard_normal((2, 400_000))
-    one, other = true + noise
-    assert np.corrcoef(one, true)[0, 1] == pytest.approx(0.71, abs=0.006)
-    assert np.corrcoef(one, other)[0, 1] == pytest.approx(0.5, abs=0.006)
 
 
 def test_dice_agree_by_chance():

@@ -2,6 +2,10 @@
 
 Each posterior predictive draw of a fit is one replicate of the annotations. `_replicates` lays
 replicates out as further items, so that `dissensus.statistics` computes thousands at once.
+
+All raise an `ArgumentError` for a fit of another model, a part of a fit, one without the draws that
+the check needs, and invalid settings, and an `AnnotationError` or a `PredictionError` for data that
+are not those of the fit or do not suit the model.
 """
 
 import lazy_loader as _lazy

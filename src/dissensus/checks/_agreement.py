@@ -196,13 +196,6 @@ def agreement_check(
           ``list_length``, which are not checked: replicates have them from the data;
         - of `models.inverse_rank`, which predicts first choices only: the first two.
 
-    Raises
-    ------
-    ArgumentError
-        If the fit has no predictive draws, or its data do not have the level.
-    AnnotationError
-        If the annotations are not those of the fit.
-
     Warns
     -----
     DissensusWarning
@@ -346,9 +339,7 @@ def model_discrepancy_ratio(
         As in `discrepancy_ratio`. None is "nominal" for models of labels, "squared" for models of
         numbers, and "ranking" for models of rankings.
     annotations : Dataset, optional
-        The data of the fit. Needed only if annotators gave an item several labels (``trial=``) and
-        the fit does not hold the annotators of labels. With them, None for ``distance`` depends on
-        their kind.
+        As in `agreement_check`. With them, None for ``distance`` depends on their kind.
     tolerance, depth, on_missing
         As in `discrepancy_ratio`.
 
@@ -356,13 +347,6 @@ def model_discrepancy_ratio(
     -------
     DataArray
         (chain, draw, system), for `arviz.summary`.
-
-    Raises
-    ------
-    ArgumentError
-        If the fit has no predictive draws, or there is no such distance.
-    AnnotationError, PredictionError
-        If replicates or predictions do not have the distance, or items differ.
 
     Warns
     -----

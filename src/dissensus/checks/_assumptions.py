@@ -37,13 +37,6 @@ def advice(
     """Return the model to fit next; None if no setting addresses the failed checks (``against``).
 
     ``labels_each`` is the number of annotations per label of the label space.
-
-    Examples
-    --------
-    >>> plain = {"accuracy": "common", "errors": "equal", "difficulty": False}
-    >>> more = {"ordered": True, "labels_each": 300}
-    >>> advice("symmetric_confusion", plain, {"error_pairs", "item_agreement"}, **more).words()
-    "dissensus.models.symmetric_confusion.fit(..., errors='graded', difficulty=True)"
     """
     change: dict[str, Any] = {}
     after = model
@@ -144,11 +137,6 @@ def check_assumptions(fit: Any, *, draws: int | None = 1000) -> xr.Dataset:
         response where it is true: else labels may be switched. Attributes: ``in_words``, one
         sentence a line; ``recommendation``; ``next_model`` and ``next_settings`` (JSON), the model
         to fit next, or "" and "{}".
-
-    Raises
-    ------
-    ArgumentError
-        If it is no such fit, or a part of one, or has no predictive draws.
 
     Notes
     -----

@@ -60,13 +60,7 @@ def rows_of(fit: Any, annotations: Any) -> Rows:
 
 
 def means_by(group: Ints, n_groups: int) -> csr_array:
-    """Return a matrix (row, group) that takes means.
-
-    Examples
-    --------
-    >>> (np.array([[1.0, 3.0, 5.0]]) @ means_by(np.array([0, 0, 1]), 2)).tolist()
-    [[2.0, 5.0]]
-    """
+    """Return a matrix (row, group) that takes means."""
     n = np.bincount(group, minlength=n_groups)
     rows = np.arange(len(group))
     return csr_array((1.0 / n[group], (rows, group)), shape=(len(group), n_groups))
@@ -132,13 +126,6 @@ def label_check(fit: Any, annotations: xr.Dataset | None = None) -> xr.Dataset:
         ``lower`` and ``upper`` (90 % of replicates between them) and ``tail_probability``; also
         ``n_labels`` (annotator). NaN without enough labels. The attribute ``in_words`` names the
         annotators in the tails.
-
-    Raises
-    ------
-    ArgumentError
-        If the fit has no predictive draws of single labels or numbers.
-    AnnotationError
-        If the annotations are not those of the fit.
 
     Notes
     -----
@@ -213,11 +200,8 @@ def residual_check(fit: Any, annotations: xr.Dataset | None = None) -> xr.Datase
 
     Parameters
     ----------
-    fit : DataTree
-        From ``fit(..., posterior_predictive=True)`` of `crossed_effects`, `cross_replication`, or
-        another model that replicates labels row by row.
-    annotations : Dataset, optional
-        The data of the fit. Needed only if the fit does not hold the annotators of labels.
+    fit, annotations
+        As in `label_check`.
 
     Returns
     -------
@@ -226,13 +210,6 @@ def residual_check(fit: Any, annotations: xr.Dataset | None = None) -> xr.Datase
         mean of replicates), ``lower`` and ``upper`` (90 % of replicates between them) and
         ``tail_probability``; also ``n_labels`` (item). NaN for items without labels. The attribute
         ``in_words`` names the items in the tails.
-
-    Raises
-    ------
-    ArgumentError
-        If the fit has no predictive draws of single labels or numbers.
-    AnnotationError
-        If the annotations are not those of the fit.
 
     Notes
     -----

@@ -36,13 +36,6 @@ def candidates_for(annotations: xr.Dataset, predictions: xr.Dataset | None) -> C
     """Return the settings of variants by name, the simplest first.
 
     Each assumption of the simplest is dropped alone, then pairs of them, then all.
-
-    Examples
-    --------
-    >>> import dissensus as dx
-    >>> two = dx.from_matrix([["a", "a", "b"], ["b", "b", "b"]])
-    >>> list(candidates_for(two, None))
-    ['plain', 'annotator', 'difficulty', 'annotator + difficulty']
     """
     n_labels = annotations.sizes[LABEL]
     parts: dict[str, dict[str, Any]] = {}
@@ -181,13 +174,6 @@ def compare_truth_models(
     -------
     TruthComparison
         ``table``, ``fits``, ``settings``, ``best``, ``simplest`` and ``in_words``.
-
-    Raises
-    ------
-    ArgumentError
-        If candidates, a setting or an option are invalid.
-    AnnotationError, PredictionError
-        As the models' ``fit``.
 
     Warns
     -----

@@ -61,13 +61,6 @@ def prior_predictive(
         ``correlation`` (chain, draw, ``pool``, ``pool_``) of `cross_replication`. The attribute
         ``in_words`` is a summary.
 
-    Raises
-    ------
-    ArgumentError
-        If it is another model, or a setting is invalid.
-    AnnotationError
-        If the annotations do not suit the model.
-
     Examples
     --------
     >>> import dissensus as dx
@@ -176,15 +169,7 @@ def _sentence(name: str, values: xr.DataArray) -> str:
 
 
 def pairs(correlation: xr.DataArray) -> xr.DataArray:
-    """Return the correlations (chain, draw, pair) of two different pools, each once.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> two = xr.DataArray([[[[1.0, 0.3], [0.3, 1.0]]]], dims=("chain", "draw", "pool", "pool_"))
-    >>> pairs(two).values.tolist()
-    [[[0.3]]]
-    """
+    """Return the correlations (chain, draw, pair) of two different pools, each once."""
     values = correlation.transpose(*SAMPLE, POOL, other(POOL)).to_numpy()
     rows, columns = np.triu_indices(values.shape[-1], 1)
     return xr.DataArray(values[..., rows, columns], dims=(*SAMPLE, "pair"))

@@ -89,28 +89,14 @@ class Replicates:
 
 
 def place_within(group: Ints) -> Ints:
-    """Return the place of each row within its group.
-
-    Examples
-    --------
-    >>> place_within(np.array([7, 5, 7, 7]))
-    array([0, 0, 1, 2])
-    """
+    """Return the place of each row within its group."""
     return np.asarray(pd.Series(group).groupby(group).cumcount(), dtype=np.int64)
 
 
 def stacked(
     rows: Said, values: npt.NDArray[Any], n_items: int, kind: str, labels: npt.NDArray[Any]
 ) -> xr.Dataset:
-    """Lay versions (version, row) one after the other, as annotations with items of their own.
-
-    Examples
-    --------
-    >>> rows = Said(np.array([0, 0]), np.array([0, 1]), 2, lambda some: np.eye(2, dtype=int)[some])
-    >>> both = stacked(rows, rows.values(slice(0, 2)), 1, "nominal", np.array(["x", "y"]))
-    >>> both["item_code"].values.tolist(), both["label_code"].values.tolist()
-    ([0, 0, 1, 1], [1, 0, 0, 1])
-    """
+    """Lay versions (version, row) one after the other, as annotations with items of their own."""
     n = len(values)
     item = (rows.item + n_items * np.arange(n)[:, None]).ravel()
     columns = {"item_code": item, "annotator_code": np.tile(rows.annotator, n)}
@@ -176,13 +162,7 @@ def with_names(codes: Ints, item: Ints, space: Space, start: int) -> Ints:
 
 
 def beside(named: Ints, n_labels: int) -> Ints:
-    """Return the labels of each item, those that nobody named first: (item, place).
-
-    Examples
-    --------
-    >>> beside(np.array([[1, -1], [0, 2]]), 4).tolist()
-    [[0, 2, 3, 1], [1, 3, 0, 2]]
-    """
+    """Return the labels of each item, those that nobody named first: (item, place)."""
     used = np.zeros((len(named), n_labels + 1), dtype=bool)
     np.put_along_axis(used, np.where(named < 0, n_labels, named), True, axis=1)
     return np.argsort(used[:, :n_labels], axis=1, kind="stable")
@@ -341,12 +321,7 @@ def _scores(source: _Source) -> Replicates:
             "annotations", expected="what the model was fitted to: the fit does not say which "
             "item a score belongs to", found="None",
         )  # fmt: skip
-    who, trial = source.people(item)
-    return source.made(
-        "numbers", items=items, labels=np.array([]),
-        observed=Said(item, who, 1, lambda _: given[None], trial=trial),
-        drawn=Said(item, who, len(drawn), lambda some: drawn[some], trial=trial),
-    )  # fmt: skip
+    return _by_row(source, "numbers", items, np.array([]), item, given, drawn)
 
 
 def _codes(source: _Source) -> Replicates:
@@ -360,9 +335,17 @@ def _codes(source: _Source) -> Replicates:
         same = "label_code" in ann and np.array_equal(ann["label_code"].to_numpy(), given)
         source.require_same(items, same=same and np.array_equal(ann[LABEL].to_numpy(), labels))
     item = constant["item_code"].to_numpy()
+    return _by_row(source, "labels", items, labels, item, given, drawn)
+
+
+def _by_row(
+    source: _Source, form: str, items: npt.NDArray[Any], labels: npt.NDArray[Any], item: Ints,
+    given: npt.NDArray[Any], drawn: npt.NDArray[Any],
+) -> Replicates:  # fmt: skip
+    """Return replicates (version, row) of values that are given by row."""
     who, trial = source.people(item)
     return source.made(
-        "labels", items=items, labels=labels,
+        form, items=items, labels=labels,
         observed=Said(item, who, 1, lambda _: given[None], trial=trial),
         drawn=Said(item, who, len(drawn), lambda some: drawn[some], trial=trial),
     )  # fmt: skip

@@ -157,7 +157,8 @@ def items_to_review(fit: xr.DataTree, *, further: int = 1) -> xr.Dataset:
     ----------
     fit : DataTree
         From ``fit`` of `dissensus.models.rasch`, `dissensus.models.symmetric_confusion` or
-        `dissensus.models.dawid_skene`, with ``keep_items=True``.
+        `dissensus.models.dawid_skene`, with ``keep_items=True``; of the last two without
+        ``difficulty=True`` and ``errors="unequal"``.
     further : int
         Number of further labels of an item, 1 to 100, each by a random annotator of the study. An
         item may gain from two labels and not from one: against two equal annotators, one label
@@ -171,13 +172,6 @@ def items_to_review(fit: xr.DataTree, *, further: int = 1) -> xr.Dataset:
         ``labels_given``; and ``expected_accuracy``, the expected share of all items whose ground
         truth is right if this item and all before it are reviewed. Attributes: ``further``,
         ``expected_accuracy_now``, and ``in_words``, one sentence a line.
-
-    Raises
-    ------
-    ArgumentError
-        If it is no such fit, or a part of one, or lacks draws (``keep_items=False``, and
-        ``difficulty=True`` or ``errors="unequal"`` of the models other than `rasch`); or if there
-        are too many combinations of further labels.
 
     Warns
     -----

@@ -136,15 +136,7 @@ def _repeats(item: Ints, who: Ints) -> Ints:
 
 
 def in_place(posterior: xr.Dataset, labels: npt.NDArray[np.generic]) -> xr.DataArray:
-    """Return the probability that each label is the most frequent response where it is true.
-
-    Examples
-    --------
-    >>> rows = np.array([[[[0.6, 0.4], [0.3, 0.7]], [[0.6, 0.4], [0.7, 0.3]]]])
-    >>> confusion = xr.DataArray(rows, dims=("chain", "draw", "label", "response"))
-    >>> in_place(xr.Dataset({"population_confusion": confusion}), np.array(["x", "y"])).values
-    array([1. , 0.5])
-    """
+    """Return the probability that each label is the most frequent response where it is true."""
     whole = _confusion(posterior, len(labels))
     largest = np.diagonal(whole, axis1=-2, axis2=-1) >= whole.max(axis=-1)
     share = largest.mean(axis=tuple(range(largest.ndim - 1)))
@@ -161,14 +153,7 @@ def _confusion(posterior: xr.Dataset, n: int) -> Floats:
 
 
 def common_confusion(posterior: xr.Dataset, n: int) -> Floats:
-    """Return the mean confusion matrix (chain, draw, label, response) of symmetric confusion.
-
-    Examples
-    --------
-    >>> accuracy = xr.DataArray([[0.8]], dims=("chain", "draw"))
-    >>> common_confusion(xr.Dataset({"annotator_accuracy": accuracy}), 3)[0, 0, 0]
-    array([0.8, 0.1, 0.1])
-    """
+    """Return the mean confusion matrix (chain, draw, label, response) of symmetric confusion."""
     accuracy = posterior["annotator_accuracy"]
     accuracy = accuracy.mean([dim for dim in accuracy.dims if dim not in SAMPLE]).transpose(*SAMPLE)
     decay = posterior.get("distance_decay", xr.zeros_like(accuracy)).transpose(*SAMPLE)

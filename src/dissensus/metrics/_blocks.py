@@ -19,7 +19,7 @@ from dissensus.errors import ArgumentError
 from dissensus.kernels.random import generator
 from dissensus.kernels.rowwise import in_one_thread
 from dissensus.kernels.types import Ints
-from dissensus.metrics._items import bootstrap_weights
+from dissensus.metrics._items import bootstrap_weights, require_sample
 
 _DRAWS: Final = "draws "
 """Not the name of any coordinate."""
@@ -122,6 +122,7 @@ def lazy_bootstrap_weights(
     """Draw the weights of `bootstrap_weights` block by block, without computing the scores."""
     import dask.array as da
 
+    require_sample(scores)
     rng = generator(random_seed, "item weights")
     state = deepcopy(rng)
     rng.integers(2**31)  # advances the caller's generator, as with draws in memory

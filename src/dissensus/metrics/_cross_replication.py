@@ -26,17 +26,11 @@ from dissensus.metrics._reliability import annotator_variance
 
 
 def annotators_outweigh_items(fit: Any) -> xr.DataArray:
-    r"""Probability that the annotator ICC exceeds the ICC.
-
-    .. math:: P(\mathrm{ICC}_\mathrm{annotator} > \mathrm{ICC})
-        = P(\sigma_\mathrm{annotator} > \sigma_\mathrm{item})
+    """Return the probability that the annotator ICC exceeds the ICC: one number, or (pool).
 
     It is the same on both scales: the correlation of two labels increases with the variance that
-    they share.
-
-    Returns a share of draws, one number, or (pool). Where it is likely, labels depend more on their
-    annotators than on their items. Source: Quinn, Miles and Wong, "Measuring Validity and
-    Reliability of Human Ratings", which calls such data unacceptable.
+    they share. Source: Quinn, Miles and Wong, "Measuring Validity and Reliability of Human
+    Ratings", which calls data unacceptable where it is likely.
     """
     parts = components(fit)
     above = annotator_variance(parts) > parts.item

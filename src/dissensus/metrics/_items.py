@@ -47,6 +47,16 @@ def check_bootstrap(weights: str) -> None:
         )
 
 
+def require_sample(scores: xr.DataArray) -> None:
+    """Raise unless there are draws, of which each has weights of its own."""
+    if not set(SAMPLE) <= set(scores.dims):
+        raise ArgumentError(
+            "weights",
+            expected=f"None or an array: {BOOTSTRAP!r} needs draws",
+            found=f"dims {scores.dims}",
+        )
+
+
 def _with_other_dims(scores: xr.DataArray, weights: xr.DataArray) -> xr.DataArray:
     if ITEM not in weights.dims or ITEM not in weights.coords:
         raise ArgumentError(
@@ -78,13 +88,7 @@ def bootstrap_weights(
     Items with the same number in ``cluster`` share a weight: clusters were sampled. A weight
     depends on the item's name (or the cluster's number) and not on the other items.
     """
-    missing = [dim for dim in SAMPLE if dim not in scores.dims]
-    if missing:
-        raise ArgumentError(
-            "weights",
-            expected=f"None or an array: {BOOTSTRAP!r} needs draws",
-            found=f"dims {scores.dims}",
-        )
+    require_sample(scores)
     seed = int(generator(random_seed, "item weights").integers(2**31))
     chains, draws = (scores.sizes[dim] for dim in SAMPLE)
     names, unit = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import deepcopy
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -18,11 +17,19 @@ from dissensus.data.predictions import warn_of_outside
 from dissensus.dims import CANDIDATE, CHAIN, DRAW, ITEM, LABEL, POSITION, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, PredictionError, shown
 from dissensus.kernels.overlap import block_bounds, distinct_tops
-from dissensus.kernels.random import generator, name_hashes, row_keys
+from dissensus.kernels.random import name_hashes, row_keys
 from dissensus.kernels.remainder import top_candidates, top_dense
 from dissensus.kernels.types import Ints, Names
-from dissensus.metrics._blocks import PART, all_labels, by_block, coords_of, front, is_lazy
-from dissensus.metrics._items import bootstrap_weights, check_bootstrap, over_items, weights_for
+from dissensus.metrics._blocks import (
+    PART,
+    all_labels,
+    by_block,
+    coords_of,
+    front,
+    is_lazy,
+    lazy_bootstrap_weights,
+)
+from dissensus.metrics._items import check_bootstrap, over_items, weights_for
 
 # Predictions and plausibilities on the same items and labels.
 
@@ -201,7 +208,7 @@ def lists_by_block(
     coords = coords_of(theta, dims) | {SYSTEM: predictions[SYSTEM].to_numpy()}
     if isinstance(weights, str):
         check_bootstrap(weights)
-        return _bootstrapped(score, theta, predictions, random_seed, dims, coords)
+        weights = lazy_bootstrap_weights(theta, random_seed)
     weights = weights_for(theta, weights)
     if weights is not None:
         return _weighted(score, theta, predictions, weights, dims, coords)
@@ -230,26 +237,6 @@ def _each(score: BlockScore, *, summed: bool) -> Callable[..., xr.DataArray]:
     return scored
 
 
-def _bootstrapped(
-    score: BlockScore,
-    theta: xr.DataArray,
-    predictions: xr.Dataset,
-    random_seed: Any,
-    dims: list[Any],
-    coords: dict[Any, Any],
-) -> xr.DataArray:
-    """Average with weights drawn in each block: an item's weight depends on its name only."""
-    rng = generator(random_seed, "item weights")
-    state = deepcopy(rng)
-    rng.integers(2**31)  # advances the caller's generator, as with draws in memory
-
-    def averaged(block: xr.DataArray, lists: xr.Dataset) -> xr.DataArray:
-        drawn = bootstrap_weights(block, deepcopy(state)).assign_coords({ITEM: block[ITEM]})
-        return _mean_and_weight(score, block, lists, drawn)
-
-    return _together(averaged, theta, predictions, dims=dims, coords=coords)
-
-
 def _weighted(
     score: BlockScore,
     theta: xr.DataArray,
@@ -258,15 +245,23 @@ def _weighted(
     dims: list[Any],
     coords: dict[Any, Any],
 ) -> xr.DataArray:
-    """Average with given weights."""
+    """Average the means of blocks with their weights."""
     if weights.dims == (ITEM,):  # items of weight 0 may have undefined scores
         kept = {ITEM: (weights > 0).to_numpy()}
         theta, predictions, weights = theta.isel(kept), predictions.isel(kept), weights.isel(kept)
     others = [dim for dim in weights.dims if dim not in {ITEM, *dims}]
     coords, dims = coords | coords_of(weights, others), [*dims, *others]
-    named = weights.assign_coords({ITEM: theta[ITEM]})
-    averaged = partial(_mean_and_weight, score)
-    return _together(averaged, theta, predictions, named, dims=dims, coords=coords)
+    both = by_block(
+        partial(_mean_and_weight, score),
+        theta,
+        predictions,
+        weights.assign_coords({ITEM: theta[ITEM]}),
+        dims=[PART, *dims, ITEM, SYSTEM],
+        coords=coords | {PART: np.arange(2)},
+        reduced=True,
+    ).chunk({ITEM: -1})
+    mean, weight = (both.isel({PART: part}, drop=True) for part in range(2))
+    return over_items(mean, weight.isel({SYSTEM: 0}, drop=True)).transpose(*dims, SYSTEM)
 
 
 def _mean_and_weight(
@@ -277,26 +272,6 @@ def _mean_and_weight(
     mean = score(block, lists, weights).where(total > 0, 0.0)
     both = [mean, total.broadcast_like(mean)]
     return xr.concat(both, dim=PART, coords="minimal", compat="override").expand_dims(ITEM)
-
-
-def _together(
-    averaged: Callable[..., xr.DataArray],
-    theta: xr.DataArray,
-    *beside: Any,
-    dims: list[Any],
-    coords: dict[Any, Any],
-) -> xr.DataArray:
-    """Average the means of blocks with their weights."""
-    both = by_block(
-        averaged,
-        theta,
-        *beside,
-        dims=[PART, *dims, ITEM, SYSTEM],
-        coords=coords | {PART: np.arange(2)},
-        reduced=True,
-    ).chunk({ITEM: -1})
-    mean, weight = (both.isel({PART: part}, drop=True) for part in range(2))
-    return over_items(mean, weight.isel({SYSTEM: 0}, drop=True)).transpose(*dims, SYSTEM)
 
 
 PLACE = "place"
@@ -477,17 +452,10 @@ def from_top(
     extra: Callable[[xr.Dataset, int], xr.DataArray],
     extra_dims: list[str] | None = None,
 ) -> Prepare:
-    """Return a metric that depends on the draws' first labels only.
+    """Return a metric of the draws' first labels: ``limit``, or as many as the longest list has.
 
-    Parameters
-    ----------
-    limit : float
-        The number of labels that the kernel gets; at most the length of the longest list.
-    kernel : callable
-        Scores those labels against a list (code, start, end) and one extra argument.
-    extra : callable
-        From one system's lists, and the number of labels, to that argument, with core dims
-        ``extra_dims``.
+    ``kernel`` scores those labels against a list (code, start, end) and one extra argument with
+    core dims ``extra_dims``, made by ``extra`` from one system's lists and the number of labels.
     """
 
     def prepare(theta: xr.DataArray, lists: xr.Dataset, label_space: Space) -> Score:

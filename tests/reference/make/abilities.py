@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from reference.make import nuts
 from reference.make.summaries import exactly, of_distribution
-from reference.make.writer import Quantity, write
+from reference.make.writer import Quantity, columns, spelled, write
 from scipy import stats
 
 SAID = ["000", "001", "110", "111", "10.", "0.1"]
@@ -114,9 +114,5 @@ def _truths(second: Any, known: Any) -> list[Quantity]:
 
 
 def _data(known: Any) -> dict[str, Any]:
-    rows = [(f"i{i}", f"a{j}", int(y)) for i, said in enumerate(SAID)
-            for j, y in enumerate(said) if y != "."]  # fmt: skip
-    columns = dict(zip(("item", "annotator", "label"), map(list, zip(*rows, strict=True)),
-                       strict=True))  # fmt: skip
-    data = {"columns": columns, "options": {"kind": "nominal", "labels": [0, 1]}}
+    data = {"columns": columns(spelled(SAID)), "options": {"kind": "nominal", "labels": [0, 1]}}
     return data | ({"truth": {f"i{i}": TRUTH[i] for i in known}} if len(known) else {})

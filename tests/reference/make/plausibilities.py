@@ -7,7 +7,7 @@ from typing import Any
 
 from reference.make.simplex import shares
 from reference.make.summaries import least_difference, of_distribution
-from reference.make.writer import Quantity, write
+from reference.make.writer import Quantity, columns, write
 from scipy import stats
 
 LABELS = ["ash", "bee", "cow"]
@@ -28,8 +28,6 @@ def main() -> None:
 def dirichlet(reliability: float, prior_count: float) -> None:
     """Shares by the Beta distribution, and by quadrature of prior times likelihood."""
     rows = [(item, f"a{n}", label) for item, said in SAID.items() for n, label in enumerate(said)]
-    columns = dict(zip(("item", "annotator", "label"), map(list, zip(*rows, strict=True)),
-                       strict=True))  # fmt: skip
     quantities, apart = [], 0.0
     for item, said in SAID.items():
         count = [said.count(label) for label in LABELS]
@@ -48,7 +46,7 @@ def dirichlet(reliability: float, prior_count: float) -> None:
         "dirichlet", f"reliability {reliability:g}",
         question="What would a large panel say of each item, if each label counts "
         f"{reliability:g} times?",
-        data={"columns": columns, "options": {"kind": "nominal", "labels": LABELS}},
+        data={"columns": columns(rows), "options": {"kind": "nominal", "labels": LABELS}},
         hyper={"reliability": reliability, "prior_count": prior_count}, script=__file__,
         method="closed form (Beta distributions), held against quadrature over the simplex",
         criteria={"exact": True, "quadrature_agrees_to_1e-6": apart < 1e-6},

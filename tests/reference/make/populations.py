@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from reference.make.summaries import Statistics, exactly, least_difference, of_mixture
-from reference.make.writer import Quantity, write
+from reference.make.writer import Quantity, columns, spelled, write
 from scipy import special, stats
 
 SAID = ["000", "000", "110", "1.1", "01.", "111", "100", "0.0"]
@@ -27,15 +27,11 @@ def main() -> None:
     fine, coarse = summaries(*FINE), summaries(*COARSE)
     apart = max(least_difference(fine[key].statistics, coarse[key].statistics) for key in fine)
     print(f"quadrature error at most {apart:.1e}")
-    rows = [(f"i{i}", f"a{j}", int(y)) for i, said in enumerate(SAID)
-            for j, y in enumerate(said) if y != "."]  # fmt: skip
-    columns = dict(zip(("item", "annotator", "label"), map(list, zip(*rows, strict=True)),
-                       strict=True))  # fmt: skip
     write(
         "dawid_skene", "hierarchical",
         question="What does each annotator say of each true label, as one of a population?",
-        data={"columns": columns, "options": {"kind": "nominal", "labels": [0, 1]}}, hyper={},
-        script=__file__,
+        data={"columns": columns(spelled(SAID)), "options": {"kind": "nominal", "labels": [0, 1]}},
+        hyper={}, script=__file__,
         method="exact enumeration of all truths, quadrature over the population and annotators",
         criteria={"quadrature_error_below_1e-6": apart < 1e-6}, quantities=fine.values(),
     )  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from reference.make.summaries import least_difference, of_distribution, of_grid
-from reference.make.writer import Quantity, write
+from reference.make.writer import Quantity, columns, write
 from scipy import special, stats
 
 SCORES = {"i": [1.5, 2.0, 4.5], "j": [-1.0], "k": [0.5, 0.75, 0.25, 0.5, 1.0]}
@@ -16,8 +16,6 @@ PRIOR = (0.5, 0.8, 4.5, 3.0)
 
 def main() -> None:
     rows = [(item, f"a{n}", y) for item, said in SCORES.items() for n, y in enumerate(said)]
-    columns = dict(zip(("item", "annotator", "label"), map(list, zip(*rows, strict=True)),
-                       strict=True))  # fmt: skip
     quantities, apart = [], 0.0
     for item, said in SCORES.items():
         closed, summed = by_formula(np.array(said)), by_quadrature(np.array(said))
@@ -27,7 +25,7 @@ def main() -> None:
     write(
         "normal_scores", "given prior",
         question="What is the mean score of each item, and how far do annotators spread?",
-        data={"columns": columns, "options": {"kind": "continuous"}}, hyper={"prior": PRIOR},
+        data={"columns": columns(rows), "options": {"kind": "continuous"}}, hyper={"prior": PRIOR},
         script=__file__,
         method="closed form (Student's t, inverse Gamma), held against quadrature in 2-D",
         criteria={"exact": True, "quadrature_agrees_to_1e-6": apart < 1e-6},

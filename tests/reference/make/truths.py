@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from reference.make.summaries import Statistics, exactly, of_mixture
-from reference.make.writer import Quantity, write
+from reference.make.writer import Quantity, columns, spelled, write
 from scipy import special
 
 SAID = {
@@ -81,18 +81,12 @@ class Truths:
 
     def data(self, *, systems: bool) -> dict[str, Any]:
         data: dict[str, Any] = {
-            "columns": _columns(self.said, "annotator", "a"),
+            "columns": columns(spelled(self.said)),
             "options": {"kind": "nominal", "labels": list(range(self.n))},
         }
         if systems:
-            data["predictions"] = _columns(self.answers, "system", "s")
+            data["predictions"] = columns(spelled(self.answers, "s"), "system")
         return data
-
-
-def _columns(voices: list[str], who: str, letter: str) -> dict[str, list[Any]]:
-    rows = [(f"i{i}", f"{letter}{j}", int(y)) for i, given in enumerate(voices)
-            for j, y in enumerate(given) if y != "."]  # fmt: skip
-    return dict(zip(("item", who, "label"), map(list, zip(*rows, strict=True)), strict=True))
 
 
 def _log_beta(shape: Any) -> Any:

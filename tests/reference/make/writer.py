@@ -29,6 +29,17 @@ class Quantity:
         return f"{self.variable}[{place}]" if place else self.variable
 
 
+def spelled(voices: Iterable[str], letter: str = "a") -> list[tuple[Any, ...]]:
+    """Return rows of strings, one for each item: a label each, a point where there is none."""
+    return [(f"i{i}", f"{letter}{j}", int(y)) for i, given in enumerate(voices)
+            for j, y in enumerate(given) if y != "."]  # fmt: skip
+
+
+def columns(rows: Iterable[tuple[Any, ...]], who: str = "annotator") -> dict[str, list[Any]]:
+    """Lay rows (item, who, label) out as columns."""
+    return dict(zip(("item", who, "label"), map(list, zip(*rows, strict=True)), strict=True))
+
+
 def write(
     model: str, form: str, *, question: str, data: Mapping[str, Any], hyper: Mapping[str, Any],
     script: str, method: str, criteria: Mapping[str, Any], quantities: Iterable[Quantity],

@@ -207,16 +207,6 @@ def test_figure_5_by_quadrature_and_by_the_model(system, expected):
     assert float(found.mean()) == pytest.approx(exact, abs=4 * error)
 
 
-def test_figure_5_by_simulation_without_the_library():
-    parameters = figure5_parameters()
-    names = list(parameters)
-    draws = np.random.default_rng(11).dirichlet(list(parameters.values()), size=200_000)
-    top = np.asarray(names)[draws.argmax(axis=1)]
-    a = np.isin(top, ["Atypical Nevus", "Hemangioma", "Melanocytic Nevus"]).mean()
-    b = np.isin(top, ["Hemangioma", "Melanocytic Nevus", "Melanoma"]).mean()
-    assert (a, b) == (pytest.approx(0.534, abs=0.0045), pytest.approx(0.982, abs=0.0012))
-
-
 def test_figure_5_in_the_whole_label_space():
     named = dx.datasets.load("stutz_figure5")
     whole = dx.datasets.load("stutz_figure5", whole_space=True)

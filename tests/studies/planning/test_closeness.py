@@ -1,4 +1,4 @@
-"""Simulated studies summed up: shares, errors, and how many items it takes."""
+"""Simulated studies summed up: shares, errors, and how many items it takes, known ones too."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dissensus.studies.planning.accuracy import closeness, enough
-from dissensus.studies.planning.unknown_truth import StudyResult
+from dissensus.studies.planning.unknown_truth import StudyResult, known_items
 
 
 def study(error, *, covered=True, kappa=0.3, half=0.1, poor=False):
@@ -77,3 +77,20 @@ def test_every_number_of_annotators_has_its_own():
     new = found["items_enough"].sel(scope="new items", estimator="symmetric_confusion")
     # From 0 to 1 between the roots 5 and 10: .9 at 9.5.
     np.testing.assert_equal(new.to_numpy(), [np.nan, np.ceil(9.5**2)])
+
+
+@pytest.mark.parametrize(("accuracy", "within"), [(0.9, 0.1), (0.7, 0.1), (0.8, 0.05)])
+def test_so_many_are_near_enough_and_fewer_are_not_always(accuracy, within):
+    rng = np.random.default_rng(1)
+    n = known_items(accuracy, within, 0.9)
+
+    def near(size):
+        off = np.abs(rng.binomial(size, accuracy, 40_000) / size - accuracy)
+        return (off <= within + 1e-9).mean()
+
+    assert all(near(size) > 0.893 for size in range(n, n + 40, 3))
+    assert near(n - 1) < 0.907
+
+
+def test_what_is_certain_takes_one():
+    assert known_items(1.0, 0.1, 0.9) == 1

@@ -74,7 +74,7 @@ def test_width_of_a_balanced_study_of_numbers_is_that_of_theory():
     r, k, n = 0.5, 4, 400
     variance = 2 * (1 - r) ** 2 * (1 + (k - 1) * r) ** 2 / (k * (k - 1) * (n - 1))
     found = dx.plan_reliability(
-        known(sigma_annotator=None), (k,), (n,), studies=16, prob=0.9, width=0.5, **QUICK
+        known(sigma_annotator=None), (k,), (n,), studies=8, prob=0.9, width=0.5, **QUICK
     )
     expected = stats.norm.ppf(0.95) * np.sqrt(variance)
     np.testing.assert_allclose(found["half_width"].item(), expected, rtol=0.1)
@@ -89,7 +89,7 @@ def test_width_of_normalised_xcc_without_noise_is_that_of_a_correlation():
         "gaussian", names=["a", "b"], correlation=[[1, rho], [rho, 1]], mu=0.0, sigma_item=1.0,
         sigma=0.05,
     )  # fmt: skip
-    found = dx.plan_reliability(pilot, (2,), (n,), studies=16, prob=0.9, width=0.5, **QUICK)
+    found = dx.plan_reliability(pilot, (2,), (n,), studies=8, prob=0.9, width=0.5, **QUICK)
     expected = stats.norm.ppf(0.95) * (1 - rho**2) / np.sqrt(n - 1)
     of_pair = found["xcc_half_width"].sel(pool="a", pool_="b").item()
     np.testing.assert_allclose(of_pair, expected, rtol=0.12)
@@ -123,7 +123,7 @@ def test_width_is_that_of_studies_simulated_and_fitted_one_by_one(family):
 def test_more_items_and_more_annotators_in_all_narrow_the_interval():
     pilot = known(sigma_annotator=1.0)
     few, many = (
-        dx.plan_reliability(pilot, (3,), (30, 120, 480), studies=8, panel=panel, width=0.2,
+        dx.plan_reliability(pilot, (3,), (30, 120, 480), studies=4, panel=panel, width=0.2,
                             draws=200, **QUICK)
         for panel in (4, 60)
     )  # fmt: skip

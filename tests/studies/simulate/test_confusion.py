@@ -1,4 +1,4 @@
-"""The confusion study: the source's figures, and that the labels follow from the truth."""
+"""The confusion study: the source's figures, labels that follow from the truth, shared mistakes."""
 
 from __future__ import annotations
 
@@ -22,15 +22,35 @@ def violated():
 
 
 def coded(study):
-    """Codes by item: (item, annotator), -1 where nothing was said, (item, system), and truth."""
+    """Codes: (item, annotator), -1 for no label, (item, system), true labels and apparent ones."""
     ann, pred, truth = study
-    said = np.full((ann.sizes["item"], ann.sizes["annotator"]), -1)
+    said = np.full((ann.sizes["item"], truth.sizes["annotator"]), -1)
     row = np.searchsorted(truth["item"], ann["item"].values)[ann["item_code"].values]
     said[row, ann["annotator"].values[ann["annotator_code"].values] - 1] = ann["label_code"].values
     labels = truth["label"].values
-    named = pred["label"].values[pred["label_code"].isel(position=0).values]
-    answers = np.searchsorted(labels, named)
-    return said, answers, np.searchsorted(labels, truth["truth_label"].values)
+    answers = np.searchsorted(labels, pred["label"].values[pred["label_code"].values[..., 0]])
+    both = (np.searchsorted(labels, truth[f"{one}_label"].values) for one in ("truth", "apparent"))
+    return said, answers, *both
+
+
+def near(found, want, n):
+    """Within 4.5 standard errors of a share."""
+    want = np.asarray(want)
+    return (np.abs(found - want) <= 4.5 * np.sqrt(want * (1 - want) / n) + 1e-12).all()
+
+
+@pytest.mark.parametrize("name", ["violated", "mistaken"])
+def test_labels_and_answers_follow_the_confusion_matrices(name, request):
+    study = request.getfixturevalue(name)
+    said, answers, true, _ = coded(study)
+    truth, n = study.truth, study.truth.sizes["label"]
+    group = truth["item_group"].values
+    matrices = np.concatenate([truth["confusion"], truth["system_confusion"]])
+    np.testing.assert_allclose(matrices.sum(axis=-1), 1)
+    for voice, matrix in zip([*said.T, *answers.T], matrices, strict=True):
+        for (g, place), z in itertools.product(enumerate(truth["group"].values), range(n)):
+            here = voice[(group == place) & (true == z) & (voice >= 0)]
+            assert near(np.bincount(here, minlength=n) / len(here), matrix[g, z], len(here))
 
 
 def test_by_default_three_annotators_of_one_accuracy():
@@ -132,24 +152,8 @@ def test_true_labels_are_as_frequent_as_their_prevalence(violated):
     np.testing.assert_allclose(share, [0.5, 0.3, 0.2], atol=4 * 0.5 / np.sqrt(30_000))
 
 
-def test_labels_and_answers_follow_the_confusion_matrices(violated):
-    """Within 4.5 standard errors in each of 162 cells."""
-    said, answers, true = coded(violated)
-    truth = violated.truth
-    group = truth["item_group"].values
-    voices = [*said.T, *answers.T]
-    matrices = np.concatenate([truth["confusion"], truth["system_confusion"]])
-    for voice, matrix in zip(voices, matrices, strict=True):
-        for g, name in enumerate(truth["group"].values):
-            for z in range(3):
-                here = voice[(group == name) & (true == z) & (voice >= 0)]
-                share = np.bincount(here, minlength=3) / len(here)
-                error = np.sqrt(matrix[g, z] * (1 - matrix[g, z]) / len(here))
-                assert (np.abs(share - matrix[g, z]) <= 4.5 * error + 1e-12).all()
-
-
 def test_voices_are_independent_given_the_truth_and_the_group(violated):
-    said, answers, true = coded(violated)
+    said, answers, true, _ = coded(violated)
     group = violated.truth["item_group"].values
     here = (true == 0) & (group == "middle")
     right = np.column_stack([said[here][:, :2] == 0, answers[here] == 0])
@@ -158,10 +162,12 @@ def test_voices_are_independent_given_the_truth_and_the_group(violated):
     assert (np.abs(apart) < 4.5 / np.sqrt(len(right))).all()
 
 
-def test_shares_correct_are_those_of_these_labels(violated):
-    said, answers, true = coded(violated)
+@pytest.mark.parametrize("name", ["violated", "mistaken"])
+def test_shares_correct_are_those_of_these_labels(name, request):
+    study = request.getfixturevalue(name)
+    said, answers, true, _ = coded(study)
     right = np.where(said >= 0, said == true[:, None], np.nan)
-    truth = violated.truth
+    truth = study.truth
     np.testing.assert_allclose(truth["annotator_correct"], np.nanmean(right, axis=0))
     np.testing.assert_allclose(truth["system_correct"], (answers == true[:, None]).mean(axis=0))
     np.testing.assert_allclose(truth["annotator_correct"], truth["annotator_accuracy"], atol=0.02)
@@ -190,7 +196,7 @@ def test_related_systems_err_alike():
     xr.testing.assert_identical(alone.annotations, related.annotations)
     same = []
     for study in (alone, related):
-        _, answers, true = coded(study)
+        _, answers, true, _ = coded(study)
         wrong = (answers[:, :2] != true[:, None]).all(axis=1)
         same.append((wrong.mean(), (answers[wrong, 0] == answers[wrong, 1]).mean()))
     # Both repeat in a quarter of the items; else they err independently, in one of four ways.
@@ -219,15 +225,6 @@ def test_who_labels_what_does_not_depend_on_accuracies():
     assert not one["label_code"].equals(two["label_code"])
 
 
-def test_a_seed_repeats_the_study():
-    one, same, other = (
-        dx.simulate.confusion_study(30, random_seed=seed, **VIOLATED) for seed in (1, 1, 2)
-    )
-    for left, right in zip(one, same, strict=True):
-        xr.testing.assert_identical(left, right)
-    assert not one.truth["prevalence"].equals(other.truth["prevalence"])
-
-
 def test_an_annotator_who_labels_nothing_has_no_share_correct():
     study = dx.simulate.confusion_study(2, 5, labels_per_item=1, random_seed=1)
     truth = study.truth["annotator_correct"]
@@ -248,33 +245,87 @@ def test_the_smallest_study():
     assert study.truth["system_correct"].item() == 0
 
 
-def test_the_truth_can_be_stored(tmp_path):
-    truth = dx.simulate.confusion_study(5, random_seed=1).truth
-    truth.to_netcdf(tmp_path / "truth.nc")
-    assert xr.load_dataset(tmp_path / "truth.nc").equals(truth)
+SHARE = 0.2
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"n_items": 0}, "n_items: expected a whole number, 1 or more"),
-        ({"n_labels": 1}, "n_labels: expected a whole number, 2 or more"),
-        ({"ipc": 1.2}, r"ipc: expected a number from 0 to 1"),
-        ({"ipc": (0.5, 0.6)}, "ipc: expected one value, or one for each of 3 annotators"),
-        ({"ipc": (0.5, 0.6, "x")}, r"ipc\[2\]: expected a number"),
-        ({"difficulty": -0.1}, r"difficulty: expected a number from 0 to 1"),
-        ({"asymmetry": 0}, "asymmetry: expected a finite number > 0"),
-        ({"error_range": 1.5}, r"error_range: expected a number from 0 to 1"),
-        ({"system_accuracy": ()}, "system_accuracy: expected a probability for each system"),
-        ({"system_accuracy": (0.5, 2)}, r"system_accuracy\[1\]: expected a number from 0 to 1"),
-        ({"prevalence": (0.5, 0.5)}, "prevalence: expected a probability for each of 5 labels"),
-        ({"prevalence": (0.5, 0.6, 0, 0, -0.1)}, "prevalence: expected a probability"),
-        ({"prevalence": (0.5, 0.6, 0, 0, 0)}, "prevalence: .*1 in sum"),
-        ({"labels_per_item": 4}, "labels_per_item: expected at most the 3 annotators"),
-        ({"related": 0.5}, "related: expected 0 with one system"),
-        ({"related": 2, "system_accuracy": (0.5, 0.5)}, r"related: expected a number from 0 to 1"),
-    ],
-)
-def test_arguments_that_make_no_sense(arguments, message):
-    with pytest.raises(dx.ArgumentError, match=message):
-        dx.simulate.confusion_study(**arguments)
+@pytest.fixture(scope="module")
+def mistaken():
+    """Systems that make all, none and half of the annotators' mistakes."""
+    return dx.simulate.confusion_study(
+        30_000, 3, 4, ipc=(0.6, 0.7, 0.8), difficulty=0.1, asymmetry=1.5,
+        system_accuracy=(0.9, 0.9, 0.7), prevalence=(0.4, 0.3, 0.2, 0.1), shared_mistakes=SHARE,
+        repeated=(1.0, 0.0, 0.5), random_seed=1,
+    )  # fmt: skip
+
+
+def test_draws_without_shared_mistakes_are_those_of_before_there_were_any():
+    """Drawn with seed 7 on 2026-11-20, before the argument existed."""
+    plain = dx.simulate.confusion_study(60, random_seed=7)
+    first = [3, 1, 1, 4, 1, 1, 2, 2, 0, 2, 2, 2, 2, 4, 4, 1, 4, 1, 2, 0, 2, 1, 2, 3]
+    assert plain.annotations["label_code"].values[:24].tolist() == first
+    answers = plain.predictions["label_code"].values[:12].ravel().tolist()
+    assert answers == [1, 1, 2, 2, 2, 1, 2, 3, 0, 0, 0, 3]
+    assert (plain.truth["apparent_label"] == plain.truth["truth_label"]).all()
+    # A generator that is given stands where it stood: the next study is the same, too.
+    seeds = [np.random.default_rng(3) for _ in range(2)]
+    dx.simulate.confusion_study(20, random_seed=seeds[0])
+    seeds[1].spawn(4)
+    one, two = (dx.simulate.confusion_study(20, random_seed=seed).annotations for seed in seeds)
+    xr.testing.assert_identical(one, two)
+
+
+def test_shared_mistakes_leave_the_truth_as_it_was():
+    with_them, without = (
+        dx.simulate.confusion_study(50, shared_mistakes=share, random_seed=1).truth
+        for share in (0.3, 0.0)
+    )
+    for name in ("truth_label", "item_group", "prevalence"):
+        xr.testing.assert_identical(with_them[name], without[name])
+
+
+def test_the_apparent_label_is_evenly_any_other_on_so_many_items(mistaken):
+    *_, true, apparent = coded(mistaken)
+    wrong = true != apparent
+    assert near(wrong.mean(), SHARE, len(true))
+    steps = (apparent - true)[wrong] % 4
+    assert near(np.bincount(steps, minlength=4)[1:] / wrong.sum(), [1 / 3] * 3, wrong.sum())
+
+
+def test_annotators_and_systems_go_by_what_they_take_an_item_for(mistaken):
+    """Accuracies on items that are taken for something else, about it and about the truth."""
+    said, answers, true, apparent = coded(mistaken)
+    wrong = true != apparent
+    voices = np.concatenate([said, answers], axis=1)[wrong]
+    n = wrong.sum()
+    p, repeated = np.array([0.6, 0.7, 0.8, 0.9, 0.9, 0.7]), np.array([1, 1, 1, 1, 0, 0.5])
+    about = (voices == apparent[wrong, None]).mean(axis=0)
+    # Difficulty takes accuracies of .9 up to 1 and down to .8: .9 on average still.
+    clear = [0, 1, 2, 3]
+    assert near(about[clear], p[clear], n)
+    right = (voices == true[wrong, None]).mean(axis=0)
+    assert near(right[4], p[4], n)
+    rest = (1 - p[5]) / 3  # errors are not even, but over labels in all they nearly are
+    assert right[5] == pytest.approx(repeated[5] * rest + 0.5 * p[5], abs=0.03)
+    assert about[5] == pytest.approx(right[5], abs=0.03)
+
+
+def test_the_source_of_related_systems_is_misled_like_the_first():
+    study = dx.simulate.confusion_study(
+        30_000, 3, 3, system_accuracy=(0.9, 0.6), related=0.5, shared_mistakes=0.3,
+        repeated=(0.0, 1.0), random_seed=1,
+    )  # fmt: skip
+    misled = 0.7 * 0.6 + 0.3 * 0.2
+    np.testing.assert_allclose(study.truth["system_accuracy"], [0.9, (0.9 + misled) / 2])
+    np.testing.assert_allclose(
+        study.truth["system_correct"], study.truth["system_accuracy"], atol=0.013
+    )
+
+
+def test_all_items_may_be_mistaken():
+    study = dx.simulate.confusion_study(
+        20, 2, 2, ipc=1.0, system_accuracy=1.0, shared_mistakes=1.0, random_seed=1
+    )
+    assert (study.truth["apparent_label"] != study.truth["truth_label"]).all()
+    assert study.truth["annotator_correct"].values.tolist() == [0, 0]
+    assert study.truth["annotator_accuracy"].values.tolist() == [0, 0]
+    assert study.truth["system_correct"].item() == 0

@@ -1,6 +1,8 @@
-"""Studies and toys: their shape, and that their truth is true."""
+"""Studies and toys: their shape, that their truth is true, and the frequencies of their draws."""
 
 from __future__ import annotations
+
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ import xarray as xr
 from scipy import stats
 
 import dissensus as dx
+from dissensus.studies.simulate._study import answers, present, rankings, sharpness_of, true_metrics
 
 
 @pytest.fixture(scope="module")
@@ -83,36 +86,10 @@ def test_quality_may_be_anything_from_guessing_to_perfect():
     np.testing.assert_allclose(here[1:], [0.2, 0.5], atol=4.5 * np.sqrt(0.25 / 4000))
 
 
-@pytest.mark.long
-def test_the_order_of_systems_is_found(ranked):
-    result = dx.evaluate(
-        ranked.annotations, ranked.predictions, reliability=(1, 3), draws=80, tune=100,
-        random_seed=1, progressbar=False, companion=None,
-    )  # fmt: skip
-    mean = result["metrics"]["top_1_accuracy"].mean(("chain", "draw"))
-    assert (mean.diff("system") < 0).all()
-
-
-@pytest.mark.long
-def test_same_seed_same_study(ranked):
-    for one, two in zip(ranked, dx.simulate.study(random_seed=1), strict=True):
-        xr.testing.assert_identical(one, two)
-    other = dx.simulate.study(random_seed=2)
-    assert not other.truth["plausibility"].equals(ranked.truth["plausibility"])
-
-
 def test_systems_do_not_touch_the_annotations(ranked):
     changed = dx.simulate.study(quality=[0.5] * 4, random_seed=1)
     xr.testing.assert_identical(changed.annotations, ranked.annotations)
     xr.testing.assert_identical(changed.truth["plausibility"], ranked.truth["plausibility"])
-
-
-@pytest.mark.long
-def test_a_generator_is_a_seed_too():
-    one, two = (
-        dx.simulate.study(5, random_seed=np.random.default_rng(3)).annotations for _ in range(2)
-    )
-    xr.testing.assert_identical(one, two)
 
 
 @pytest.mark.long
@@ -136,38 +113,6 @@ def test_odd_sizes(arguments, kind):
     assert study.annotations.sizes["item"] == arguments["n_items"]
     assert study.predictions.sizes["item"] == arguments["n_items"]
     assert bool(np.isfinite(study.truth["top_1_accuracy"]).all())
-
-
-def test_a_study_can_be_saved(ranked, tmp_path):
-    ranked.truth.to_netcdf(tmp_path / "truth.nc")
-    xr.testing.assert_equal(xr.load_dataset(tmp_path / "truth.nc"), ranked.truth)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        ({"n_items": 0}, "n_items: expected a whole number, 1 or more; found 0"),
-        ({"n_annotators": "six"}, "n_annotators: expected a whole number, 1 or more; found 'six'"),
-        ({"n_labels": 1}, "n_labels: expected a whole number, 2 or more; found 1"),
-        ({"n_systems": None}, "n_systems: expected a whole number"),
-        ({"kind": "ordinal"}, "kind: expected 'ranking' or .*found 'ordinal'"),
-        ({"kind": ["ranking"]}, "kind: expected 'ranking' or"),
-        ({"quality": [0.9]}, "quality: expected for each of 4 systems a probability"),
-        ({"quality": [0.9, 0.8, 0.7, 0.1]}, r"from 0.167 \(guessing among 6 labels\) to 1"),
-        ({"quality": [0.9, 0.8, 0.7, 1.1]}, "quality: expected for each"),
-        ({"quality": 0.9}, "quality: expected a sequence"),
-        ({"quality": ["a"] * 4}, "quality: expected a sequence"),
-        ({"prior_count": 0}, "prior_count: expected a finite number > 0; found 0"),
-        ({"prior_count": float("inf")}, "prior_count: expected a finite number > 0; found inf"),
-        ({"missing": 1.0}, r"missing: expected a number from 0 to below 1; found 1.0"),
-        ({"missing": -0.1}, r"missing: expected a number from 0 to below 1"),
-        ({"ties": 1.5}, r"ties: expected a number from 0 to 1; found 1.5"),
-        ({"max_ranked": 0}, "max_ranked: expected a whole number, 1 or more"),
-    ],
-)
-def test_senseless_arguments(arguments, complaint):
-    with pytest.raises(dx.ArgumentError, match=complaint):
-        dx.simulate.study(**arguments)
 
 
 # The toy: its true shares, and annotators who draw from them.
@@ -212,31 +157,6 @@ def test_items_come_from_the_mixture_in_order():
     assert stats.kstest(x, mixture).pvalue > 1e-3
 
 
-@pytest.mark.long
-def test_it_is_the_dirichlet_model_at_reliability_1():
-    """Its posterior mean tends to the true shares, and certainty rises with reliability."""
-    toy = dx.simulate.toy(n_annotators=3000, x=[-2.0, -0.7, 0.5], random_seed=4)
-    fit = dx.models.dirichlet.fit(toy.annotations, draws=500, chains=1, random_seed=1)
-    mean = fit["posterior"]["plausibility"].mean(("chain", "draw"))
-    np.testing.assert_allclose(mean, toy.plausibility, atol=0.04)
-    few = dx.simulate.toy(n_annotators=5, x=np.linspace(-3, 3, 30), random_seed=4)
-    certainty = [
-        float(
-            dx.annotation_certainty(
-                dx.models.dirichlet.fit(few.annotations, reliability=trust, random_seed=1)
-            ).mean()
-        )
-        for trust in (0.5, 2, 8)
-    ]
-    assert certainty == sorted(certainty)
-
-
-def test_same_seed_same_toy():
-    one, two = (dx.simulate.toy(random_seed=5) for _ in range(2))
-    xr.testing.assert_identical(one.annotations, two.annotations)
-    assert not dx.simulate.toy(random_seed=6).x.equals(one.x)
-
-
 def test_the_parts_fit_together():
     toy = dx.simulate.toy(n_items=7, n_annotators=2, random_seed=1)
     dx.validate(toy.annotations)
@@ -246,21 +166,102 @@ def test_the_parts_fit_together():
         np.testing.assert_array_equal(part["item"], toy.annotations["item"])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        ({"n_items": 0}, "n_items: expected a whole number, 1 or more; found 0"),
-        ({"n_items": 2.5}, "n_items: expected a whole number, 1 or more; found 2.5"),
-        ({"n_annotators": True}, "n_annotators: expected a whole number"),
-        ({"overlap": 0}, "overlap: expected a finite number > 0; found 0"),
-        ({"overlap": float("nan")}, "overlap: expected a finite number > 0; found nan"),
-        ({"overlap": 10**400}, "overlap: expected a finite number"),
-        ({"x": []}, "x: expected a sequence of one or more finite numbers"),
-        ({"x": 3}, "x: expected a sequence"),
-        ({"x": "abc"}, "x: expected a sequence"),
-        ({"x": [0, float("inf")]}, "x: expected a sequence of one or more finite numbers"),
-    ],
-)
-def test_senseless_arguments_of_a_toy(arguments, complaint):
-    with pytest.raises(dx.ArgumentError, match=complaint):
-        dx.simulate.toy(**arguments)
+THETA = np.array([0.5, 0.3, 0.2])
+
+
+def plackett_luce(weights):
+    """Probabilities of all orders, by their definition."""
+    out = {}
+    for order in permutations(range(len(weights))):
+        left, p = sum(weights), 1.0
+        for label in order:
+            p *= weights[label] / left
+            left -= weights[label]
+        out[order] = p
+    return out
+
+
+def test_annotators_rank_by_plackett_luce():
+    n = 40_000
+    theta = np.broadcast_to(THETA, (n, 3))
+    said = rankings(theta, np.ones((n, 1), bool), 3, 0.0, np.random.default_rng(1))
+    length = np.bincount(said.item, minlength=n)
+    # Lengths 1, 2, 3 with weights 3, 2, 1.
+    np.testing.assert_allclose(np.bincount(length)[1:] / n, [1 / 2, 1 / 3, 1 / 6], atol=0.012)
+    full = said.label[np.isin(said.item, np.flatnonzero(length == 3))].reshape(-1, 3)
+    for order, p in plackett_luce(THETA).items():
+        share = (full == order).all(axis=1).mean()
+        assert share == pytest.approx(p, abs=4.5 * np.sqrt(p * (1 - p) / len(full)))
+
+
+def test_ties_hide_the_order_of_neighbours_only():
+    n = 20_000
+    theta = np.broadcast_to(THETA, (n, 3))
+    said = rankings(theta, np.ones((n, 1), bool), 3, 0.3, np.random.default_rng(2))
+    later = np.diff(said.item, prepend=-1) == 0
+    step = np.diff(said.rank, prepend=0)
+    assert set(np.unique(step[later])) == {0, 1}
+    assert (said.rank[~later] == 1).all()
+    assert (step[later] == 0).mean() == pytest.approx(0.3, abs=0.015)
+    # Whether a neighbour is tied tells nothing of what was drawn first.
+    tied_next = np.append(step[1:] == 0, False) & ~later
+    tied_next &= np.append(later[1:], False)
+    first = np.bincount(said.label[tied_next], minlength=3) / tied_next.sum()
+    np.testing.assert_allclose(first, THETA, atol=0.03)
+
+
+def test_missing_at_random_but_for_two():
+    kept = present(50_000, 6, 0.4, np.random.default_rng(3))
+    count = kept.sum(axis=1)
+    assert count.min() == 2
+    chance = stats.binom.pmf(np.arange(7), 6, 0.6)
+    expected = [0, 0, chance[:3].sum(), *chance[3:]]
+    np.testing.assert_allclose(np.bincount(count) / len(count), expected, atol=0.01)
+    np.testing.assert_allclose(kept.mean(axis=0), kept.mean(), atol=0.01)
+    assert present(10, 1, 0.9, np.random.default_rng(3)).all()
+
+
+def test_systems_draw_from_sharpened_plausibilities():
+    n, sharpness = 40_000, np.array([1.0, 2.0])
+    found = answers(np.broadcast_to(THETA, (n, 3)), sharpness, 3, np.random.default_rng(4))
+    for system, power in enumerate(sharpness):
+        for order, p in plackett_luce(THETA**power).items():
+            share = (found[:, system] == order).all(axis=1).mean()
+            assert share == pytest.approx(p, abs=4.5 * np.sqrt(p * (1 - p) / n))
+
+
+def test_sharpness_inverts_quality():
+    rng = np.random.default_rng(5)
+    theta = rng.dirichlet(np.full(4, 0.3), 2000)
+    quality = np.array([0.25, 0.4, 0.7, 0.95, 1.0])
+    sharpness = sharpness_of(quality, theta)
+    assert (np.diff(sharpness) > 0).all()
+    first = answers(theta, sharpness, 1, rng)[..., 0]
+    hit = (first == theta.argmax(axis=1)[:, None]).mean(axis=0)
+    np.testing.assert_allclose(hit, quality, atol=4.5 * np.sqrt(0.25 / 2000))
+    # One more annotator is a system of sharpness 1, and its quality the mean top share.
+    assert sharpness_of(theta.max(axis=1).mean()[None], theta) == pytest.approx(1.0, abs=1e-6)
+
+
+def test_plausibilities_that_underflow():
+    theta = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    found = answers(theta, np.array([1.0]), 3, np.random.default_rng(6))
+    np.testing.assert_array_equal(found[:, 0, 0], [0, 1])
+    np.testing.assert_array_equal(np.sort(found[:, 0]), [[0, 1, 2]] * 2)
+
+
+def test_true_metrics_by_hand():
+    theta = np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]])  # true orders 0 1 2 and 2 1 0
+    lists = np.array([[[0, 2, 1]], [[1, 2, 0]]])
+    found = {name: float(value[0]) for name, value in true_metrics(theta, lists).items()}
+    assert found == pytest.approx(
+        {
+            "top_1_accuracy": 1 / 2,
+            "top_2_accuracy": 1,
+            "top_3_accuracy": 1,
+            "top_2_set_accuracy": 1 / 2,
+            "top_3_set_accuracy": 1,
+            "average_overlap_at_3": ((1 + 1 / 2 + 1) / 3 + (0 + 1 + 1) / 3) / 2,
+        }
+    )
+    assert list(true_metrics(theta, lists[..., :1])) == ["top_1_accuracy"]

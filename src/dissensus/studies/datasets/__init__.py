@@ -9,6 +9,8 @@ A set is registered only if its hash was computed from the file, or recorded for
 or more independent public sources, named beside the hash. The dermatology study of Stutz et al.
 (google-deepmind/uncertain_ground_truth, CC BY 4.0) is not registered, because no source records
 the hash of its annotations. `dissensus.from_rankings` reads it.
+
+Unknown names and options raise an `ArgumentError`, failed downloads a `DownloadError`.
 """
 
 from __future__ import annotations
@@ -17,9 +19,14 @@ from typing import Any, Final
 
 from dissensus.errors import ArgumentError
 from dissensus.registry import find
-from dissensus.studies.datasets._downloads import CIFAR10H, DICES350
 from dissensus.studies.datasets._entry import Data, Description, DownloadError, Entry, fetch
-from dissensus.studies.datasets._tables import ANAESTHESIA, FIGURE5, LEHNER
+from dissensus.studies.datasets._tables import (
+    ANAESTHESIA,
+    CIFAR10H,
+    DICES350,
+    FIGURE5,
+    LEHNER,
+)
 
 __all__ = ["REGISTRY", "Data", "Description", "DownloadError", "describe", "load", "names"]
 
@@ -49,11 +56,6 @@ def describe(name: str) -> Description:
     name : str
         One of `names`.
 
-    Raises
-    ------
-    ArgumentError
-        If there is no such data set.
-
     Examples
     --------
     >>> import dissensus as dx
@@ -73,13 +75,6 @@ def load(name: str, **options: Any) -> Data:
         One of `names`.
     **options
         Options of this data set, see ``describe(name).options``.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such data set or option.
-    DownloadError
-        If a file cannot be downloaded, or has another hash.
 
     Examples
     --------

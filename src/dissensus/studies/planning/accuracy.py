@@ -127,13 +127,6 @@ def enough(items: Sequence[int], shares: npt.ArrayLike, assurance: float) -> flo
     """Return the number of items for a share of studies, NaN if more than were tried.
 
     Shares are made monotone by isotonic regression, and interpolated in the square root of items.
-
-    Examples
-    --------
-    >>> enough([100, 400], [0.8, 0.9], 0.85), enough([100, 400], [0.8, 0.9], 0.8)
-    (225.0, 100.0)
-    >>> enough([100, 400, 900], [0.8, 0.9, 0.8], 0.9)
-    nan
     """
     from scipy.optimize import isotonic_regression
 
@@ -250,13 +243,11 @@ def plan_accuracy(
         Simulated studies for each number of annotators and items; 2 or more.
     draws : int
         Posterior draws in each of two chains; 4 or 16 times as many where these are too few.
-    prob : float, optional
-        Probability of the (equal-tailed) interval; ArviZ's ``stats.ci_prob`` by default.
     random_seed : int or numpy.random.Generator, optional
         Makes it repeatable. With a number, results of a number of annotators and items do not
         depend on the others that are tried.
-    progressbar : bool
-        Show progress.
+    prob, progressbar
+        As in `dissensus.plan`.
 
     Returns
     -------
@@ -280,13 +271,6 @@ def plan_accuracy(
 
         ``attrs["known_items"]`` is the number of items that would suffice if their true labels were
         known, and ``attrs["in_words"]`` a summary with assumptions.
-
-    Raises
-    ------
-    ArgumentError
-        If there is neither a pilot nor kappa, or both, or an argument is invalid.
-    AnnotationError
-        If the pilot has no labels, or its annotators agree no more often than by chance.
 
     Warns
     -----

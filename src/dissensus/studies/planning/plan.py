@@ -161,7 +161,7 @@ def plan(
     prior_count : "learned" or float, optional
         Of the model, likewise; learned by default, in new studies also from the system's answers.
     prob : float, optional
-        Probability of the interval; ArviZ's ``stats.ci_prob`` by default.
+        Probability of the (equal-tailed) interval; ArviZ's ``stats.ci_prob`` by default.
     draws : int, optional
         Posterior draws in each simulated study; 400 by default.
     random_seed : int, optional
@@ -181,13 +181,6 @@ def plan(
         annotators do not show which label leads (with one annotator it may be negative). With a
         learned prior the interval includes the system's knowledge beyond the labels (``insight`` in
         `top_k_accuracy`), which does not depend on the number of items.
-
-    Raises
-    ------
-    AnnotationError
-        If the pilot is of another kind.
-    ArgumentError
-        If an argument is invalid, or belongs to the other kind of plan.
 
     See Also
     --------

@@ -155,14 +155,8 @@ def plan_reliability(
         Scale of the ICC, as in `dissensus.icc`.
     studies : int
         Simulated studies for each number of annotators and items.
-    prob : float, optional
-        Probability of the (equal-tailed) interval; ArviZ's ``stats.ci_prob`` by default.
-    draws : int
-        Posterior draws in each simulated study.
-    random_seed : int, optional
-        Makes it repeatable.
-    progressbar : bool
-        Show progress.
+    prob, draws, random_seed, progressbar
+        As in `dissensus.plan`.
 
     Returns
     -------
@@ -179,13 +173,6 @@ def plan_reliability(
           for which that share is the assurance or more; NaN if none is. ``n_labels`` (annotator,
           item): labels in all. Between pools the first three also exist with the prefix ``xcc_``
           and the dims (pool, pool\_), of normalised xCC.
-
-    Raises
-    ------
-    AnnotationError
-        If no family has the pilot's labels.
-    ArgumentError
-        If the fit is of another model, or an argument is invalid.
 
     Notes
     -----

@@ -156,16 +156,7 @@ _FEW = 10
 
 
 def sentences(plan: xr.Dataset) -> list[str]:
-    """Summarise a plan of `dissensus.plan_reliability`.
-
-    Examples
-    --------
-    >>> import dissensus as dx
-    >>> pilot = dx.simulate.replication_study(40, 30, 4, random_seed=1).annotations
-    >>> found = dx.plan_reliability(pilot, (4,), width=None, random_seed=1, progressbar=False)
-    >>> print(sentences(found)[-1])
-    New items and annotators are taken to be like the pilot's.
-    """
+    """Summarise a plan of `dissensus.plan_reliability`."""
     out = []
     for name, part in per_pool(plan):
         out += [_lead(name, _of_one(part)), _lead(name, _of_several(part))]

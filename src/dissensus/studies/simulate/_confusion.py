@@ -67,33 +67,6 @@ class Design:
         return len(self.accuracy) - self.n_annotators
 
 
-def checked(
-    *, n_items: Any, n_annotators: Any, n_labels: Any, ipc: Any, difficulty: Any, asymmetry: Any,
-    error_range: Any, system_accuracy: Any, prevalence: Any, labels_per_item: Any, related: Any,
-    shared_mistakes: Any, repeated: Any,
-) -> Design:  # fmt: skip
-    """Check what `confusion_study` was given."""
-    n_annotators = arguments.whole("n_annotators", n_annotators)
-    n_labels = arguments.whole("n_labels", n_labels, 2)
-    people = for_each("ipc", ipc, n_annotators, "annotator", arguments.probability)
-    systems = _systems(system_accuracy)
-    repeats = for_each("repeated", repeated, len(systems), "system", arguments.probability)
-    return Design(
-        n_items=arguments.whole("n_items", n_items),
-        n_labels=n_labels,
-        accuracy=np.array(people + systems),
-        n_annotators=n_annotators,
-        labels_per_item=_labels_per_item(labels_per_item, n_annotators),
-        difficulty=arguments.probability("difficulty", difficulty),
-        asymmetry=arguments.positive("asymmetry", asymmetry),
-        error_range=arguments.probability("error_range", error_range),
-        prevalence=None if prevalence is None else _prevalence(prevalence, n_labels),
-        related=_related(related, len(systems)),
-        shared_mistakes=arguments.probability("shared_mistakes", shared_mistakes),
-        repeated=np.array(repeats),
-    )
-
-
 def _systems(value: Any) -> list[float]:
     listed = value if arguments.is_listed(value) else [value]
     if not len(listed):
@@ -352,12 +325,25 @@ def confusion_study(
     >>> (vote < study.truth["system_correct"]).values  # the vote itself errs
     array([ True, False])
     """
-    design = checked(
-        n_items=n_items, n_annotators=n_annotators, n_labels=n_labels, ipc=ipc,
-        difficulty=difficulty, asymmetry=asymmetry, error_range=error_range,
-        system_accuracy=system_accuracy, prevalence=prevalence, labels_per_item=labels_per_item,
-        related=related, shared_mistakes=shared_mistakes, repeated=repeated,
-    )  # fmt: skip
+    n_annotators = arguments.whole("n_annotators", n_annotators)
+    n_labels = arguments.whole("n_labels", n_labels, 2)
+    annotators = for_each("ipc", ipc, n_annotators, "annotator", arguments.probability)
+    systems = _systems(system_accuracy)
+    repeats = for_each("repeated", repeated, len(systems), "system", arguments.probability)
+    design = Design(
+        n_items=arguments.whole("n_items", n_items),
+        n_labels=n_labels,
+        accuracy=np.array(annotators + systems),
+        n_annotators=n_annotators,
+        labels_per_item=_labels_per_item(labels_per_item, n_annotators),
+        difficulty=arguments.probability("difficulty", difficulty),
+        asymmetry=arguments.positive("asymmetry", asymmetry),
+        error_range=arguments.probability("error_range", error_range),
+        prevalence=None if prevalence is None else _prevalence(prevalence, n_labels),
+        related=_related(related, len(systems)),
+        shared_mistakes=arguments.probability("shared_mistakes", shared_mistakes),
+        repeated=np.array(repeats),
+    )
     rng = np.random.default_rng(random_seed)
     who, of_respondents, of_items, of_labels = rng.spawn(4)
     people = subsets(design.n_items, design.n_annotators, design.labels_per_item, who)

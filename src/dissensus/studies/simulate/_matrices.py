@@ -12,33 +12,11 @@ def matrices(
     accuracy: Floats, asymmetry: float, error_range: float, prevalence: Floats,
     rng: np.random.Generator,
 ) -> Floats:  # fmt: skip
-    """Draw a confusion matrix for each accuracy.
+    """Draw a confusion matrix for each accuracy (...): (..., label, response).
 
     Steps 1 and 2 are the accuracies, the same for all labels. Step 3 distributes errors by
-    distance, step 4 changes each of them at random. Step 5 makes rows sum to 1 again, which changes
-    the accuracy, and then multiplies the diagonal to restore it.
-
-    Parameters
-    ----------
-    accuracy : array (...)
-        Mean over the prevalence; from 0 to 1.
-    asymmetry : float
-        Ratio of the probabilities of an error and of one a step further off; > 0.
-    error_range : float
-        Largest relative change of an error's probability; from 0 to 1.
-    prevalence : array (label)
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    array (..., label, response)
-
-    Examples
-    --------
-    The third row of Lehner's Table 6:
-
-    >>> matrices(np.array(0.4), 2.0, 0.0, np.full(5, 0.2), np.random.default_rng(1))[2].round(3)
-    array([0.1, 0.2, 0.4, 0.2, 0.1])
+    distance, step 4 changes each of them by at most ``error_range`` of it. Step 5 makes rows sum to
+    1 again, which changes the accuracy, and then multiplies the diagonal to restore it.
     """
     n_labels = len(prevalence)
     # The same for all accuracies, as the errors' total is a factor of their own.
@@ -57,17 +35,7 @@ def matrices(
 
 
 def error_shares(n_labels: int, asymmetry: float) -> Floats:
-    """Return the distribution of errors (label, response); the diagonal is 0.
-
-    An error of m steps is ``asymmetry`` times as probable as one of m + 1.
-
-    Examples
-    --------
-    >>> error_shares(3, 2.0).round(3)
-    array([[0.   , 0.667, 0.333],
-           [0.5  , 0.   , 0.5  ],
-           [0.333, 0.667, 0.   ]])
-    """
+    """Return the distribution of errors (label, response): ``asymmetry`` is the ratio of steps."""
     label = np.arange(n_labels)
     log = -np.abs(label[:, None] - label) * np.log(asymmetry)
     log = np.where(label[:, None] == label, -np.inf, log)
@@ -75,22 +43,10 @@ def error_shares(n_labels: int, asymmetry: float) -> Floats:
 
 
 def with_accuracy(right: Floats, accuracy: Floats, prevalence: Floats) -> Floats:
-    """Multiply probabilities of being right by one factor so that their mean is the accuracy.
+    """Multiply probabilities of being right (..., label) so that their mean is the accuracy (...).
 
     No probability exceeds 1: those that would are 1, and the factor of the others is larger. Each
     round adds such a label, so there are no more rounds than labels.
-
-    Parameters
-    ----------
-    right : array (..., label)
-    accuracy : array (...)
-        Mean over the prevalence.
-    prevalence : array (label)
-
-    Examples
-    --------
-    >>> with_accuracy(np.array([0.9, 0.3]), np.array(0.8), np.array([0.5, 0.5]))
-    array([1. , 0.6])
     """
     full = np.zeros(right.shape, dtype=bool)
     while True:
@@ -122,19 +78,10 @@ def expected_accuracy(confusion: Floats, prevalence: Floats) -> Floats:
 
 
 def with_mistakes(confusion: Floats, share: Floats) -> Floats:
-    """Return matrices over the true label, from those over the apparent label.
+    """Return matrices (respondent, group, label, response) over the true label.
 
-    Parameters
-    ----------
-    confusion : array (respondent, group, label, response)
-    share : array (respondent)
-        Share of items whose apparent label is another than the true one, each equally likely.
-
-    Examples
-    --------
-    >>> with_mistakes(np.array([[[[0.9, 0.1], [0.3, 0.7]]]]), np.array([0.5]))
-    array([[[[0.6, 0.4],
-             [0.6, 0.4]]]])
+    They are given over the apparent label, which is another than the true one, each equally likely,
+    in a ``share`` (respondent) of the items.
     """
     rest = (confusion.sum(axis=-2, keepdims=True) - confusion) / (confusion.shape[-1] - 1)
     wrong = share[:, None, None, None]
@@ -142,11 +89,5 @@ def with_mistakes(confusion: Floats, share: Floats) -> Floats:
 
 
 def others(label: Ints, n_labels: int, rng: np.random.Generator) -> Ints:
-    """Draw another label for each, all equally likely.
-
-    Examples
-    --------
-    >>> others(np.array([0, 1]), 2, np.random.default_rng(1))
-    array([1, 0])
-    """
+    """Draw another label for each, all equally likely."""
     return np.asarray((label + rng.integers(1, n_labels, len(label))) % n_labels)

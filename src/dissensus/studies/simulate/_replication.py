@@ -134,36 +134,6 @@ class Design:
         return np.repeat(np.arange(self.n_pools), self.n_annotators)
 
 
-def checked(
-    *, n_items: Any, n_annotators: Any, labels_per_item: Any, family: Any, mu: Any,
-    sigma_item: Any, sigma_annotator: Any, sigma: Any, correlation: Any, pools: Any,
-    cutpoint: Any, overlap: Any,
-) -> Design:  # fmt: skip
-    """Check what `replication_study` was given."""
-    n_items = arguments.whole("n_items", n_items)
-    named = None if pools is None else _pools(pools)
-    n_pools = 1 if named is None else len(named)
-    family = arguments.one_of("family", family, tuple(FAMILIES))
-    number = partial(_per_pool, n_pools=n_pools, least=-np.inf)
-    spread = partial(_per_pool, n_pools=n_pools, least=0.0)
-    people = for_each("n_annotators", n_annotators, n_pools, "pool", arguments.whole)
-    return Design(
-        n_items=n_items,
-        n_annotators=people,
-        labels_per_item=_labels_per_item(labels_per_item, people),
-        family=family,
-        mu=number("mu", mu),
-        sigma_item=spread("sigma_item", sigma_item),
-        sigma_annotator=spread("sigma_annotator", sigma_annotator),
-        sigma=_sigma(sigma, family, n_pools),
-        one_sigma=not arguments.is_listed(sigma),
-        correlation=_correlation(correlation, n_pools),
-        pools=named,
-        cutpoint=_cutpoint(cutpoint, family),
-        overlap=_overlap(overlap, n_pools, n_items),
-    )
-
-
 def _per_pool(name: str, value: Any, *, n_pools: int, least: float) -> Floats:
     return np.array(for_each(name, value, n_pools, "pool", partial(arguments.finite, least=least)))
 
@@ -386,11 +356,28 @@ def replication_study(
     >>> study.truth["icc"].round(3).values
     array([0.444, 0.444, 0.444])
     """
-    design = checked(
-        n_items=n_items, n_annotators=n_annotators, labels_per_item=labels_per_item,
-        family=family, mu=mu, sigma_item=sigma_item, sigma_annotator=sigma_annotator,
-        sigma=sigma, correlation=correlation, pools=pools, cutpoint=cutpoint, overlap=overlap,
-    )  # fmt: skip
+    n_items = arguments.whole("n_items", n_items)
+    named = None if pools is None else _pools(pools)
+    n_pools = 1 if named is None else len(named)
+    family = arguments.one_of("family", family, tuple(FAMILIES))
+    number = partial(_per_pool, n_pools=n_pools, least=-np.inf)
+    spread = partial(_per_pool, n_pools=n_pools, least=0.0)
+    people = for_each("n_annotators", n_annotators, n_pools, "pool", arguments.whole)
+    design = Design(
+        n_items=n_items,
+        n_annotators=people,
+        labels_per_item=_labels_per_item(labels_per_item, people),
+        family=family,
+        mu=number("mu", mu),
+        sigma_item=spread("sigma_item", sigma_item),
+        sigma_annotator=spread("sigma_annotator", sigma_annotator),
+        sigma=_sigma(sigma, family, n_pools),
+        one_sigma=not arguments.is_listed(sigma),
+        correlation=_correlation(correlation, n_pools),
+        pools=named,
+        cutpoint=_cutpoint(cutpoint, family),
+        overlap=_overlap(overlap, n_pools, n_items),
+    )
     who, effects, labels = np.random.default_rng(random_seed).spawn(3)
     seen = seen_by(design.n_items, design.n_pools, design.overlap, who)
     rows = who_labels(seen, design.n_annotators, design.labels_per_item, who)

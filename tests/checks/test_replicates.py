@@ -1,4 +1,4 @@
-"""Predictive draws as annotations: who said what, and what a fit must hold for it."""
+"""Predictive draws as annotations: who said what, what a fit must hold, and unnamed labels."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus.checks._replicates import replicates
+from dissensus.checks._replicates import replicates, with_names
+from dissensus.data.plausibility import REMAINDER, Space
 
 QUICK = {"draws": 20, "chains": 2, "random_seed": 5, "progressbar": False}
 
@@ -98,47 +99,6 @@ def test_inverse_rank_keeps_what_was_said_beside_its_predictions(rankings):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("model", dx.models.names())
-def test_a_fit_without_predictive_draws_says_how_to_get_them(model, words):
-    number = words.drop_vars(["label_code", "label"]).assign(
-        value=("annotation", np.arange(6.0) ** 2)).assign_attrs(kind="continuous")  # fmt: skip
-    ann = words if "nominal" in dx.models.get(model).kinds else number
-    if dx.models.get(model).pools:
-        pool = number["annotator_code"].to_numpy() % 2
-        ann = number.assign(pool_code=("annotation", pool)).assign_coords(pool=["p", "q"])
-    fit = dx.models.get(model).module.fit(ann, **QUICK)
-    hint = rf"fit: expected .* group 'posterior_predictive'.*models\.{model}\.fit\(\.\.\., post"
-    with pytest.raises(dx.ArgumentError, match=hint):
-        dx.agreement_check(fit)
-    with pytest.raises(dx.ArgumentError, match=hint):
-        dx.model_discrepancy_ratio(fit, None)
-
-
-def test_what_is_no_fit(words):
-    with pytest.raises(dx.ArgumentError, match=r"fit: expected the DataTree .* found Dataset"):
-        dx.agreement_check(words)
-    fit = fitted("dirichlet", words)
-    del fit["observed_data"]
-    with pytest.raises(dx.ArgumentError, match="'observed_data'"):
-        dx.agreement_check(fit)
-
-
-def test_draws_that_are_no_annotations(words):
-    fit = fitted("dirichlet", words)
-    named = fit["posterior_predictive"].to_dataset().rename(counts="numbers")
-    fit["posterior_predictive"] = xr.DataTree(named)
-    with pytest.raises(dx.ArgumentError, match="counts or score or label_code or first_choice"):
-        dx.agreement_check(fit)
-
-
-def test_draws_of_other_sizes_than_the_data(words):
-    fit = fitted("dirichlet", words)
-    more = fit["posterior_predictive"].to_dataset() + 1
-    fit["posterior_predictive"] = xr.DataTree(more)
-    with pytest.raises(dx.ArgumentError, match="as many labels for each item"):
-        dx.agreement_check(fit)
-
-
 def test_scores_that_do_not_know_their_items():
     ann = dx.annotations({"item": [1, 1, 2, 2], "annotator": list("abab"), "label": [1.0, 2, 4, 3]})
     fit = fitted("normal_scores", ann, prior=(0, 1, 2, 2))
@@ -149,32 +109,44 @@ def test_scores_that_do_not_know_their_items():
     xr.testing.assert_identical(dx.agreement_check(fit, ann), expected)
 
 
-def test_rankings_without_what_was_said(rankings):
-    fit = fitted("inverse_rank", rankings[0])
-    bare = fit["observed_data"].to_dataset()[["score"]]
-    fit["observed_data"] = xr.DataTree(bare)
-    with pytest.raises(dx.ArgumentError, match="no label_code and no rank"):
-        dx.agreement_check(fit)
+def space_of(concentration):
+    """Five labels, of which items name 1 and 3, and none."""
+    codes = np.array([[1, 3, REMAINDER], [-1, -1, REMAINDER]])
+    sizes = np.array([[1, 1, 3], [0, 0, 5]])
+    return Space(np.array(list("abcde")), codes, sizes, concentration, 7)
 
 
-def test_other_annotations_than_those_fitted(words, rankings):
-    numbers = dx.annotations({"item": [1, 1], "annotator": [1, 2], "label": [0.5, 1.5]})
-    fits = {
-        "dirichlet": (fitted("dirichlet", words), words),
-        "plackett_luce": (fitted("plackett_luce", rankings[0]), rankings[0]),
-        "inverse_rank": (fitted("inverse_rank", rankings[0]), rankings[0]),
-        "normal_scores": (fitted("normal_scores", numbers, prior=(0, 1, 2, 2)), numbers),
-    }
-    message = "annotations: expected those that the model was fitted to; found others"
-    for fit, own in fits.values():
-        replicates(fit, own)
-        for other, ann in fits.values():
-            if other is not fit and ann is not own:
-                with pytest.raises(dx.AnnotationError, match=message):
-                    dx.agreement_check(fit, ann)
-        with pytest.raises(dx.AnnotationError, match="annotations"):
-            dx.agreement_check(fit, "annotations.csv")
-    changed = words.copy()
-    changed["label_code"] = 1 - words["label_code"]
-    with pytest.raises(dx.AnnotationError, match=message):
-        dx.agreement_check(fits["dirichlet"][0], changed)
+@pytest.mark.parametrize("concentration", [0.1, 1.0, np.inf])
+def test_pairs_agree_as_often_as_under_a_dirichlet_split(concentration):
+    """Two draws from Dirichlet(a, ..., a) shares over U labels agree w.p. (a + 1) / (a U + 1)."""
+    space = space_of(concentration)
+    codes = np.tile([3, REMAINDER, REMAINDER, REMAINDER, REMAINDER, REMAINDER], (20_000, 1))
+    found = with_names(codes, np.array([0, 0, 0, 1, 1, 1]), space, 0)
+    assert (found[:, 0] == 3).all()
+    assert set(found[:, 1:3].ravel()) == {0, 2, 4}
+    assert set(found[:, 3:].ravel()) == set(range(5))
+    for pair, size in (((1, 2), 3), ((3, 4), 5), ((3, 5), 5), ((4, 5), 5)):
+        share = (found[:, pair[0]] == found[:, pair[1]]).mean()
+        a = concentration
+        expected = 1 / size if np.isinf(a) else (a + 1) / (a * size + 1)
+        assert share == pytest.approx(expected, abs=4 * 0.5 / np.sqrt(20_000))
+
+
+def test_nothing_to_name():
+    codes = np.array([[1, 3]])
+    assert with_names(codes, np.array([0, 0]), space_of(1.0), 0) is codes
+
+
+def test_no_replicate_takes_the_remainder_for_one_label():
+    """With a large prior nearly all choices are labels that nobody named: they seldom agree."""
+    labels = ["a", "b", *(f"label {k}" for k in range(98))]
+    ann = dx.from_rankings({i: [[["a"]], [["b"]]] for i in range(40)}, labels=labels)
+    fit = dx.models.inverse_rank.fit(
+        ann, prior_count=100.0, draws=25, chains=2, random_seed=1, posterior_predictive=True,
+        progressbar=False,
+    )  # fmt: skip
+    said = replicates(fit).drawn.values(slice(0, 50))
+    assert said.min() >= 0
+    assert len(np.unique(said)) == 100
+    agreement = dx.agreement_check(fit)["replicated"].sel(statistic="percent_agreement")
+    assert float(agreement.mean()) < 0.02

@@ -1,17 +1,17 @@
-"""ICC and annotator ICC: the definition, closed forms, simulated labels, and what must hold."""
+"""ICC and annotator ICC, and means of labels: definition, closed forms, quadrature, names, dims."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 import xarray as xr
-from component_fits import cross_replication, crossed_effects, fit_of
+from component_fits import cross_replication, crossed_effects, fit_of, tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from label_covariance_reference import correlation_ordered, correlation_yes
-from scipy.stats import pearsonr
 
 import dissensus as dx
+from dissensus.metrics._components import components, label_steps
 
 FAMILIES = ("gaussian", "bernoulli", "ordinal")
 SCALES = ("latent", "observed")
@@ -107,30 +107,6 @@ def test_observed_by_integration_over_the_effects():
     assert found == pytest.approx(correlation_ordered(CUTS, VALUES, (0.3, 0.7, 1.2)), abs=1e-9)
 
 
-@every_family
-def test_observed_is_the_correlation_of_simulated_labels(family):
-    rng = np.random.default_rng(11)
-    n = 400_000
-    item, other, annotator, second = (sd * rng.standard_normal(n) for sd in (1.2, 1.2, 0.7, 0.7))
-    first_eta = 0.3 + item + annotator
-
-    def label(eta):
-        if family == "gaussian":
-            return rng.normal(eta, 0.9)
-        if family == "bernoulli":
-            return 1.0 * (rng.random(n) < 1 / (1 + np.exp(-eta)))
-        return np.take(VALUES, np.searchsorted(CUTS, eta + rng.standard_normal(n)))
-
-    fit = fit_with(family)
-    first = label(first_eta)
-    by_another = pearsonr(first, label(0.3 + item + second)).statistic
-    of_another = pearsonr(first, label(0.3 + other + annotator)).statistic
-    # Four standard errors of a correlation, which is at most 1/sqrt(n).
-    tolerance = 4 / np.sqrt(n)
-    assert dx.icc(fit, "observed").item() == pytest.approx(by_another, abs=tolerance)
-    assert dx.annotator_icc(fit, "observed").item() == pytest.approx(of_another, abs=tolerance)
-
-
 @pytest.mark.long
 @given(sds, sds)
 @some
@@ -171,35 +147,6 @@ def test_bounds(family, mu, item, annotator, sigma):
     assert dx.icc(fit).item() + dx.annotator_icc(fit).item() < 1
 
 
-@pytest.mark.long
-@given(st.sampled_from(FAMILIES), sds, sds, st.floats(1.01, 4), st.sampled_from(SCALES))
-@some
-def test_grows_with_what_items_differ_by_and_falls_with_what_annotators_do(
-    family, item, annotator, factor, scale
-):
-    # In the middle of the scale: at its ends, more spread also makes the rare label less rare.
-    middle = {"mu": 0.0, "cuts": [0.0], "values": (0, 1)}
-
-    def both(item, annotator):
-        fit = fit_with(family, item=item, annotator=annotator, **middle)
-        return dx.icc(fit, scale).item(), dx.annotator_icc(fit, scale).item()
-
-    base = both(item, annotator)
-    more_items, more_annotators = both(factor * item, annotator), both(item, factor * annotator)
-    assert more_items[0] > base[0] > more_annotators[0]
-    assert more_items[1] < base[1] < more_annotators[1]
-
-
-@pytest.mark.long
-@given(st.floats(0.01, 100), st.floats(-100, 100))
-@some
-def test_units_and_origin_of_numbers_do_not_matter(unit, origin):
-    one = fit_with("gaussian")
-    other = fit_with("gaussian", origin, 1.2 * unit, 0.7 * unit, 0.9 * unit)
-    for metric in (dx.icc, dx.annotator_icc):
-        assert metric(other).item() == pytest.approx(metric(one).item())
-
-
 def test_which_label_is_first_does_not_matter():
     for metric in (dx.icc, dx.annotator_icc):
         one = metric(fit_with("bernoulli", mu=1.4), scale="observed").item()
@@ -230,3 +177,118 @@ def test_annotators_without_names(family, scale):
     xr.testing.assert_identical(dx.icc(fit, scale), dx.icc(nothing, scale))
     with pytest.raises(dx.ArgumentError, match=r"annotators have no names.*anonymous=True"):
         dx.annotator_icc(fit, scale)
+
+
+def test_variances_are_squares_of_standard_deviations():
+    fit = fit_of("gaussian", mu=1.0, sigma_item=2.0, sigma_annotator=3.0, sigma=4.0)
+    parts = components(fit)
+    found = [parts.item, parts.annotator, parts.residual, parts.effects, parts.total]
+    assert [part.item() for part in found] == [4, 9, 16, 13, 29]
+    assert (parts.correlation, parts.cutpoint, parts.label_value) == (None, None, None)
+
+
+def test_draws_come_first_however_they_were_laid_out():
+    fit = cross_replication("gaussian")
+    turned = tree("cross_replication", "gaussian", fit["posterior"].to_dataset().transpose())
+    for metric in (dx.icc, dx.annotator_icc, dx.xcc, dx.normalized_xcc):
+        xr.testing.assert_identical(metric(turned), metric(fit))
+
+
+def test_attributes_of_the_posterior_do_too():
+    fit = crossed_effects("bernoulli")
+    expected = dx.icc(fit)
+    fit.attrs.clear()
+    xr.testing.assert_identical(dx.icc(fit), expected)
+
+
+def test_steps_of_labels_keep_their_width():
+    fit = crossed_effects("ordinal")
+    values = fit["constant_data"]["label_value"]
+    fit["constant_data"]["label_value"] = values.copy(data=[1, 2, 5, 10])
+    np.testing.assert_array_equal(label_steps(components(fit)), [1.0, 3.0, 5.0])
+
+
+@pytest.mark.parametrize("values", [None, [1, 2]])
+def test_ordered_labels_need_their_numbers_on_the_observed_scale(values):
+    fit = crossed_effects("ordinal")
+    other = tree("crossed_effects", "ordinal", fit["posterior"].to_dataset(), values)
+    xr.testing.assert_identical(dx.icc(other), dx.icc(fit))
+    with pytest.raises(dx.ArgumentError, match="expected 'label_value'"):
+        dx.icc(other, scale="observed")
+
+
+DRAWS = xr.DataArray(
+    [[[0.2, 0.5], [0.4, 0.0]]],
+    dims=("chain", "draw", "pool"),
+    coords={"chain": [0], "draw": [0, 1], "pool": ["a", "b"]},
+    name="icc",
+)
+
+
+def formula(icc, k):
+    return k * icc / ((k - 1) * icc + 1)
+
+
+def test_numbers_in_numbers_out():
+    found = dx.spearman_brown(0.25, 3)
+    assert type(found) is float
+    assert found == 0.5
+    assert dx.spearman_brown(0.4, 2.5) == pytest.approx(formula(0.4, 2.5))
+    assert type(dx.annotators_needed(0.25, 0.6)) is float
+    np.testing.assert_allclose(dx.spearman_brown(0.25, [1, 3]), [0.25, 0.5])
+    np.testing.assert_allclose(dx.spearman_brown([0.25, 0.5], 3), [0.5, 0.75])
+    table = dx.spearman_brown(np.array([[0.25], [0.5]]), [1, 3])
+    np.testing.assert_allclose(table, [[0.25, 0.5], [0.5, 0.75]])
+    np.testing.assert_array_equal(dx.annotators_needed([0.5, 0.25, 0.0], 0.8), [4, 12, np.inf])
+
+
+def test_draws_keep_their_names():
+    found = dx.spearman_brown(DRAWS, 3)
+    assert found.dims == DRAWS.dims
+    assert found.name == "spearman_brown"
+    assert found.attrs == {"better": "higher"}
+    np.testing.assert_allclose(found, formula(DRAWS, 3))
+    needed = dx.annotators_needed(DRAWS, target=0.5)
+    assert needed.name == "annotators_needed"
+    assert needed.attrs == {"better": "lower"}
+    np.testing.assert_array_equal(needed, [[[4, 1], [2, np.inf]]])
+    xr.testing.assert_equal(needed["pool"], DRAWS["pool"])
+
+
+def test_the_scale_is_not_forgotten():
+    draws = dx.icc(fit_of("bernoulli", mu=0.0, sigma_item=1.0, sigma_annotator=0.5), "observed")
+    assert dx.spearman_brown(draws, 3).attrs == {"better": "higher", "scale": "observed"}
+    assert dx.annotators_needed(draws, 0.9).attrs == {"better": "lower", "scale": "observed"}
+
+
+@pytest.mark.parametrize("k", [(1, 2, 5), [1, 2, 5], np.array([1, 2, 5]), range(1, 6, 2)])
+def test_several_numbers_add_a_dim(k):
+    found = dx.spearman_brown(DRAWS, k)
+    assert found.dims == ("chain", "draw", "pool", "annotator")
+    np.testing.assert_array_equal(found["annotator"], list(k))
+    for count in k:
+        np.testing.assert_allclose(found.sel(annotator=count), formula(DRAWS, count))
+
+
+def test_named_numbers_are_matched_by_name():
+    k = xr.DataArray([2, 5], dims="pool", coords={"pool": ["a", "b"]})
+    found = dx.spearman_brown(DRAWS, k)
+    assert found.dims == DRAWS.dims
+    np.testing.assert_allclose(found.sel(pool="b"), formula(DRAWS.sel(pool="b"), 5))
+    budget = xr.DataArray([2.0, 5.0], dims="budget")
+    assert dx.spearman_brown(DRAWS, budget).dims == ("chain", "draw", "pool", "budget")
+    assert dx.spearman_brown(0.2, budget).dims == ("budget",)
+
+
+def test_there_and_back_on_draws():
+    draws = dx.icc(cross_replication("ordinal", draws=200), "observed")
+    count = dx.annotators_needed(draws, target=0.9)
+    assert float(dx.spearman_brown(draws, count).min()) >= 0.9 * (1 - 1e-12)
+    fewer = dx.spearman_brown(draws, (count - 1).clip(min=1))
+    assert float(fewer.where(count > 1).max()) < 0.9
+
+
+def test_undefined_reliabilities_stay_undefined():
+    draws = xr.DataArray([[np.nan, -0.5, 0.5]], dims=("chain", "draw"))
+    np.testing.assert_array_equal(dx.spearman_brown(draws, 3), [[np.nan, np.nan, 0.75]])
+    np.testing.assert_array_equal(dx.annotators_needed(draws, 0.5), [[np.nan, np.inf, 1]])
