@@ -77,11 +77,11 @@ def test_people_who_are_alike_have_no_spread():
         2000, 60, 3, ipc=0.7, labels_per_item=5, asymmetry=1.5, random_seed=4
     )
     fit = dawid_skene.fit(
-        study.annotations, draws=500, chains=4, random_seed=1, progressbar=False, keep_items=False
+        study.annotations, draws=500, chains=2, random_seed=1, progressbar=False, keep_items=False
     )
     spread = fit["posterior"]["accuracy_spread"]
     assert float(spread.quantile(0.95)) < 0.25
-    assert float(az.ess(spread.to_numpy())) > 200
+    assert float(az.ess(spread.to_numpy())) > 100  # of 1,000 draws
 
 
 @pytest.mark.long
@@ -91,10 +91,10 @@ def test_the_population_moves_though_annotators_hold_it():
         1200, 40, 4, ipc=np.linspace(0.35, 0.95, 40).tolist(), labels_per_item=10, random_seed=2
     )
     fit = dawid_skene.fit(
-        study.annotations, draws=500, chains=4, random_seed=1, progressbar=False, keep_items=False
+        study.annotations, draws=500, chains=2, random_seed=1, progressbar=False, keep_items=False
     )
     for name in ("population_confusion", "accuracy_spread"):
-        assert float(np.min(az.ess(fit["posterior"].to_dataset()[[name]])[name])) > 200
+        assert float(np.min(az.ess(fit["posterior"].to_dataset()[[name]])[name])) > 100
 
 
 @pytest.mark.unit(0, long=1)
