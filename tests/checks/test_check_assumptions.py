@@ -146,10 +146,10 @@ def test_the_right_check_fires_and_names_the_right_setting(name):
         500, 4, system_accuracy=(0.85, 0.75), prevalence=[0.3, 0.25, 0.2, 0.15, 0.1],
         random_seed=1, **{"ipc": 0.6, **violation},
     )  # fmt: skip
-    found = dx.check_assumptions(fitted(study, draws=500))
+    found = dx.check_assumptions(fitted(study, draws=300))
     assert float(found["p_value"].sel(check=check)) < 0.01
     assert json.loads(found.attrs["next_settings"]) == settings
-    again = dx.check_assumptions(fitted(study, draws=500, **settings))
+    again = dx.check_assumptions(fitted(study, draws=300, **settings))
     assert float(again["p_value"].sel(check=check)) > 0.01
     assert again.attrs["recommendation"].startswith("Nothing speaks against this model.")
 
