@@ -105,6 +105,7 @@ def test_complaints_and_notes_command_nothing(tmp_path, capsys, monkeypatch):
                           text=True, check=False)  # fmt: skip
     assert done.returncode == 2
     assert "no.csv" in done.stderr.replace("\n", "")
+    assert "Traceback" not in done.stderr
     assert not BAD & set(done.stderr)
     monkeypatch.setattr(warnings, "showwarning", app._note)
     with warnings.catch_warnings():
