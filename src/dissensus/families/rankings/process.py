@@ -174,16 +174,7 @@ def process(
     sampler: str,
     predictions: xr.Dataset | None = None,
 ) -> Process:
-    """Check annotations and settings, and lay them out.
-
-    Raises
-    ------
-    AnnotationError
-        If the annotations are of another kind, an item has none that counts, or no annotator
-        ranks twice where each one's reliability is to be learned.
-    ArgumentError
-        If a setting makes no sense.
-    """
+    """Check annotations and settings, and lay them out."""
     fitting.require_kind(annotations, kinds, "plackett_luce")
     arguments.one_of("unranked", unranked, TREATMENTS)
     arguments.one_of("tempering", tempering, TEMPERINGS)
