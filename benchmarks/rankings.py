@@ -53,8 +53,8 @@ def _sampling(ann: xr.Dataset) -> np.ndarray:
     from dissensus.families.rankings.sampler import gibbs
 
     what = process(
-        ann, ("ranking",), reliability=1.0, tempering="likelihood", concentration=None,
-        unranked="exact", sampler="gibbs",
+        ann, reliability=1.0, tempering="likelihood", concentration=None, unranked="exact",
+        sampler="gibbs",
     )  # fmt: skip
     return gibbs(what, draws=DRAWS, tune=TUNE, chains=1, seed=1, progressbar=False)
 

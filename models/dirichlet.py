@@ -211,11 +211,6 @@ def fit(
         ``probability_weight`` (scored_system), as far as there are such; ``sample_stats``,
         ``observed_data``, ``constant_data``.
 
-    Raises
-    ------
-    AnnotationError, ArgumentError
-        As in `build`.
-
     Examples
     --------
     >>> import dissensus as dx

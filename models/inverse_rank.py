@@ -174,11 +174,6 @@ def fit(
         ``posterior`` with ``plausibility`` (chain, draw, item, candidate) in candidate form, see
         `dissensus.plausibility`; ``observed_data`` with ``score``, the normalised IRN.
 
-    Raises
-    ------
-    AnnotationError, ArgumentError
-        As in `build`.
-
     Examples
     --------
     >>> import dissensus as dx

@@ -48,14 +48,15 @@ from dissensus import arguments
 from dissensus.data.rows import given_numbers
 from dissensus.dims import ANNOTATION, CHAIN, DRAW, ITEM
 from dissensus.errors import AnnotationError, ArgumentError
-from dissensus.families.conjugate.kernels import grid_step, units_of
 from dissensus.families.conjugate.normal_prior import (
     INFERENCE,
     NormalPrior,
+    grid_step,
     in_graph,
     learned,
     log_marginal,
     teaching,
+    units_of,
 )
 from dissensus.kernels import normal
 from dissensus.kernels.random import generator
@@ -175,11 +176,6 @@ def fit(
     xarray.DataTree
         ``posterior`` with ``mean`` and ``variance`` (chain, draw, item), and the learned prior's
         ``prior_mean``, ``prior_count``, ``prior_shape`` and ``prior_variance``.
-
-    Raises
-    ------
-    AnnotationError, ArgumentError
-        As in `build`.
 
     Examples
     --------

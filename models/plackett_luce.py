@@ -95,6 +95,7 @@ from dissensus.families.rankings.kernels.learned_prior import Leaning
 from dissensus.families.rankings.learned_prior import learned
 from dissensus.families.rankings.maximum_likelihood import maximum_likelihood as maximum_likelihood
 from dissensus.families.rankings.predictions import observed, with_rankings
+from dissensus.families.rankings.process import KINDS as KINDS
 from dissensus.families.rankings.process import (
     LEARNED,
     RANKING,
@@ -113,7 +114,6 @@ from dissensus.sampling.learned_prior import LEARNED as LEARNED_PRIOR
 from dissensus.sampling.learned_prior import LearnedPrior, in_graph, is_learned
 
 _PRIOR = "the prior by elliptical slices, with strengths summed out; given the prior"
-KINDS = ("nominal", "ordinal", "ranking")
 
 
 def build(
@@ -178,7 +178,7 @@ def build(
     ['concentration', 'label_weight', 'log_strength', 'rankings']
     """
     what = process(
-        annotations, KINDS, reliability=reliability, tempering=tempering,
+        annotations, reliability=reliability, tempering=tempering,
         concentration=concentration, unranked=unranked, sampler=sampler, predictions=predictions,
     )  # fmt: skip
     if what.leaning is not None and reliability != 1.0:
@@ -335,11 +335,6 @@ def fit(
         ``annotator_reliability``. Its attributes summarise r-hat and effective sample size over
         items.
 
-    Raises
-    ------
-    AnnotationError, ArgumentError
-        As in `build`.
-
     Warns
     -----
     ConvergenceWarning
@@ -359,12 +354,15 @@ def fit(
         "reliability": reliability, "tempering": tempering, "concentration": concentration,
         "unranked": unranked, "sampler": sampler,
     }  # fmt: skip
-    what = process(annotations, KINDS, **hyper, predictions=predictions)
+    what = process(annotations, **hyper, predictions=predictions)
     hyper["reliability"] = what.reliability
     hyper["predictions"] = int(bool(what.said.systems))
     more = Settled({}, {})
+    fixed = {}
     if what.leaning is not None:
         hyper["concentration"] = LEARNED_PRIOR
+    else:
+        fixed["prior_shape"] = what.named(what.prior(), 0).rename("prior_shape")
     tune = arguments.whole("tune", tune, least=0)
     kept, rng = fitting.begun(
         checkpoint, model="plackett_luce", annotations=annotations, random_seed=random_seed,
@@ -388,7 +386,7 @@ def fit(
         posterior=found.posterior | more.groups.get("posterior", {}),
         sample_stats=found.sample_stats | more.groups.get("sample_stats", {}),
         observed_data=observed(annotations),
-        constant_data=_fixed(what),
+        constant_data=fixed,
         hyper=hyper,
         inference=found.inference if not what.prior_draws else f"{_PRIOR}; {found.inference}",
         diagnostics=diagnosed(found) | more.attrs,
@@ -412,10 +410,3 @@ def _learned(
         )
     except KeyboardInterrupt:
         raise before_any_draw("before the prior was learned") from None
-
-
-def _fixed(what: Process) -> dict[str, xr.DataArray]:
-    """Return the prior where it was not learned."""
-    if what.leaning is not None:
-        return {}
-    return {"prior_shape": what.named(what.prior(), 0).rename("prior_shape")}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pymc as pm
 import pytest
 import xarray as xr
@@ -55,38 +54,26 @@ def by_label(array, item="case"):
     return dict(zip(one["candidate_label"].values[named], one.values[..., named].T, strict=True))
 
 
-# ---------------------------------------------------------------------------------------------
-# Inverse rank normalisation, Eq. 14 to 16
-# ---------------------------------------------------------------------------------------------
+# -- Inverse rank normalisation, Eq. 14 to 16 --
 
 
-def test_scores_by_hand(ann):
-    """Case p: a 1 + 1/2, b 1/4 + 1, c 1/4, of 3; case q: d 1, a 1/2, of 3/2."""
-    got = inverse_rank.point(ann)
-    p, q = by_label(got, "p"), by_label(got, "q")
-    assert {k: float(v) for k, v in p.items()} == pytest.approx(
-        {"a": 1.5 / 3, "b": 1.25 / 3, "c": 0.25 / 3}
-    )
-    assert {k: float(v) for k, v in q.items()} == pytest.approx({"a": 1 / 3, "d": 2 / 3})
+@pytest.mark.parametrize(
+    ("cases", "item", "split_ties", "want"),
+    [
+        ("ann", "p", True, {"a": 1.5 / 3, "b": 1.25 / 3, "c": 0.25 / 3}),
+        ("ann", "q", True, {"a": 1 / 3, "d": 2 / 3}),
+        ("ann", "p", False, {"a": 3 / 7, "b": 3 / 7, "c": 1 / 7}),
+        ("figure_5", "case", True, {"Hemangioma": 17 / 6 / (26 / 3), "Melanoma": 7 / 3 / (26 / 3)}),
+        ("figure_5", "case", False, {"Hemangioma": 3.5 / (35 / 3), "Melanoma": 10 / 3 / (35 / 3)}),
+    ],
+)
+def test_scores_by_hand(cases, item, split_ties, want, request):
+    """Case p: a 1 + 1/2, b 1/4 + 1, c 1/4, of 3; unsplit b 1/2 + 1, c 1/2, of 3.5. Case q: d 1,
+    a 1/2, of 3/2. Figure 5: Hemangioma 1/2 + 1 + 1/3 + 1, Melanoma 1/3 + 1/6 + 1/3 + 1 + 1/2."""
+    got = inverse_rank.point(request.getfixturevalue(cases), split_ties=split_ties)
+    score = by_label(got, item)
+    assert {label: float(score[label]) for label in want} == pytest.approx(want)
     np.testing.assert_allclose(got.sum("candidate"), 1)
-
-
-def test_scores_by_hand_without_splitting_ties(ann):
-    """Case p: a 1 + 1/2, b 1/2 + 1, c 1/2, of 3.5."""
-    p = by_label(inverse_rank.point(ann, split_ties=False), "p")
-    assert {k: float(v) for k, v in p.items()} == pytest.approx(
-        {"a": 3 / 7, "b": 3 / 7, "c": 1 / 7}
-    )
-
-
-def test_point_estimate_of_figure_5(figure_5):
-    """Sums by hand: Hemangioma 1/2 + 1 + 1/3 + 1, Melanoma 1/3 + 1/6 + 1/3 + 1 + 1/2, of 26/3."""
-    score = by_label(inverse_rank.point(figure_5))
-    assert float(score["Hemangioma"]) == pytest.approx((17 / 6) / (26 / 3))
-    assert float(score["Melanoma"]) == pytest.approx((7 / 3) / (26 / 3))
-    published = by_label(inverse_rank.point(figure_5, split_ties=False))
-    assert float(published["Hemangioma"]) == pytest.approx(3.5 / (35 / 3))
-    assert float(published["Melanoma"]) == pytest.approx((10 / 3) / (35 / 3))
 
 
 def test_single_labels_are_first_choices():
@@ -111,9 +98,7 @@ def test_trials_are_rankings_of_their_own():
     assert float(per["constant_data"]["parameters"].sum()) == pytest.approx(2 * 2.0)
 
 
-# ---------------------------------------------------------------------------------------------
-# The posterior
-# ---------------------------------------------------------------------------------------------
+# -- The posterior --
 
 
 @pytest.mark.parametrize("reliability", [1.0, 20.0])
@@ -206,9 +191,7 @@ def test_per_annotator_on_single_labels_is_the_dirichlet_model():
     assert float(parameters[1, -1]) == pytest.approx(dense[1, 1:].sum())
 
 
-# ---------------------------------------------------------------------------------------------
-# Figure 5, and certainty by quadrature
-# ---------------------------------------------------------------------------------------------
+# -- Figure 5, and certainty by quadrature --
 
 
 @pytest.mark.parametrize(
@@ -244,17 +227,8 @@ def test_prirn_does_not_see_how_many_annotators_there_were(leads):
         assert leads(alpha[:2]).max() == pytest.approx(0.93802, abs=1e-5)
 
 
-def test_certainty_of_real_cases_by_quadrature(shared, leads):
-    """The first 80 dermatology cases at gamma = 20."""
-    table = pd.read_csv(shared / "dermatology" / "rankings.csv")
-    table = table[table["item"].isin(table["item"].unique()[:80])]
-    certain_as_by_quadrature(
-        dx.annotations(table, label="class", rank="rank", labels=range(419)), leads
-    )
-
-
 def test_certainty_of_simulated_cases_by_quadrature(leads):
-    """The same in a bare clone: 40 cases of 419 labels, three to seven readers with tied lists."""
+    """40 cases of 419 labels, three to seven readers with tied lists, at gamma = 20."""
     rng = np.random.default_rng(6)
     cases = {}
     for case in range(40):
@@ -271,12 +245,7 @@ def test_certainty_of_simulated_cases_by_quadrature(leads):
                 else:
                     blocks.append([label])
             cases[case].append(blocks)
-    certain_as_by_quadrature(dx.from_rankings(cases, labels=range(419)), leads)
-
-
-def certain_as_by_quadrature(ann, leads):
-    """Compare shares of draws with integrals, at gamma = 20."""
-    got = fit(ann, draws=2500, reliability=20.0)
+    got = fit(dx.from_rankings(cases, labels=range(419)), draws=2500, reliability=20.0)
     certainty = dx.annotation_certainty(got)
     alpha = got["constant_data"]["parameters"].to_numpy()
     exact = np.array([leads(row[row > 0], 2000).max() for row in alpha])
@@ -291,26 +260,7 @@ def certain_as_by_quadrature(ann, leads):
     np.testing.assert_allclose(certainty, exact, atol=0.02)
 
 
-# ---------------------------------------------------------------------------------------------
-# The PyMC model
-# ---------------------------------------------------------------------------------------------
-
-
-def sample(model):
-    with model:
-        return pm.sample(
-            1000, tune=500, chains=2, cores=1, random_seed=5, progressbar=False,
-            compute_convergence_checks=False,
-        )  # fmt: skip
-
-
-@pytest.mark.long
-def test_nuts_on_the_same_model_agrees(ann, close_to):
-    model = inverse_rank.build(ann, reliability=4.0, prior_count=0.2)
-    alpha = fit(ann, draws=1, reliability=4.0, prior_count=0.2)["constant_data"]["parameters"]
-    trace = sample(model)
-    assert set(trace["posterior"].data_vars) == {"strength", "plausibility"}
-    close_to(trace, (alpha / alpha.sum("candidate")).rename("plausibility"))
+# -- The PyMC model --
 
 
 @pytest.mark.long
@@ -322,7 +272,12 @@ def test_new_annotators_are_learnt_from_exactly(ann, close_to):
     with model:
         pm.set_data({"new_annotators": counts.sum(1)})
     alpha = fit(ann, draws=1, **options)["constant_data"]["parameters"] + counts
-    trace = sample(pm.observe(model, {"first_choice": counts}))
+    with pm.observe(model, {"first_choice": counts}):
+        trace = pm.sample(
+            1000, tune=500, chains=2, cores=1, random_seed=5, progressbar=False,
+            compute_convergence_checks=False,
+        )  # fmt: skip
+    assert set(trace["posterior"].data_vars) == {"strength", "plausibility"}
     close_to(trace, (alpha / alpha.sum("candidate")).rename("plausibility"))
 
 
@@ -350,9 +305,7 @@ def test_predictions_follow_the_draws_they_come_from(ann):
     assert abs(line.slope - 1) < 4 * line.stderr
 
 
-# ---------------------------------------------------------------------------------------------
-# Refusals
-# ---------------------------------------------------------------------------------------------
+# -- Refusals --
 
 
 def test_an_item_that_nobody_ranked_is_named():

@@ -6,7 +6,6 @@ annotations to a fit.
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from functools import cache
 
@@ -15,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pymc as pm
 import pytest
-import xarray as xr
+from families.rankings.ranking_reference import by_importance
 
 import dissensus as dx
 from dissensus.data.plausibility import with_candidates
@@ -108,39 +107,14 @@ SAID = [[[0], [1, 2]], [[1], [0]], []]
 K = 5
 
 
-def enumerated(theta, blocks):
-    """Sum over all orders that a partial ranking allows: the definition; theta (sample, label)."""
-    total = 0.0
-    for orders in itertools.product(*(itertools.permutations(block) for block in blocks)):
-        left, p = list(range(theta.shape[1])), 1.0
-        for label in itertools.chain(*orders):
-            p = p * theta[:, label] / theta[:, left].sum(axis=1)
-            left.remove(label)
-        total = total + p
-    return total
-
-
-def by_importance(unranked, tempering, reliability, a, n=60_000):
-    """Weigh prior draws by the likelihood; return means (candidate) and their errors."""
+def reference(unranked, tempering, reliability, a):
+    """Return weighted means (candidate) of prior draws, and their errors."""
     n_labels = {"exact": K, "one": 4, "ignore": 3, "absent": 3}[unranked]
-    theta = np.random.default_rng(1).dirichlet(np.full(n_labels, a), n)
+    rankings = [["closed", *b] if unranked == "absent" and b else b for b in SAID]
     power, sharp = (reliability, 1) if tempering == "likelihood" else (1, reliability)
-    strength = np.maximum(theta, 1e-300) ** sharp
-    log = np.zeros(n)
-    for blocks in filter(None, SAID):
-        listed = sorted(itertools.chain(*blocks))
-        there = strength[:, listed] if unranked == "absent" else strength
-        # Labels are numbered by their place among those that are there; here 0, 1 and 2 alike.
-        log += power * np.log(enumerated(there, blocks))
-    weight = np.exp(log - log.max())
-    weight /= weight.sum()
-    assert 1 / (weight**2).sum() > 300
-    parts = [theta[:, 0], theta[:, 1], theta[:, 2], theta[:, 3:].sum(axis=1)]
-    means = [weight @ part for part in parts]
-    errors = [
-        np.sqrt(weight**2 @ (part - mean) ** 2) for part, mean in zip(parts, means, strict=True)
-    ]
-    return np.array(means), np.array(errors)
+    theta, weight = by_importance(rankings, np.full(n_labels, a), 3, power, [sharp] * len(SAID))
+    mean = weight @ theta
+    return mean, np.sqrt(weight**2 @ (theta - mean) ** 2)
 
 
 @cache
@@ -151,25 +125,21 @@ def said():
     )
 
 
-@pytest.mark.unit(14)
-@pytest.mark.parametrize("unranked", ["exact", "one", "ignore", "absent"])
-@pytest.mark.parametrize(
-    ("tempering", "reliability"),
-    [(t, r) for t in ("likelihood", "strength") for r in (0.5, 1, 1.5, 2, 3)],
-)
-def test_agrees_with_importance_sampling(unranked, tempering, reliability):
-    means, errors = by_importance(unranked, tempering, reliability, a=0.8)
-    fitted = fit(said(), unranked=unranked, tempering=tempering, reliability=reliability,
-                 concentration=0.8, draws=4000)  # fmt: skip
-    agree(fitted, means[None], errors[None])
-
-
 GRID = [
     (unranked, tempering, reliability)
     for unranked in ("exact", "one", "ignore", "absent")
     for tempering in ("likelihood", "strength")
     for reliability in (0.5, 1, 1.5, 2, 3)
 ]
+
+
+@pytest.mark.unit(14)
+@pytest.mark.parametrize(("unranked", "tempering", "reliability"), GRID)
+def test_agrees_with_importance_sampling(unranked, tempering, reliability):
+    means, errors = reference(unranked, tempering, reliability, a=0.8)
+    fitted = fit(said(), unranked=unranked, tempering=tempering, reliability=reliability,
+                 concentration=0.8, draws=4000)  # fmt: skip
+    agree(fitted, means[None], errors[None])
 
 
 # NUTS stumbles once or twice over the long tail of a small reliability, by the last bits of a
@@ -445,26 +415,8 @@ def test_leave_one_out_prefers_the_reliabilities_that_differ(learned):
 # -- Real rankings ----------------------------------------------------------------------------
 
 
-def test_nascar(shared):
-    """Hunter's drivers: where there are many races the prior hardly moves the maximum."""
-    frame = pd.read_csv(shared / "nascar2002" / "rankings.csv")
-    frame = frame[frame["item_id"] <= 83]
-    races = dx.annotations(
-        {"item": np.full(len(frame), "2002"), "annotator": frame["annotator"],
-         "label": frame["item"], "rank": _dense(frame)}, rank="rank",
-    )  # fmt: skip
-    best = plackett_luce.maximum_likelihood(races, unranked="absent")
-    fitted = fit(races, unranked="absent", concentration=1.0, draws=1000)
-    theta = fitted["posterior"]["plausibility"].isel(item=0)
-    logs = np.log(theta[..., :-1]).mean(("chain", "draw"))
-    often = frame["item"].value_counts().reindex(logs["candidate_label"].values) >= 20
-    logs, known = logs.values[often], np.log(best.isel(item=0).values[:-1][often])
-    assert often.sum() > 30
-    np.testing.assert_allclose(logs - logs.mean(), known - known.mean(), atol=0.12)
-
-
 def test_many_simulated_races():
-    """The same in a bare clone: 400 races of five of twelve drivers."""
+    """400 races of five of twelve drivers: so many that the prior hardly moves the maximum."""
     rng = np.random.default_rng(1)
     strength = np.exp(rng.normal(0.0, 0.7, 12))
     fields = [rng.choice(12, 5, replace=False) for _ in range(400)]
@@ -484,10 +436,6 @@ def test_many_simulated_races():
     np.testing.assert_allclose(logs - logs.mean(), true - true.mean(), atol=0.35)
 
 
-def _dense(frame):
-    return frame.groupby("annotator")["rank"].rank("dense").astype(int)
-
-
 def test_potato(shared):
     """Weighing tells the order of twenty potatoes better than looking does."""
     frame = pd.read_csv(shared / "potato" / "rankings.csv")
@@ -504,17 +452,3 @@ def test_potato(shared):
         true = gold.loc[one["candidate_label"].values[:20]]
         found[group] = -pd.Series(one.values[:20]).corr(true.reset_index(drop=True), "spearman")
     assert found["weighing"] > found["visual"] > 0.95
-
-
-def test_beans(shared):
-    """Farmers rank three of ten varieties: the best by posterior mean is the best by ML."""
-    frame = pd.read_csv(shared / "beans" / "rankings.csv")
-    ann = dx.annotations(
-        {"item": np.full(len(frame), "beans"), "annotator": frame["annotator"],
-         "label": frame["item"], "rank": frame["rank"]}, rank="rank",
-    )  # fmt: skip
-    fitted = fit(ann, unranked="absent", concentration=1.0, draws=500)
-    mean = fitted["posterior"]["plausibility"].mean(("chain", "draw")).isel(item=0)
-    best = plackett_luce.maximum_likelihood(ann, unranked="absent").isel(item=0)
-    np.testing.assert_allclose(mean[:-1], best[:-1], atol=0.004)
-    assert isinstance(best, xr.DataArray)

@@ -54,10 +54,21 @@ def fit(ann, **options):
 pytestmark = pytest.mark.filterwarnings("ignore:.*chains have not run long enough")
 
 
+@pytest.fixture(scope="module")
+def alone(few):
+    return fit(few[0])
+
+
+@pytest.fixture(scope="module")
+def of_many(many):
+    """Fits with the predictions, and without."""
+    return fit(many[0], predictions=many[1]), fit(many[0])
+
+
 @pytest.mark.long
-def test_it_is_the_default_and_is_told(few):
+def test_it_is_the_default_and_is_told(few, alone):
     ann, pred = few
-    alone, leant = fit(ann), fit(ann, predictions=pred)
+    leant = fit(ann, predictions=pred)
     assert alone.attrs["hyper_concentration"] == "learned"
     assert alone["posterior"]["label_weight"].dims == ("chain", "draw", "label")
     assert "prediction_weight" not in alone["posterior"]
@@ -66,23 +77,23 @@ def test_it_is_the_default_and_is_told(few):
     assert "prior_r_hat_max" in leant.attrs
 
 
-def test_few_labels_are_all_candidates_of_every_item(few):
-    theta = fit(few[0])["posterior"]["plausibility"]
+def test_few_labels_are_all_candidates_of_every_item(alone):
+    theta = alone["posterior"]["plausibility"]
     assert theta["candidate_label"].values[:, :5].tolist() == [LABELS] * 40
     np.testing.assert_allclose(theta.sum("candidate"), 1.0)
     assert not theta["candidate_size"][:, -1].any()
 
 
 @pytest.mark.long
-def test_of_many_labels_what_a_system_says_is_a_candidate(many):
-    ann, pred = many
-    theta = fit(ann, predictions=pred)["posterior"]["plausibility"]
+def test_of_many_labels_what_a_system_says_is_a_candidate(many, of_many):
+    _, pred = many
+    theta = of_many[0]["posterior"]["plausibility"]
     said = pred["label"].values[pred["label_code"].sel(system="s").values[:, 0]]
     for item, label in zip(pred["item"].values, said, strict=True):
         one = theta.sel(item=item)
         assert label in one["candidate_label"].values[one["candidate_size"].values == 1]
     assert int(theta["candidate_size"].sum("candidate").min()) == 40
-    lean, alone = (dx.top_k_accuracy(one, pred) for one in (theta, fit(ann)))
+    lean, alone = (dx.top_k_accuracy(one, pred) for one in (theta, of_many[1]))
     assert float(lean.mean()) > float(alone.mean())
 
 
@@ -138,7 +149,7 @@ def said_of(ann):
 
 
 @pytest.mark.long
-def test_lower_places_speak_too_and_less(many):
+def test_lower_places_speak_too_and_less(many, of_many):
     ann, pred = many
     first = pred["label"].values[pred["label_code"].sel(system="s").values[:, 0]]
     rows = [(item, label, rank) for item, label in zip(pred["item"].values, first, strict=True)
@@ -146,10 +157,10 @@ def test_lower_places_speak_too_and_less(many):
     item, label, rank = zip(*rows, strict=True)
     second = dx.predictions({"item": item, "system": ["s"] * len(item), "label": label,
                              "rank": rank}, rank="rank")  # fmt: skip
-    weights = [fit(ann, predictions=one)["posterior"] for one in (pred, second)]
+    weights = [one["posterior"] for one in (of_many[0], fit(ann, predictions=second))]
     assert float(weights[1]["prediction_weight"].mean()) > 0.3
     lean = [dx.top_k_accuracy(one["plausibility"], pred).mean() for one in weights]
-    assert float(lean[0]) > float(lean[1]) > float(dx.top_k_accuracy(fit(ann), pred).mean())
+    assert float(lean[0]) > float(lean[1]) > float(dx.top_k_accuracy(of_many[1], pred).mean())
 
 
 def test_a_fixed_prior_sees_no_predictions(few):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dissensus as dx
-from dissensus.families.conjugate.kernels import (
+from dissensus.families.conjugate.normal_prior import (
     SPREADS,
     draw_priors,
     grid_step,

@@ -53,7 +53,7 @@ def probability(strength, blocks):
     for orders in itertools.product(*(itertools.permutations(block) for block in blocks)):
         p, left = 1.0, np.ones(strength.shape[1])
         for label in itertools.chain(*orders):
-            p, left[label] = p * strength[:, label] / (strength @ left), 0
+            p, left[label] = p * strength[:, label] / np.maximum(strength @ left, 1e-300), 0
         total = total + p
     return total
 

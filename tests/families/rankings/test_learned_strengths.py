@@ -6,6 +6,8 @@ import itertools
 
 import numpy as np
 import pytest
+from families.rankings.ranking_reference import probability
+from nested_rankings import nested
 from scipy.special import gammaln
 
 from dissensus.families.rankings.kernels.learned_prior import (
@@ -16,24 +18,8 @@ from dissensus.families.rankings.kernels.learned_prior import (
     log_density,
 )
 from dissensus.families.rankings.kernels.nested_choices import draw_counts, no_counts, telling
-from dissensus.kernels.rankings import Rankings
 
 GRID = np.linspace(-3.0, 4.0, 71)
-
-
-def laid_out(items):
-    """Lay out items, each a list of rankings (lists of blocks of cells) and a number of cells."""
-    start, ranking, place, rank, cells = [0], [0], [], [], [0]
-    for said, n in items:
-        for blocks in said:
-            for level, block in enumerate(blocks, 1):
-                place.extend(block)
-                rank.extend([level] * len(block))
-            ranking.append(len(place))
-        start.append(len(ranking) - 1)
-        cells.append(cells[-1] + n)
-    arrays = (np.array(one) for one in (start, ranking, place, rank, cells))
-    return Rankings(*arrays, np.zeros(len(ranking) - 1, dtype=bool))
 
 
 def leaning(rankings, size, predicted=None, labels=None):
@@ -74,7 +60,7 @@ def test_of_single_labels_it_is_the_dirichlet_multinomial():
         named, count = np.unique(said, return_counts=True)
         items.append(([[[int(np.flatnonzero(named == one)[0])]] for one in said], len(named) + 1))
         counts.append(count)
-    rankings = laid_out(items)
+    rankings = nested(*items)
     size = np.concatenate([[1.0] * len(one) + [50.0 - len(one)] for one in counts])
     kappa = np.exp(GRID)
     logs = -0.5 * (GRID / 1.5) ** 2 - 40 * (gammaln(kappa + 3) - gammaln(kappa))
@@ -84,18 +70,6 @@ def test_of_single_labels_it_is_the_dirichlet_multinomial():
     found = drawn(rankings, leaning(rankings, size))[:, 0]
     assert found.mean() == pytest.approx(mean, abs=0.03)
     assert found.std() == pytest.approx(sd, rel=0.08)
-
-
-def enumerated(theta, blocks):
-    """Sum over all orders that a partial ranking allows; theta (sample, cell), the last a rest."""
-    total = 0.0
-    for orders in itertools.product(*(itertools.permutations(block) for block in blocks)):
-        left, p = list(range(theta.shape[1])), 1.0
-        for cell in itertools.chain(*orders):
-            p = p * theta[:, cell] / np.maximum(theta[:, left].sum(axis=1), 1e-300)
-            left.remove(cell)
-        total = total + p
-    return total
 
 
 @pytest.mark.long
@@ -111,7 +85,7 @@ def test_of_lists_it_is_what_weighting_shares_gives(blocks):
     weighted by the likelihood as it is defined.
     """
     n = 1 + max(cell for ranking in blocks for block in ranking for cell in block)
-    rankings = laid_out([(blocks, n + 1)] * 12)
+    rankings = nested(*[(blocks, n + 1)] * 12)
     predicted = [0, 1] * 6
     size = [1.0] * n + [20.0 - n]
     logs, weights = np.linspace(-4.0, 4.0, 25), np.linspace(-4.0, 7.0, 34)
@@ -126,7 +100,7 @@ def test_of_lists_it_is_what_weighting_shares_gives(blocks):
             own[which] *= np.exp(weight)
             shape = np.exp(log) * own / own.sum()
             theta = np.random.default_rng(3).dirichlet(shape + said, 6000)
-            likely = np.prod([enumerated(theta, one) for one in blocks], axis=0)
+            likely = np.prod([probability(theta, one) for one in blocks], axis=0)
             likely /= np.prod(theta[:, :n] ** said[:n], axis=1)
             norm = gammaln(shape + said) - gammaln(shape)
             norm = norm.sum() - gammaln(shape.sum() + said.sum()) + gammaln(shape.sum())
@@ -143,7 +117,7 @@ def test_of_lists_it_is_what_weighting_shares_gives(blocks):
 @pytest.mark.parametrize("blocks", [[[0]], [[0], [1]], [[0, 1]], [[0], [1, 2]]], ids=str)
 def test_one_ranking_an_item_says_nothing_of_the_concentration(blocks):
     """All labels alike: whatever the concentration, each order is as likely as any other."""
-    rankings = laid_out([([blocks], 4)] * 30)
+    rankings = nested(*[([blocks], 4)] * 30)
     found = drawn(rankings, leaning(rankings, [1.0, 1.0, 1.0, 7.0] * 30))[:, 0]
     assert found.mean() == pytest.approx(0.0, abs=0.1)
     assert found.std() == pytest.approx(1.5, abs=0.1)
@@ -151,7 +125,7 @@ def test_one_ranking_an_item_says_nothing_of_the_concentration(blocks):
 
 def test_labels_have_weights_of_their_own():
     """Label 0 is said of most items, and label 2 of none."""
-    rankings = laid_out([([[[0]], [[0], [1]]], 3)] * 20 + [([[[1]], [[0]]], 3)] * 5)
+    rankings = nested(*[([[[0]], [[0], [1]]], 3)] * 20, *[([[[1]], [[0]]], 3)] * 5)
     found = drawn(rankings, leaning(rankings, np.ones(75), labels=[0, 1, 2] * 25), 500)
     weight = found[:, 1:].mean(axis=0)
     assert weight[0] > weight[1] > weight[2]
@@ -160,7 +134,7 @@ def test_labels_have_weights_of_their_own():
 @pytest.mark.long
 def test_tied_labels_change_places_as_often_as_the_definition_says():
     """Of strengths 3 and 1 with 2 left over: 3 first in (1/3) / (1/3 + 1/5) of all draws."""
-    rankings = laid_out([([[[0, 1]]], 3)])
+    rankings = nested(([[[0, 1]]], 3))
     told, counts = telling(rankings), no_counts(rankings)
     state, order, first = np.array([3], dtype=np.uint64), rankings.place.copy(), 0
     for _ in range(20_000):
@@ -176,8 +150,7 @@ def test_tied_labels_change_places_as_often_as_the_definition_says():
 )
 @pytest.mark.parametrize("closed", [False, True])
 def test_where_all_agree_strengths_are_farther_apart_than_numbers_go(blocks, n, closed):
-    rankings = laid_out([(blocks, n)] * 100)
-    rankings = rankings._replace(closed=np.full(len(rankings.closed), closed))
+    rankings = nested(*[(blocks, n)] * 100, closed=closed)
     lean = leaning(rankings, np.ones(100 * n), labels=list(range(n)) * 100)
     assert np.isfinite(drawn(rankings, lean, 50)).all()
 
@@ -190,7 +163,7 @@ def counted(rankings, strength, seed=3):
 
 def test_sets_from_which_annotators_chose_nest_where_they_agree_on_what_came_before():
     """0 > 1 > 2, 1 > 0 > 3 and 0 > 3: without 0 twice, without 0 and 1 twice, without 1 once."""
-    rankings = laid_out([([[[0], [1], [2]], [[1], [0], [3]], [[0], [3]]], 5)])
+    rankings = nested(([[[0], [1], [2]], [[1], [0], [3]], [[0], [3]]], 5))
     counts = counted(rankings, np.ones(5))
     assert counts.n_levels.tolist() == [2]
     assert counts.level.tolist() == [0, 1, 2, 2, 2]
@@ -212,8 +185,7 @@ def test_what_was_passed_over_is_geometric(closed):
     of 1 from 0 and 1 passes over 2 and 3 with odds 1 and 8 to 9.
     """
     third = [[1], [0]] if closed else [[1], [2]]
-    rankings = laid_out([([[[0], [2]], [[0], [2]], third], 4)])
-    rankings = rankings._replace(closed=np.array([False, False, closed]))
+    rankings = nested(([[[0], [2]], [[0], [2]], third], 4), closed=[False, False, closed])
     told = [2, 1, 2 if closed else 3, 0]
     over = [counted(rankings, [6.0, 3.0, 1.0, 8.0], seed).given - told for seed in range(4000)]
     expected = [0, 0, 1 / 9, 8 / 9] if closed else [0, 3 / 15, 0, 0]
@@ -222,7 +194,7 @@ def test_what_was_passed_over_is_geometric(closed):
 
 def test_shares_given_counts_are_those_of_the_sets():
     """Nested sets, two levels: means of Beta variates by hand."""
-    rankings = laid_out([([[[0], [1], [2]], [[0], [2]], [[1], [2]]], 4)])
+    rankings = nested(([[[0], [1], [2]], [[0], [2]], [[1], [2]]], 4))
     counts = counted(rankings, [1.0, 1e-12, 1.0, 1.0])  # 1 is never drawn again
     lean, state = leaning(rankings, np.ones(4)), np.array([7], dtype=np.uint64)
     log, shares = np.empty(4), np.empty((4000, 4))
@@ -238,7 +210,7 @@ def test_shares_given_counts_are_those_of_the_sets():
 
 def test_numbers_of_draws_that_digits_do_not_reach_count_as_large_ones():
     """Differences between concentrations: a draw more or less of very many does not matter."""
-    rankings = laid_out([([[[0], [1]], [[1], [0]]], 3)])
+    rankings = nested(([[[0], [1]], [[1], [0]]], 3))
     lean, found = leaning(rankings, np.ones(3)), []
     for many in (1e7, 1e9, 1e12, 1e200):
         counts = counted(rankings, np.ones(3))
@@ -253,8 +225,8 @@ def test_numbers_of_draws_that_digits_do_not_reach_count_as_large_ones():
 def test_a_last_label_that_is_all_that_is_left_says_nothing():
     rng = np.random.default_rng(2)
     orders = [[rng.permutation(3).tolist() for _ in range(2)] for _ in range(60)]
-    whole = laid_out([([[[k] for k in one] for one in item], 3) for item in orders])
-    short = laid_out([([[[k] for k in one[:2]] for one in item], 3) for item in orders])
+    whole = nested(*[([[[k] for k in one] for one in item], 3) for item in orders])
+    short = nested(*[([[[k] for k in one[:2]] for one in item], 3) for item in orders])
     both = [drawn(one, leaning(one, np.ones(180)), 2000)[:, 0] for one in (whole, short)]
     assert both[0].mean() == pytest.approx(both[1].mean(), abs=0.08)
     assert both[0].std() == pytest.approx(both[1].std(), rel=0.15)

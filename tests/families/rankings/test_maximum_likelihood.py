@@ -56,26 +56,6 @@ def test_nascar_has_the_published_abilities(shared):
     assert found["unique"].item()
 
 
-def test_drivers_who_are_always_last_are_on_the_boundary(shared):
-    """Drivers 84 to 87 get nothing, and the others what they get without them."""
-    table = pd.read_csv(shared / "nascar2002" / "rankings.csv")
-    found = maximum_likelihood(season(table), unranked="absent")
-    without = maximum_likelihood(season(table[table["item_id"] <= 83]), unranked="absent")
-    assert found["boundary"].item()
-    assert found["unique"].item()
-    worth, kept = named(found, "all"), named(without, "all")
-    last = set(worth) - set(kept)
-    assert {worth[name] for name in last} == {0}
-    assert len(last) == 4
-    assert {name: worth[name] for name in kept} == pytest.approx(kept, rel=1e-8)
-
-
-def test_beans_against_a_general_optimiser(shared):
-    """Each farmer orders three of ten varieties."""
-    table = pd.read_csv(shared / "beans" / "rankings.csv").sort_values(["annotator", "rank"])
-    goes_with_a_general_optimiser(table)
-
-
 def threes(n_people=150, n_labels=10, never_first=()):
     """Simulate people who order three of ten labels; some labels are last whenever they appear."""
     rng = np.random.default_rng(7)
@@ -94,13 +74,8 @@ def threes(n_people=150, n_labels=10, never_first=()):
     })  # fmt: skip
 
 
-def test_simulated_choices_against_a_general_optimiser():
-    """The same in a bare clone."""
-    goes_with_a_general_optimiser(threes())
-
-
 def test_simulated_labels_that_are_always_last_are_on_the_boundary():
-    """As Hunter's drivers 84 to 87, in a bare clone."""
+    """As drivers 84 to 87 of Hunter (2004), who finished last in every race they entered."""
     table = threes(never_first=(3, 8))
     found = maximum_likelihood(season(table), unranked="absent")
     worth = named(found, "all")
@@ -112,8 +87,9 @@ def test_simulated_labels_that_are_always_last_are_on_the_boundary():
     assert {name: worth[name] for name in kept} == pytest.approx(kept, rel=1e-8)
 
 
-def goes_with_a_general_optimiser(table):
-    """Compare with the likelihood written out choice by choice."""
+def test_simulated_choices_against_a_general_optimiser():
+    """The likelihood written out choice by choice."""
+    table = threes()
     names, codes = np.unique(table["item"], return_inverse=True)
     order = codes.reshape(-1, 3)
 
@@ -156,7 +132,7 @@ def test_all_dermatology_cases(shared):
 
 
 def test_items_on_the_boundary_are_those_where_somebody_is_never_beaten():
-    """In a bare clone: counted by a transitive closure of who is above whom (Hunter 2004).
+    """Counted by a transitive closure of who is above whom (Hunter 2004).
 
     All named labels have something if, and only if, each is above each other by some chain.
     """

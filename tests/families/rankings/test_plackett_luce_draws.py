@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from nested_rankings import nested
+from nested_rankings import nested, random_ranking
 
 import dissensus as dx
 from dissensus.data.plausibility import layout
@@ -13,22 +13,12 @@ from dissensus.families.rankings.layout import laid_out
 from dissensus.kernels.plackett_luce import log_likelihood
 
 
-def random_items(rng, n=12, largest=9):
-    """Items of several rankings over 1 to 9 cells; some rankings say nothing, some say all."""
+def random_items(rng, n):
+    """Items of up to three rankings over 1 to 9 cells; some rankings say nothing."""
     items = []
-    for _ in range(n):
-        n_cells = int(rng.integers(1, largest + 1))
-        rankings = []
-        for _ in range(rng.integers(0, 4)):
-            blocks: list[list[int]] = []
-            length = rng.choice([0, n_cells, rng.integers(0, n_cells + 1)])
-            for cell in rng.permutation(n_cells)[:length].tolist():
-                if blocks and rng.random() < 0.5:
-                    blocks[-1].append(cell)
-                else:
-                    blocks.append([cell])
-            rankings.append(blocks)
-        items.append((rankings, n_cells))
+    for n_cells in rng.integers(1, 10, n).tolist():
+        rankings = [random_ranking(rng, n_cells, 0.5) for _ in range(rng.integers(0, 4))]
+        items.append(([each if rng.random() < 0.8 else [] for each in rankings], n_cells))
     return items
 
 
@@ -56,7 +46,7 @@ def reference(cells, blocks, closed):
 @pytest.mark.parametrize("spread", [2.0, 60.0])
 def test_each_entry_is_the_likelihood_of_one_ranking_under_one_draw(zeros, spread):
     rng = np.random.default_rng([51, int(10 * zeros), int(spread)])
-    items = random_items(rng, n=40)
+    items = random_items(rng, 40)
     n_rankings = sum(len(rankings) for rankings, _ in items)
     closed = rng.random(n_rankings) < 0.3
     rankings = nested(*items, closed=closed)
@@ -170,32 +160,6 @@ def test_every_treatment_has_its_cells(study, unranked):
     total = a + d + e + rest
     want = b / (b + total) * a * d / total * (1 / (total - a) + 1 / (total - d))
     assert np.exp(found[0, 0]) == pytest.approx(want)
-
-
-def test_a_sum_of_masses_is_not_taken_apart(study):
-    ann, _ = study
-    where = layout(ann)
-    laid = laid_out(ann, where, "exact", lumped=False)
-    with pytest.raises(dx.ArgumentError, match="cells that share one"):
-        log_strengths(laid.rankings, np.ones((1, *where.codes.shape)), laid.candidate)
-
-
-def test_bad_input_is_named():
-    one = nested(([[[0]]], 2))
-    cells = np.zeros((3, 2))
-    with pytest.raises(dx.ArgumentError, match=r"log_strength: expected shape \(draw, 2\)"):
-        pointwise(one, np.zeros((3, 4)))
-    with pytest.raises(dx.ArgumentError, match=r"log_strength: .* found nan"):
-        pointwise(one, cells * np.nan)
-    for bad in (0.0, -1.0, np.inf, np.nan):
-        with pytest.raises(dx.ArgumentError, match="sharpness: expected finite numbers > 0"):
-            pointwise(one, cells, sharpness=bad)
-    with pytest.raises(dx.ArgumentError, match=r"power: .* \(3, 1\); found shape \(2,\)"):
-        pointwise(one, cells, power=[1.0, 2.0])
-    with pytest.raises(dx.ArgumentError, match="candidate: expected one of 3 columns"):
-        log_strengths(one, np.ones((1, 1, 3)), np.array([0, 3]))
-    with pytest.raises(dx.ArgumentError, match="plausibility: expected 1 items"):
-        log_strengths(one, np.ones((1, 2, 3)), np.array([0, 2]))
 
 
 def test_no_draws_and_no_items_are_fine():

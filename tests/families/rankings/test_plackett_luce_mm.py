@@ -80,14 +80,6 @@ def test_equals_the_best_point_of_a_grid():
     np.testing.assert_allclose(found.share, best, atol=1.5 / steps)
 
 
-def test_first_choices_have_relative_frequencies():
-    said = [0] * 5 + [1] * 3 + [2]
-    found = solved([[[cell]] for cell in said], 4)
-    np.testing.assert_allclose(found.share, [5 / 9, 3 / 9, 1 / 9, 0], rtol=1e-10)
-    frequencies = np.array([5, 3, 1]) / 9
-    assert found.log_likelihood[0] == pytest.approx(9 * (frequencies @ np.log(frequencies)))
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_pairs_along_a_tree_have_a_closed_form(seed):
     """Where comparisons make no circle, each ratio is that of wins to losses; hard for plain MM."""
@@ -109,68 +101,41 @@ def test_a_rare_upset_is_weighed_right():
     assert found.share[1] == pytest.approx(1 / 20_001, rel=1e-8)
 
 
-# ---------------------------------------------------------------------------------------------
-# The boundary, and more than one maximum: closed forms
-# ---------------------------------------------------------------------------------------------
+FIRST_OF_TWO = 2 * np.log(2 / 3) + np.log(1 / 3)
+"""The maximum where one of two labels is first twice in three."""
+
+GAMES = [(0, 1), (0, 1), (1, 0), (2, 3), (3, 4), (4, 2)]
+"""0 beats 1 twice in three; 2, 3 and 4 beat each other in a circle."""
 
 
-def test_a_label_always_first_takes_all():
-    found = solved([[[0], [1], [2]], [[0], [2], [1]]], 3)
-    assert found.share.tolist() == [1, 0, 0]
-    assert found.log_likelihood[0] == pytest.approx(2 * np.log(0.5))  # of 1 and 2 below
-    assert found.n_tops.tolist() == [1]
-
-
-def test_the_top_group_shares_what_its_own_comparisons_say():
-    """0 before 1 twice, 1 before 0 once; 2 always last."""
-    found = solved([[[0], [1], [2]], [[0], [1], [2]], [[1], [0], [2]]], 3)
-    np.testing.assert_allclose(found.share, [2 / 3, 1 / 3, 0], rtol=1e-9)
-    assert found.log_likelihood[0] == pytest.approx(2 * np.log(2 / 3) + np.log(1 / 3))
-
-
-def test_labels_always_tied_share_evenly():
-    found = solved([[[0, 1], [2]]], 3)
-    assert found.share.tolist() == [0.5, 0.5, 0]
-    assert found.log_likelihood.tolist() == [0]
-    assert found.n_tops.tolist() == [2]
-
-
-def test_a_tie_of_stronger_labels_over_a_top_group_below():
-    """{0, 1} before {2, 3}, among which 2 wins twice in three."""
-    rankings = [[[0, 1], [2], [3]]] * 2 + [[[0, 1], [3], [2]]]
-    found = solved(rankings, 4)
-    assert found.share.tolist() == [0.5, 0.5, 0, 0]
-    assert found.log_likelihood[0] == pytest.approx(2 * np.log(2 / 3) + np.log(1 / 3))
-
-
-def test_leagues_that_never_meet_get_parts_by_their_numbers_of_labels():
-    """0 beats 1 twice in three; 2, 3 and 4 beat each other in a circle."""
-    games = [(0, 1), (0, 1), (1, 0), (2, 3), (3, 4), (4, 2)]
-    found = solved([[[a], [b]] for a, b in games], 5, closed=True)
-    np.testing.assert_allclose(found.share, [4 / 15, 2 / 15, 1 / 5, 1 / 5, 1 / 5], rtol=1e-9)
-    assert found.n_tops.tolist() == [2]
-    half = 3 * np.log(0.5)
-    assert found.log_likelihood[0] == pytest.approx(2 * np.log(2 / 3) + np.log(1 / 3) + half)
-
-
-@pytest.mark.parametrize("closed", [False, True])
-def test_everything_tied_says_nothing(closed):
-    found = solved([[[0, 1, 2]]], 3, closed)
-    np.testing.assert_allclose(found.share, 1 / 3)
-    assert found.log_likelihood.tolist() == [0]
-    assert found.n_tops.tolist() == [3]
-
-
-def test_one_label_is_certain():
-    found = solved([[[0]]], 1)
-    assert found.share.tolist() == [1]
-    assert found.n_tops.tolist() == [1]
+@pytest.mark.parametrize(
+    ("rankings", "n_cells", "closed", "share", "value", "n_tops"),
+    [
+        ([[[cell]] for cell in (0, 0, 1)], 3, False, [2 / 3, 1 / 3, 0], FIRST_OF_TWO, 1),
+        ([[[0], [1], [2]], [[0], [2], [1]]], 3, False, [1, 0, 0], 2 * np.log(0.5), 1),
+        ([[[0], [1], [2]]] * 2 + [[[1], [0], [2]]], 3, False, [2 / 3, 1 / 3, 0], FIRST_OF_TWO, 1),
+        ([[[0, 1], [2]]], 3, False, [0.5, 0.5, 0], 0, 2),
+        ([[[0, 1], [2], [3]]] * 2 + [[[0, 1], [3], [2]]], 4, False, [0.5, 0.5, 0, 0],
+         FIRST_OF_TWO, 2),
+        ([[[a], [b]] for a, b in GAMES], 5, True, [4 / 15, 2 / 15, 1 / 5, 1 / 5, 1 / 5],
+         FIRST_OF_TWO + 3 * np.log(0.5), 2),
+        ([[[0, 1, 2]]], 3, False, [1 / 3] * 3, 0, 3),
+        ([[[0, 1, 2]]], 3, True, [1 / 3] * 3, 0, 3),
+        ([[[0]]], 1, False, [1], 0, 1),
+    ],
+    ids=[
+        "first choices: relative frequencies", "a label always first takes all",
+        "the top group shares what its own comparisons say", "labels always tied share evenly",
+        "a tie over a group below", "leagues that never meet: by their numbers of labels",
+        "all tied", "all tied, closed", "one label",
+    ],
+)  # fmt: skip
+def test_closed_forms(rankings, n_cells, closed, share, value, n_tops):
+    found = solved(rankings, n_cells, closed)
+    np.testing.assert_allclose(found.share, share, rtol=1e-9)
+    assert found.log_likelihood[0] == pytest.approx(value)
+    assert found.n_tops.tolist() == [n_tops]
     assert found.reached.all()
-
-
-# ---------------------------------------------------------------------------------------------
-# Properties
-# ---------------------------------------------------------------------------------------------
 
 
 @st.composite

@@ -10,7 +10,6 @@ from nested_rankings import nested
 from numba import njit
 from scipy import stats
 
-import dissensus as dx
 from dissensus.families.rankings.kernels.predict import next_log_share, predicted
 from dissensus.kernels.plackett_luce import log_likelihood
 from dissensus.kernels.random import row_keys, started
@@ -19,17 +18,19 @@ from dissensus.kernels.remainder import expand, next_share
 N = 20_000
 
 
-def draw(rankings, theta, n_unnamed=0, a=np.inf, *, n=N, key=7, **options):
+def splits(n, keys):
+    """Keys of the streams that split the remainder, for each of n draws."""
+    return row_keys(np.arange(n, dtype=np.uint64)[:, None], keys, seed=2)
+
+
+def draw(rankings, theta, n_unnamed=0, a=np.inf, *, n=N, sharpness=1.0, split_keys=None):
     """Predict for one item, under the same plausibilities n times."""
+    keys = np.array([7], dtype=np.uint64)
     return predicted(
-        rankings,
-        np.tile(np.asarray(theta, dtype=float), (n, 1, 1)),
-        np.arange(rankings.cell_start[-1]),
-        np.array([n_unnamed]),
-        np.array([a], dtype=float),
-        np.array([key], dtype=np.uint64),
-        **options,
-    )
+        rankings, np.tile(np.asarray(theta, dtype=float), (n, 1, 1)),
+        np.arange(rankings.cell_start[-1]), np.array([n_unnamed]), np.array([a], dtype=float),
+        keys, splits(n, keys) if split_keys is None else split_keys, sharpness,
+    )  # fmt: skip
 
 
 def blocks_of(sizes):
@@ -75,13 +76,12 @@ def enumerated(strengths, labels, sizes):
 
 
 @pytest.mark.parametrize("sizes", [(1,), (1, 1), (2,), (1, 2), (2, 1), (1, 1, 1), (3, 1)])
-@pytest.mark.parametrize("sharpness", [None, 0.4, 2.5])
+@pytest.mark.parametrize("sharpness", [1.0, 0.4, 2.5])
 def test_named_labels_come_as_often_as_enumerated(sizes, sharpness):
     theta = np.array([0.4, 0.1, 0.3, 0.2, 0.0])
     rankings = nested(([blocks_of(sizes)], 4))
     found = draw(rankings, theta, sharpness=sharpness)
-    strengths = theta[:-1] ** (1.0 if sharpness is None else sharpness)
-    matches(found, enumerated(strengths, range(4), sizes))
+    matches(found, enumerated(theta[:-1] ** sharpness, range(4), sizes))
 
 
 @pytest.mark.parametrize("sharpness", [1.0, 0.4, 2.5])
@@ -227,7 +227,8 @@ def several():
 @pytest.mark.parametrize("sharpness", [1.0, 0.6])
 def test_lists_have_the_shape_of_the_data(several, sharpness):
     _, rankings, theta, candidate, n_unnamed, a, keys = several
-    found = predicted(rankings, theta, candidate, n_unnamed, a, keys, sharpness=sharpness)
+    split_keys = splits(len(theta), keys)
+    found = predicted(rankings, theta, candidate, n_unnamed, a, keys, split_keys, sharpness)
     assert found.shape == (200, len(rankings.place))
     owner = np.repeat(np.arange(4), np.diff(rankings.item_start))
     for ranking, item in enumerate(owner):
@@ -244,11 +245,10 @@ def test_lists_have_the_shape_of_the_data(several, sharpness):
     assert (found >= 5).any()
 
 
-def test_items_and_draws_may_be_split_in_any_way(several):
+def test_items_may_be_in_any_order(several):
     items, rankings, theta, candidate, n_unnamed, a, keys = several
-    whole = predicted(rankings, theta, candidate, n_unnamed, a, keys)
-    again = predicted(rankings, theta[50:], candidate, n_unnamed, a, keys, first_draw=50)
-    np.testing.assert_array_equal(again, whole[50:])
+    split_keys = splits(len(theta), keys)
+    whole = predicted(rankings, theta, candidate, n_unnamed, a, keys, split_keys)
     order = [3, 2, 1, 0]
     closed = [rankings.closed[slice(*rankings.item_start[i : i + 2])] for i in order]
     turned = predicted(
@@ -258,37 +258,10 @@ def test_items_and_draws_may_be_split_in_any_way(several):
         n_unnamed[order],
         a[order],
         keys[order],
+        split_keys[:, order],
     )
     row = rankings.ranking_start[rankings.item_start]
     parts = [whole[:, row[i] : row[i + 1]] for i in order]
     np.testing.assert_array_equal(turned, np.hstack(parts))
-    other = predicted(rankings, theta, candidate, n_unnamed, a, keys + np.uint64(9))
+    other = predicted(rankings, theta, candidate, n_unnamed, a, keys + np.uint64(9), split_keys)
     assert (other != whole).any()
-
-
-def test_bad_input_is_named(several):
-    _, rankings, theta, candidate, n_unnamed, a, keys = several
-    good = (theta, candidate, n_unnamed, a, keys)
-    for position, bad, words in (
-        (0, theta[:, :2], r"theta: expected shape \(draw, 4, column\)"),
-        (0, -theta, "theta: expected finite numbers >= 0"),
-        (0, theta * np.nan, "theta: .* found nan"),
-        (1, candidate[:3], r"candidate: expected shape \(11,\)"),
-        (1, candidate - 1, "candidate: expected columns 0 to 5; found -1"),
-        (1, candidate + 1, "candidate: .* found a listed label in the remainder"),
-        (2, -n_unnamed, "n_unnamed: expected numbers >= 0; found -4"),
-        (3, np.zeros(4), "concentration: expected numbers > 0"),
-        (4, keys[:1], r"keys: expected shape \(4,\)"),
-    ):
-        with pytest.raises(dx.ArgumentError, match=words):
-            predicted(rankings, *good[:position], bad, *good[position + 1 :])
-    with pytest.raises(dx.ArgumentError, match="rankings: expected each label once in a ranking"):
-        predicted(rankings._replace(place=rankings.place * 0), *good)
-    unlisted = rankings._replace(cell_start=np.array([0, 3, 6, 11, 13]))
-    after = np.array([0, 1, 2, 0, 5, 1, 0, 1, 2, 3, 4, 0, 1])
-    with pytest.raises(dx.ArgumentError, match="named labels first; found one after"):
-        predicted(unlisted, theta, after, n_unnamed, a, keys)
-    with pytest.raises(dx.ArgumentError, match="sharpness: expected finite numbers > 0"):
-        predicted(rankings, *good, sharpness=0.0)
-    with pytest.raises(dx.ArgumentError, match="split_keys: expected shape"):
-        predicted(rankings, *good, split_keys=keys)

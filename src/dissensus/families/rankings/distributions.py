@@ -69,7 +69,7 @@ def _compiled(op: Any, node: Any, **options: Any) -> Any:  # noqa: ARG001
 @cache
 def _kernel_key() -> str:
     """Return a key that changes with the kernel's text, so that no compiled one is out of date."""
-    paths = [__file__, plackett_luce.__file__, plackett_luce.__file__]
+    paths = [__file__, plackett_luce.__file__]
     sources = [Path(str(path)).read_bytes() for path in paths]
     return sha256(b"".join(sources)).hexdigest()
 

@@ -48,20 +48,9 @@ class Reading(NamedTuple):
 
 
 def read(model: Any, value: Any, **compile_kwargs: Any) -> Reading:
-    """Read how the rankings of a model depend on one variable of log strengths.
+    """Read how the rankings of a model depend on one value variable of log strengths.
 
-    Parameters
-    ----------
-    model : pymc.Model
-    value : TensorVariable
-        The value variable of a `dissensus.distributions.LogGamma`.
-    **compile_kwargs
-        For the compilation of what depends on other variables.
-
-    Raises
-    ------
-    ArgumentError
-        If the step would not be exact for this model, saying why.
+    Raises ArgumentError if the step would not be exact for the model, saying why.
     """
     strength = model.values_to_rvs[value]
     if not isinstance(strength.owner.op, LogGammaRV):

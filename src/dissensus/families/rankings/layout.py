@@ -46,23 +46,10 @@ class LaidOut(NamedTuple):
 def laid_out(
     annotations: xr.Dataset, where: Layout, unranked: str, *, lumped: bool = True
 ) -> LaidOut:
-    """Lay out the rankings of all items.
+    """Lay out the rankings, or single labels, of all items.
 
-    Parameters
-    ----------
-    annotations : xarray.Dataset
-        Rankings, or single labels.
-    where : Layout
-        From `dissensus.plausibility.layout` of the same annotations.
-    unranked : {"exact", "one", "ignore", "absent"}
-        What is there to be ranked, see the module's text.
-    lumped : bool
-        Whether labels that nobody named share one cell; else each has its own.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no such treatment.
+    `unranked` is one of `TREATMENTS`, see the module's text. Where `lumped`, labels that nobody
+    named share one cell; else each has its own.
     """
     arguments.one_of("unranked", unranked, TREATMENTS)
     item = annotations["item_code"].to_numpy()

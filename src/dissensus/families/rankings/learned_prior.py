@@ -1,4 +1,4 @@
-"""Learning the prior of the strengths behind rankings, as `_learned_prior` does that of labels."""
+"""Learning the prior of the strengths behind rankings."""
 
 from __future__ import annotations
 

@@ -16,9 +16,8 @@ from dissensus.dims import ITEM, LABEL
 from dissensus.errors import DissensusWarning, shown
 from dissensus.families.rankings.kernels.mm import maximum
 from dissensus.families.rankings.layout import laid_out
+from dissensus.families.rankings.process import KINDS
 from dissensus.sampling import fitting
-
-KINDS = ("nominal", "ordinal", "ranking")
 
 
 def maximum_likelihood(

@@ -99,15 +99,14 @@ def _new_rankings(what: Process, found: Draws, seed: int) -> Ints:
     split_keys = _split_keys(found.posterior["plausibility"], names)
     rows = what.laid.row
     out = np.empty((*theta.shape[:2], len(rows)), dtype=np.int64)
-    sharp = found.sharpness
-    if sharp is not None:
-        sharp = np.broadcast_to(sharp, (theta.shape[0] * theta.shape[1], what.n_rankings))
-        sharp = sharp.reshape(*theta.shape[:2], -1)
+    each = 1.0 if found.sharpness is None else found.sharpness
+    sharp = np.broadcast_to(each, (theta.shape[0] * theta.shape[1], what.n_rankings))
+    sharp = sharp.reshape(*theta.shape[:2], -1)
     for chain in range(len(theta)):
         keys = row_keys(np.asarray(chain, dtype=np.uint64), names, seed=seed)
         column = predicted(
             what.laid.rankings, theta[chain], what.laid.candidate, n_unnamed, split, keys,
-            sharpness=None if sharp is None else sharp[chain], split_keys=split_keys[chain],
+            split_keys[chain], sharp[chain],
         )  # fmt: skip
         out[chain][:, rows] = _label_codes(what, column.astype(np.int64))
     return out.reshape(-1, len(rows))

@@ -39,7 +39,7 @@ from dissensus.sampling.learned_prior import LearnedPrior, chosen, is_learned, n
 RANKING: Final = "ranking"
 LEARNED: Final = ("common", "annotator")
 TEMPERINGS: Final = ("likelihood", "strength")
-_KINDS: Final = ("nominal", "ordinal", "ranking")
+KINDS: Final = ("nominal", "ordinal", "ranking")
 SAMPLERS: Final = ("gibbs", "nuts")
 MOST_ITEMS: Final = 300
 """Of more so many teach the prior, chosen by their names: a ranking says much of it, and every draw
@@ -165,7 +165,6 @@ class Process(NamedTuple):
 
 def process(
     annotations: xr.Dataset,
-    kinds: tuple[str, ...],
     *,
     reliability: float | str,
     tempering: str,
@@ -174,17 +173,8 @@ def process(
     sampler: str,
     predictions: xr.Dataset | None = None,
 ) -> Process:
-    """Check annotations and settings, and lay them out.
-
-    Raises
-    ------
-    AnnotationError
-        If the annotations are of another kind, an item has none that counts, or no annotator
-        ranks twice where each one's reliability is to be learned.
-    ArgumentError
-        If a setting makes no sense.
-    """
-    fitting.require_kind(annotations, kinds, "plackett_luce")
+    """Check annotations and settings, and lay them out."""
+    fitting.require_kind(annotations, KINDS, "plackett_luce")
     arguments.one_of("unranked", unranked, TREATMENTS)
     arguments.one_of("tempering", tempering, TEMPERINGS)
     arguments.one_of("sampler", sampler, SAMPLERS)
@@ -258,7 +248,7 @@ def prior_of(
     some = (part for part in parts if any(teaches[one] for one in part[ITEM].to_numpy().tolist()))
     read = (
         process(
-            part, _KINDS, reliability=1.0, tempering=tempering, concentration=LEARNED_PRIOR,
+            part, reliability=1.0, tempering=tempering, concentration=LEARNED_PRIOR,
             unranked=unranked, sampler="gibbs", predictions=predictions,
         ).taught(np.array([teaches[name] for name in part[ITEM].to_numpy().tolist()]))
         for part in some

@@ -105,22 +105,12 @@ def gibbs(
 ) -> tuple[Floats, Floats | None]:
     """Draw all chains of all items, lot by lot, in as many threads as there are processors.
 
-    Parameters
-    ----------
-    what : Process
-    draws, tune, chains : int
-    seed : int
-        Each item in each chain has a stream of its own, found by their names and this seed.
-    progressbar : bool
-    log_likelihood : bool
-        Compute that too, while the strengths of a lot are at hand.
-    checkpoint : Checkpoint, optional
-        Lots that are done are written there, and those that are there are not done again.
+    Each item in each chain has a stream of its own, found by their names and the seed. The
+    log-likelihood is computed while the strengths of a lot are at hand. Lots that are in the
+    checkpoint are not drawn again, and others are written there.
 
-    Returns
-    -------
-    plausibility : array (chain, draw, item, candidate)
-    log_likelihood : array (draw, ranking), all chains in one row, or None
+    Returns plausibilities (chain, draw, item, candidate), and the log-likelihood (draw, ranking) of
+    all chains in one row, or None.
     """
     n_items = what.annotations.sizes[ITEM]
     keys = item_keys(what.annotations[ITEM].to_numpy(), chains, seed=seed)

@@ -103,20 +103,10 @@ class RankedItems(NamedTuple):
 def ranked_items(
     rankings: Rankings, shape: Floats, sharpness: Floats, power: float, named: Codes
 ) -> RankedItems:
-    """Read the rankings of all items.
+    """Read the rankings of all items, for a power of the likelihood.
 
-    Parameters
-    ----------
-    rankings : Rankings
-        What the annotators said.
-    shape : array (cell)
-        Prior shapes of all items' cells.
-    sharpness : array (ranking)
-        Of all items' rankings.
-    power : float
-        Of the likelihood.
-    named : array (item)
-        How many leading cells have to be units of their own.
+    `shape` (cell) are prior shapes, `sharpness` (ranking) powers of the strengths; so many leading
+    cells of each item as `named` (item) says are units of their own.
     """
     n_rankings, n_cells = np.diff(rankings.item_start), rankings.n_cells
     start = np.zeros(len(named) + 1, dtype=np.int64)
@@ -151,17 +141,7 @@ def ranked_item(items: RankedItems, item: int) -> RankedItem:
 
 @inner
 def take_prior(items: RankedItems, item: int, prior: Floats) -> None:
-    """Give an item's strengths another prior.
-
-    Parameters
-    ----------
-    items : RankedItems
-        Written.
-    item : int
-        Which.
-    prior : array (cell)
-        Shapes of its cells.
-    """
+    """Give an item's strengths another prior, of these shapes (cell)."""
     low, last = items.unit_start[item], items.unit_start[item + 1] - 1
     n_units, numbers = last + 1 - low, items.numbers[item]
     lumped = numbers[COMMON] == 1.0 and numbers[N_TAIL] == 1.0
@@ -332,19 +312,8 @@ def _spread(
 def together(rankings: Rankings, shape: Floats) -> tuple[Rankings, Floats, Flags]:
     """Make one cell, the last, of those that no ranking of an item lists.
 
-    Parameters
-    ----------
-    rankings : Rankings
-    shape : array (draw, cell)
-
-    Returns
-    -------
-    Rankings
-        Of fewer cells.
-    array (draw, cell)
-        Of these.
-    array (cell)
-        Which of those there were are listed.
+    Returns rankings of fewer cells, their prior shapes (draw, cell), and which of the old cells are
+    listed.
 
     Examples
     --------
@@ -380,22 +349,11 @@ def share_out(
     keys: Keys, theta: Floats, shape: Floats, cell_start: Ints, listed: Flags, column: Ints,
     out: Floats,
 ) -> None:  # fmt: skip
-    """Write the masses of all cells.
+    """Write the masses of all cells (draw, item, column), into zeros.
 
-    Parameters
-    ----------
-    keys : array (item)
-        Where each item's stream starts; written.
-    theta : array (draw, item, column)
-        Of the listed cells, and last of all others together.
-    shape : array (draw, cell)
-        Of the prior.
-    cell_start : array (item + 1)
-    listed : array (cell)
-    column : array (cell)
-        Where a cell's mass goes.
-    out : array (draw, item, column)
-        Written; 0 before.
+    `theta` (draw, item, column) holds the listed cells and last all others together; `shape`
+    (draw, cell) is of the prior, and `column` (cell) says where a cell's mass goes. Each item's
+    stream in `keys` is advanced.
     """
     parts = np.empty(shape.shape[1])
     for draw in range(len(out)):

@@ -143,24 +143,10 @@ def draw_hyperparameters(
     around: tuple[Floats, Floats], rankings: Rankings, leaning: Leaning, draws: int, tune: int,
     key: int,
 ) -> Floats:  # fmt: skip
-    """Draw one chain.
+    """Draw one chain (draw, hyperparameter), and behind each draw its log density given the counts.
 
-    Parameters
-    ----------
-    around : array, array
-        What `around_first_counts` returns.
-    rankings : Rankings
-        What the annotators said.
-    leaning : Leaning
-        Of the same cells.
-    draws, tune : int
-    key : int
-        Where the random numbers start.
-
-    Returns
-    -------
-    array (draw, hyperparameter)
-        And behind them their log density given the counts.
+    `around` is what `around_first_counts` returns, `leaning` of the cells of the rankings, and
+    `key` where the random numbers start.
     """
     rng, state = np.random.default_rng(int(key)), np.array([key], dtype=np.uint64)
     told, spread, (mode, root) = telling(rankings), leaning.spreads(), around

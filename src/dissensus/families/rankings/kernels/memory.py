@@ -1,25 +1,22 @@
-r"""How much an item's sampler by arrival times remembers from sweep to sweep.
+r"""How often each label is ranked and expected to be, and how much a sweep remembers.
 
-How often each label of an item is ranked, and how often Plackett-Luce expects it to be.
 Labels arrive at times :math:`t_{rk} \sim \mathrm{Exp}(\lambda_k)`, anew in each ranking r. A label
 was *seen to arrive* if it is listed in a block with something after it; :math:`n_k` counts these
 rankings. It was *at risk* until it arrived, or else until the last that was seen arrived. Less
 :math:`\lambda_k` times the expected time at risk, :math:`n_k` is the derivative of the exact
 log-likelihood by :math:`\log \lambda_k`. `docs/derivations/maximum-likelihood.md` derives them.
 
-How much of itself an item's sampler by arrival times remembers from sweep to sweep.
-The EM algorithm goes to the mode by the same two steps, times given strengths and strengths given
-times, with means in place of draws:
+The EM algorithm goes to the mode by the same two steps as a sweep, times given strengths and
+strengths given times, with means in place of draws:
 
 .. math::
     u_k \gets u_k + \log \frac{a_k + \mathrm{power}\, n_k}
     {\lambda_k \sum_j a_j / \sum_j \lambda_j + \mathrm{power}\, e_k(u)},
 
-where n says how often each label was ranked and e how often that was to be expected
-(`memory`). Near the mode, each step shrinks what is left by the part of the
-information that the times hold and the rankings do not; and in draws, that part is the correlation
-of one sweep with the next (Liu 1994, Dempster, Laird & Rubin 1977). So it is known before anything
-is drawn.
+where e says how often each label was to be expected. Near the mode, each step shrinks what is left
+by the part of the information that the times hold and the rankings do not; and in draws, that part
+is the correlation of one sweep with the next (Liu 1994, Dempster, Laird & Rubin 1977). So it is
+known before anything is drawn.
 """
 
 from __future__ import annotations
@@ -56,26 +53,8 @@ def times_ranked(rankings: Rankings, item: int) -> Floats:
 def times_expected(rankings: Rankings, item: int, log_strength: Floats, expected: Floats) -> float:
     r"""Return the log-likelihood of one item's rankings, and write how often to expect each cell.
 
-    Parameters
-    ----------
-    rankings : Rankings
-        Partial rankings of all items.
-    item : int
-        Which.
-    log_strength : array (cell)
-        Finite, of any scale.
-    expected : array (cell)
-        Written: :math:`\lambda_k` times the expected time at risk. `times_ranked` less this is the
-        gradient.
-
-    Examples
-    --------
-    >>> one = Rankings(*map(np.array, ([0, 1], [0, 1], [0], [1], [0, 2], [False])))
-    >>> expected = np.empty(2)
-    >>> float(np.exp(times_expected(one, 0, np.log([2.0, 1.0]), expected)).round(6))
-    0.666667
-    >>> expected.round(6)  # the first arrives at rate 3
-    array([0.666667, 0.333333])
+    `log_strength` is finite, of any scale; `expected` becomes :math:`\lambda_k` times the expected
+    time at risk. `times_ranked` less this is the gradient.
     """
     top, bottom, n_cells = -np.inf, np.inf, len(log_strength)
     for cell in range(n_cells):
@@ -207,33 +186,10 @@ def memories(rankings: Rankings, items: Codes, shape: Floats, power: float, out:
 
 @part
 def memory(rankings: Rankings, item: int, shape: Floats, power: float) -> float:
-    """Return the part of itself that the slowest direction keeps from sweep to sweep.
+    """Return the part of itself that the slowest direction keeps from sweep to sweep, 0 to 1.
 
-    Of 1,000 draws, about 1,000 (1 - memory) / (1 + memory) are worth an independent one.
-
-    Parameters
-    ----------
-    rankings : Rankings
-        Of all items, of annotators whose sharpness is 1.
-    item : int
-        Which.
-    shape : array (cell)
-        Prior shapes of this item's cells.
-    power : float
-        Of the likelihood.
-
-    Returns
-    -------
-    float
-        From 0 to 1; a little less than it is, where that is much.
-
-    Examples
-    --------
-    One ranking of x before y before z, and ten; the more is known, the less one sweep changes:
-
-    >>> one = Rankings(*map(np.array, ([0, 1], [0, 3], [0, 1, 2], [1, 2, 3], [0, 3], [True])))
-    >>> [round(memory(one, 0, np.ones(3), power), 2) for power in (1.0, 10.0)]
-    [0.17, 0.7]
+    Of 1,000 draws, about 1,000 (1 - memory) / (1 + memory) are worth an independent one. `shape`
+    (cell) are this item's prior shapes; all annotators have sharpness 1.
     """
     if rankings.item_start[item] == rankings.item_start[item + 1]:
         return 0.0

@@ -39,22 +39,7 @@ class Groups(NamedTuple):
 
 
 def groups(rankings: Rankings) -> Groups:
-    """Find the groups of each item's cells.
-
-    Parameters
-    ----------
-    rankings : Rankings
-        Partial rankings of all items.
-
-    Examples
-    --------
-    x before y before z, and y before x before z, of one item:
-
-    >>> both = Rankings(*map(np.array, (
-    ...     [0, 2], [0, 3, 6], [0, 1, 2, 1, 0, 2], [1, 2, 3] * 2, [0, 3], [False] * 2)))
-    >>> groups(both)
-    Groups(of_cell=array([0, 0, 1]), top=array([ True, False]))
-    """
+    """Find the groups of each item's cells."""
     above, below, n_nodes = _edges(rankings)
     graph = csr_array((np.ones(len(above), dtype=np.int32), (above, below)), (n_nodes, n_nodes))
     _, found = connected_components(graph, directed=True, connection="strong")
@@ -119,27 +104,8 @@ def _unlisted(rankings: Rankings, item: Codes, ranking: Codes, block: Codes) -> 
 def within(rankings: Rankings, of_cell: Codes) -> tuple[Rankings, Codes]:
     """Take the rankings apart: what they say within each group is a problem of its own.
 
-    Parameters
-    ----------
-    rankings : Rankings
-        Partial rankings of all items.
-    of_cell : array (cell)
-        The group of each cell.
-
-    Returns
-    -------
-    Rankings
-        With a group in place of an item. A block keeps the number it had.
-    order : array (cell)
-        Which of the original cells each of its cells is.
-
-    Examples
-    --------
-    >>> both = Rankings(*map(np.array, (
-    ...     [0, 2], [0, 3, 6], [0, 1, 2, 1, 0, 2], [1, 2, 3] * 2, [0, 3], [False] * 2)))
-    >>> apart, order = within(both, groups(both).of_cell)
-    >>> apart.n_cells, apart.ranking_start, apart.place
-    (array([2, 1]), array([0, 2, 4, 5, 6]), array([0, 1, 1, 0, 0, 0]))
+    Returns rankings with a group in place of an item, in which blocks keep their numbers, and which
+    of the original cells each of their cells is.
     """
     n_groups = int(of_cell.max(initial=-1)) + 1
     order = np.argsort(of_cell, kind="stable")
@@ -194,19 +160,12 @@ class Maximum(NamedTuple):
 def maximum(rankings: Rankings, *, tolerance: float, max_passes: int) -> Maximum:
     """Find the strengths under which the rankings of each item are most probable.
 
-    As the groups of labels (see `mm`) move apart, the likelihood tends
-    to a product with one factor for each group, which has one maximum. Only the top group keeps a
-    share. If there are several, nothing said decides between them, and each gets a part in
-    proportion to its number of cells.
+    As the groups of labels move apart, the likelihood tends to a product with one factor for each
+    group, which has one maximum. Only the top group keeps a share. If there are several, nothing
+    decides between them, and each gets a part in proportion to its number of cells.
 
-    Parameters
-    ----------
-    rankings : Rankings
-        Partial rankings of all items.
-    tolerance : float
-        Stop when the EM algorithm would change no strength by more than this part of it.
-    max_passes : int
-        Give up after so many passes over a group's rankings.
+    Stops when the EM algorithm would change no strength by more than `tolerance` times itself, or
+    after `max_passes` over a group's rankings.
 
     Examples
     --------

@@ -1,12 +1,5 @@
 r"""Moving strengths by the exact likelihood, one at a time or in groups, arrival times summed out.
 
-Drawing how far strengths move: a slice under their exact, concave log density.
-The density is that of `moves` for one strength and of
-`moves` for a group. The two differ only in how a tied block changes with the
-move; each has the code of this file compiled for itself, with its own tied blocks built in: one
-compiled function that asks which it is took single moves a quarter longer.
-
-Moving one strength at a time by the exact likelihood, arrival times summed out.
 Given the times, strengths can move no further than the times let them: what n annotators waited
 for is known to one part in the root of n, so that it takes n sweeps to forget where a strength was
 relative to those listed before it. Without the times, unit u has the log density, up to a constant,
@@ -22,7 +15,6 @@ total strength is summed out too; and b are the tied blocks that u is in or behi
 falls off on both sides, and is drawn from by slice sampling: step out, shrink (Neal 2003). Any
 power will do. The cost of moving all units grows with the square of their number.
 
-Moving a group of strengths together by the exact likelihood, arrival times summed out.
 One at a time, units that are well known relative to each other, and little relative to the rest, go
 nowhere. So all units on the weak side of a cut through a fixed order are multiplied by e^delta as
 well. The order depends on no strength, hence delta has the log density, up to a constant,
@@ -31,13 +23,13 @@ well. The order depends on no strength, hence delta has the log density, up to a
     f(\delta) = A \delta - \sum_S w_S \log\bigl(R_S + e^{g_S \delta} W_S\bigr)
     + \mathrm{power} \sum_b \log P_b(\delta),
 
-where A is the sum of the units' own (see `moves`), and W and R are what the
-group comes to in a set, and what the others do. Of a set that is all of the group there remains
-:math:`-w_S g_S \delta`. f is concave, and delta is drawn in the same way.
+where A is the sum of the units' own, and W and R are what the group comes to in a set, and what the
+others do. Of a set that is all of the group there remains :math:`-w_S g_S \delta`. f is concave,
+and delta is drawn in the same way.
 
-In which order the units of an item come: from the strongest to the weakest, about.
-`views` cuts it in two. It depends on nothing but the rankings and the prior,
-so that it stays the same throughout a chain.
+The two densities differ only in how a tied block changes with the move. Each has the slice sampling
+compiled for itself, with its own tied blocks built in: one compiled function that asks which it is
+took single moves a quarter longer.
 """
 
 from __future__ import annotations
@@ -122,17 +114,9 @@ def width(left: float, right: float) -> float:
 def slicer(against_two: Callable[..., float], log_tie: Callable[..., float]) -> Any:
     """Compile slice sampling for one way in which tied blocks change.
 
-    Parameters
-    ----------
-    against_two : compiled function (ties, tie, rate)
-        1 / P of a block of two, in plain numbers.
-    log_tie : compiled function (ties, tie, now, delta, table)
-        log P of any block.
-
-    Returns
-    -------
-    compiled function (state, step, slope, power, choices, n, ties, n_ties, table)
-        Draws how far to move: steps out from a level under the density, and shrinks.
+    `against_two` (ties, tie, rate) is 1 / P of a block of two, in plain numbers; `log_tie` (ties,
+    tie, now, delta, table) is log P of any block. The compiled function draws how far to move: it
+    steps out from a level under the density, and shrinks.
     """
 
     def weigh(
@@ -268,22 +252,10 @@ def move_units(
     shapes: Floats, log_strength: Floats, used: int, first: int, n_moves: int, log_rate: Floats,
     rate: Floats, choices: Floats, ties: Floats, table: Floats,
 ) -> None:  # fmt: skip
-    """Move some units, one after another.
+    """Move `n_moves` units, one after another, from the unit `first` on.
 
-    Parameters
-    ----------
-    state : array (1)
-        The random stream.
-    numbers, listed, spans, sharpness, shapes
-        Of a `layout.RankedItem`.
-    log_strength : array (unit, then the tail's further cells)
-        The state; written. Those of a tail move together.
-    used : int
-        How many of them count.
-    first, n_moves : int
-        Which unit to start with, and how many to move.
-    log_rate, rate, choices, ties, table
-        Of a `views.MoveRoom`.
+    `log_strength` (unit, then the tail's further cells) is written; of it `used` cells count, and
+    those of a tail move together. The last five arguments are a `views.MoveRoom`.
     """
     n_units, common, power = len(shapes), numbers.common, numbers.power
     if n_units < 2:
@@ -344,20 +316,11 @@ def move_group(
     shapes: Floats, log_strength: Floats, used: int, position: Codes, turn: int, log_rate: Floats,
     rate: Floats, choices: Floats, ties: Floats, table: Floats,
 ) -> None:  # fmt: skip
-    """Move all units from a position on together; which position, turns decide.
+    """Move all units from a position on together; which position, `turn` decides.
 
-    It comes after `move_units`, whose rates it takes as they are. Two
-    units at the least are on either side: one alone that moves, or stays, is a move of one unit,
-    since only proportions count.
-
-    Parameters
-    ----------
-    position : array (unit)
-        From `write_positions`.
-    turn : int
-        How many group moves there were before.
-    others
-        As for `move_units`.
+    It comes after `move_units`, whose arguments and rates it takes as they are. `position` (unit)
+    is from `positions`. Two units at the least are on either side: one alone that moves, or stays,
+    is a move of one unit, since only proportions count.
     """
     n_units, power = len(shapes), numbers.power
     if n_units < 4:

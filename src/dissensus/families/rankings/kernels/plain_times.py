@@ -82,18 +82,8 @@ def plain_sweep(
 ) -> bool:
     """Draw arrival times given shares, and then shares given arrival times.
 
-    Returns whether it did: nothing is drawn if a share is too small.
-
-    Parameters
-    ----------
-    state : array (1)
-        The random stream.
-    numbers, listed, spans
-        Of a `layout.RankedItem` that `is_plain`.
-    plain : array
-        From `plain_room`, with shares; written.
-    lines : array
-        Room for `dissensus.kernels.slices`.
+    The item `is_plain`; shares are in `plain`, from `plain_room`. Returns whether it did: nothing
+    is drawn if a share is too small.
     """
     n, summed = plain.shape[1], 0.0
     for unit in range(n):

@@ -15,7 +15,6 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.errors import ArgumentError
 from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.plackett_luce import log_before_rest
 from dissensus.kernels.rankings import Rankings
@@ -24,7 +23,7 @@ from dissensus.kernels.types import Codes, Flags, Floats
 
 
 def log_strengths(rankings: Rankings, plausibility: Floats, candidate: Codes) -> Floats:
-    r"""Take the cells' log plausibilities out of the form that samplers write.
+    """Return the cells' log plausibilities (draw, cell); -inf where the plausibility is 0.
 
     Parameters
     ----------
@@ -33,18 +32,7 @@ def log_strengths(rankings: Rankings, plausibility: Floats, candidate: Codes) ->
     plausibility : array (draw, item, candidate)
         The named labels' masses, padding, and last the remainder's.
     candidate : array (cell)
-        Which column is a cell's own.
-
-    Returns
-    -------
-    array (draw, cell)
-        Where the plausibility is 0: -inf.
-
-    Raises
-    ------
-    ArgumentError
-        If two cells of an item have the same column: their masses are stored as a sum, which
-        does not say what each has. Or if a column does not exist.
+        A column of its own for each of an item's cells.
 
     Examples
     --------
@@ -53,25 +41,7 @@ def log_strengths(rankings: Rankings, plausibility: Floats, candidate: Codes) ->
     >>> np.exp(log_strengths(one, theta, np.array([0, 2])))
     array([[0.25, 0.75]])
     """
-    n_items, n_columns = plausibility.shape[1:]
-    if n_items != len(rankings.n_cells):
-        raise ArgumentError(
-            "plausibility", expected=f"{len(rankings.n_cells)} items", found=f"{n_items}"
-        )
-    owner = np.repeat(np.arange(n_items), rankings.n_cells)
-    if candidate.shape != owner.shape or ((candidate < 0) | (candidate >= n_columns)).any():
-        raise ArgumentError(
-            "candidate",
-            expected=f"one of {n_columns} columns for each of {len(owner)} cells",
-            found=f"shape {candidate.shape}, columns {np.unique(candidate)}",
-        )
-    if len(np.unique(owner * n_columns + candidate)) < len(owner):
-        raise ArgumentError(
-            "candidate",
-            expected="a column of its own for each cell of an item",
-            found="cells that share one",
-            hint="The sum of their masses does not say what each has: lay out with lumped=True",
-        )
+    owner = np.repeat(np.arange(plausibility.shape[1]), rankings.n_cells)
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(plausibility[:, owner, candidate]))
 
@@ -83,37 +53,22 @@ def pointwise(
     power: npt.ArrayLike = 1.0,
     sharpness: npt.ArrayLike | None = None,
 ) -> Floats:
-    r"""Return :math:`\gamma_r \log p(b_r \mid \lambda_i^{g_r})` for each draw and ranking.
+    r"""Return :math:`\gamma_r \log p(b_r \mid \lambda_i^{g_r})` (draw, ranking), 0 if r is empty.
 
     Parameters
     ----------
     rankings : Rankings
-        What the annotators said. In a closed ranking the cells not listed are not there.
+        In a closed ranking the cells not listed are not there.
     log_strength : array (draw, cell)
-        Of all items' cells in one row, as ``rankings.cell_start`` says; of any scale. A cell may
-        stand for several labels that no ranking lists, with the sum of their strengths, as long as
-        the sharpness is 1: the sum of powers is not the power of the sum.
-    power : float or array, broadcast to (draw, ranking)
-        How often a ranking counts, :math:`\gamma_r > 0`.
-    sharpness : float or array, broadcast to (draw, ranking)
-        How much the strengths matter to it, :math:`g_r > 0`. None: 1.
-
-    Returns
-    -------
-    array (draw, ranking)
-        0 for an empty ranking.
-
-    Raises
-    ------
-    ArgumentError
-        If shapes do not fit, a log strength is neither a number nor -inf, or a power or a
-        sharpness is not positive.
+        Finite or -inf, of any scale. A cell may stand for several unlisted labels, with the sum of
+        their strengths, only at sharpness 1: the sum of powers is not the power of the sum.
+    power, sharpness : float or array, broadcast to (draw, ranking)
+        :math:`\gamma_r > 0` and :math:`g_r > 0`. A sharpness of None is 1.
 
     Notes
     -----
-    A cell of strength 0 that is not listed adds nothing to what comes after. One that is listed
-    makes the likelihood 0, unless no cell at all comes after its block: that block says nothing.
-    (Zero against zeros has no value; it counts as 0 too.)
+    A cell of strength 0 that is not listed adds nothing to the rest. One that is listed makes the
+    likelihood 0, unless no cell comes after its block: that block says nothing.
 
     Time grows with the draws times the rows, and with the cells an item's rankings name between
     them; cells that none of them names are summed once for each draw, and again where the
@@ -128,63 +83,16 @@ def pointwise(
     >>> np.exp(pointwise(one, log_strength)).round(6)
     array([[0.5 ],
            [0.25]])
-    >>> np.exp(pointwise(one, log_strength, sharpness=2.0)).round(6)  # 4 / 6 and 1 / 6
-    array([[0.666667],
-           [0.166667]])
     """
-    n_cells, n_rankings = int(rankings.cell_start[-1]), len(rankings.ranking_start) - 1
-    if log_strength.ndim != 2 or log_strength.shape[1] != n_cells:
-        raise ArgumentError(
-            "log_strength", expected=f"shape (draw, {n_cells})", found=f"{log_strength.shape}"
-        )
-    if log_strength.size and not log_strength.max() < np.inf:  # a NaN fails this too
-        bad = log_strength[~(log_strength < np.inf)]
-        raise ArgumentError("log_strength", expected="numbers, or -inf", found=str(bad[0]))
-    shape = (len(log_strength), n_rankings)
-    sharp = per_ranking("sharpness", 1.0 if sharpness is None else sharpness, shape)
-    times = per_ranking("power", power, shape)
-    named = np.zeros(n_cells, dtype=np.bool_)
-    named[listed_cell(rankings)] = True
+    shape = (len(log_strength), len(rankings.closed))
+    sharp = np.broadcast_to(1.0 if sharpness is None else sharpness, shape)
+    row = rankings.ranking_start[rankings.item_start]
+    named = np.zeros(rankings.cell_start[-1], dtype=np.bool_)
+    named[rankings.place + np.repeat(rankings.cell_start[:-1], np.diff(row))] = True
     out = np.empty(shape)
     _pointwise(*rankings, named, np.asarray(log_strength, dtype=np.float64), sharp, out)
-    out *= times
+    out *= np.asarray(power)
     return out
-
-
-def per_ranking(name: str, value: npt.ArrayLike, shape: tuple[int, int]) -> Floats:
-    """Broadcast positive numbers to (draw, ranking), or raise naming the argument.
-
-    Examples
-    --------
-    >>> per_ranking("power", [1.0, 3.0], (2, 2))
-    array([[1., 3.],
-           [1., 3.]])
-    """
-    given = np.asarray(value, dtype=np.float64)
-    try:
-        out = np.broadcast_to(given, shape)
-    except ValueError as problem:
-        raise ArgumentError(
-            name, expected=f"something to be broadcast to (draw, ranking) {shape}",
-            found=f"shape {given.shape}",
-        ) from problem  # fmt: skip
-    proper = (given > 0) & (given < np.inf)
-    if not proper.all():
-        raise ArgumentError(name, expected="finite numbers > 0", found=str(given[~proper][0]))
-    return out
-
-
-def listed_cell(rankings: Rankings) -> Codes:
-    """Return which of all items' cells each row lists.
-
-    Examples
-    --------
-    >>> two = Rankings(*map(np.array, ([0, 1, 2], [0, 1, 2], [0, 1], [1, 1], [0, 3, 5], [0, 0])))
-    >>> listed_cell(two)
-    array([0, 4])
-    """
-    row = rankings.ranking_start[rankings.item_start]
-    return np.asarray(rankings.place + np.repeat(rankings.cell_start[:-1], np.diff(row)))
 
 
 @kernel

@@ -34,8 +34,6 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.errors import ArgumentError
-from dissensus.families.rankings.kernels.pointwise import listed_cell, per_ranking
 from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.random import State, row_keys, started, uniform
 from dissensus.kernels.rankings import Rankings
@@ -58,23 +56,7 @@ def next_log_share(
 
     As `dissensus.kernels.remainder.next_share` does, with the same random numbers, but in
     logarithms: powers far below 1 bring back what is smaller than any floating-point number.
-
-    Parameters
-    ----------
-    state : array
-        The stream.
-    log_rest : float
-        What is left.
-    step : int
-        How many shares have been taken.
-    members : array (unnamed)
-        Numbers of the remainder's labels; written anew at step 0.
-    a : float
-        The Dirichlet parameter; infinity: an even split.
-
-    Returns
-    -------
-    log_share, log_rest : float
+    Returns the share and the new rest.
     """
     if step == 0:
         for member in range(len(members)):
@@ -116,22 +98,8 @@ def look(
 ) -> tuple[int, float]:  # fmt: skip
     """Take labels out of the rest until its weight is known, or cannot matter.
 
-    Parameters
-    ----------
-    state : array
-        The stream of shares.
-    log_mass, taken : array (named labels, then those looked at)
-        Written, for each that is taken out.
-    n_named, n_seen : int
-        How many there are of either.
-    log_rest, members, a
-        As for `next_log_share`.
-    sharp : float
-        The power.
-
-    Returns
-    -------
-    n_seen, log_rest : int, float
+    `log_mass` and `taken` hold the named labels, then those looked at, and are extended. Returns
+    how many are looked at, and the log rest.
     """
     if sharp == 1.0 or a == np.inf:
         return n_seen, log_rest
@@ -156,24 +124,8 @@ def choose(
 ) -> int:  # fmt: skip
     """Choose a label that is not taken, or one of the others, which is place `n_known`.
 
-    Parameters
-    ----------
-    state : array
-        The stream.
-    log_mass, taken : array (label)
-        Of which the first `n_known` are read.
-    n_known : int
-        How many labels.
-    log_other, n_other : float, int
-        The others' weight, all together, and how many they are.
-    sharp : float
-        The power to which a mass is a weight.
-    weight : array
-        Room to work in, longer than `n_known`.
-
-    Notes
-    -----
-    If none that is left has any mass, each is as likely as any other.
+    `log_other` is the weight of all `n_other` others together; `weight` is working space, longer
+    than `n_known`. If no label left has any mass, each is as likely as any other.
     """
     top = log_other
     for k in range(n_known):
@@ -196,155 +148,61 @@ def choose(
     return found
 
 
-_CHOICES, _SPLIT = 1, 2
-"""Seeds that keep the two streams of a draw and an item apart."""
+_CHOICES = 1
+"""Seed of the streams that choose labels."""
 
 
 def predicted(
-    rankings: Rankings,
-    theta: Floats,
-    candidate: Codes,
-    n_unnamed: Codes,
-    concentration: Floats,
-    keys: Keys,
-    *,
-    sharpness: npt.ArrayLike | None = None,
-    split_keys: Keys | None = None,
-    first_draw: int = 0,
-) -> npt.NDArray[np.int32]:
+    rankings: Rankings, theta: Floats, candidate: Codes, n_unnamed: Codes, concentration: Floats,
+    keys: Keys, split_keys: Keys, sharpness: npt.ArrayLike = 1.0,
+) -> npt.NDArray[np.int32]:  # fmt: skip
     r"""Draw one new ranking for each draw and ranking, with its length and its ties.
 
     Parameters
     ----------
     rankings : Rankings
-        Whose shape is to be met. In the place of a closed ranking only its own labels are put.
+        Of the same shape. New lists of a closed ranking hold its own labels only.
     theta : array (draw, item, column)
-        The named labels' masses, padding, and last the remainder's; of any scale.
+        Masses of named labels, padding, and last of the remainder; of any scale.
     candidate : array (cell)
-        Which column is a cell's own; an item's unnamed cells, if any, come last.
-    n_unnamed : array (item)
-        How many labels the remainder stands for. 0: it is no label, and its mass does not count.
-    concentration : array (item)
-        The Dirichlet parameter a by which the remainder is split; infinity: evenly.
+        Each cell's column; an item's unnamed cells, if any, come last.
+    n_unnamed, concentration : array (item)
+        How many labels the remainder stands for, and the Dirichlet parameter by which it is split;
+        infinity: evenly.
     keys : array (item)
-        Starts each item's own random stream, so that items may be split in any way. They should
-        differ from chain to chain.
+        Each item's own random stream, different from chain to chain.
+    split_keys : array (draw, item)
+        The streams that split the remainder: those of the metrics.
     sharpness : float or array, broadcast to (draw, ranking)
-        Labels are chosen with theta to this power, > 0. None: 1.
-    split_keys : array (draw, item), optional
-        Keys of the streams that say which label of the remainder holds how much, such as those
-        of the metrics. Else they follow from `keys`.
-    first_draw : int
-        The number of the first draw given, so that draws may be split in any way too.
+        Labels are chosen with theta to this power.
 
     Returns
     -------
     array (draw, row)
-        The chosen label's column; for the remainder's, ``column - 1 + j``, where ``column`` is
-        how many there are, and j = 0, ..., U - 1 says which of the item's unnamed labels in the
-        order of their codes. In ascending order where places are tied.
-
-    Raises
-    ------
-    ArgumentError
-        If shapes do not fit, or a number is out of its range.
+        The chosen label's column, or ``column - 1 + j`` for the j-th unnamed label of the item.
+        In ascending order where places are tied.
 
     Notes
     -----
-    If a list is longer than there are labels of positive mass, labels of mass 0 fill its last
-    places, each as likely as any other: the limit of equal strengths that go to 0.
+    Labels of mass 0 fill a list's last places evenly: the limit of equal strengths that go to 0.
 
     At sharpness 1 a Dirichlet split is the posterior's own. At sharpness g, strengths of labels
     that nobody listed have a density proportional to
-    :math:`\lambda^{a-1} e^{-\lambda - E \lambda^g}`, whose split is another: then this is the
-    approximation that the candidate form makes for all metrics. Where those strengths are known,
-    each may have a column of its own.
-
-    Examples
-    --------
-    Two places tied, then one; labels 0 to 2 are named, and 4 more are not:
-
-    >>> one = Rankings(*map(np.array, ([0, 1], [0, 3], [0, 1, 2], [1, 1, 2], [0, 4], [False])))
-    >>> theta = np.tile([0.5, 0.2, 0.1, 0.2], (3, 1, 1))
-    >>> counts, keys = np.array([4]), np.array([5], dtype=np.uint64)
-    >>> predicted(one, theta, np.arange(4), counts, np.array([1.0]), keys)
-    array([[0, 1, 5],
-           [0, 6, 1],
-           [0, 2, 1]], dtype=int32)
+    :math:`\lambda^{a-1} e^{-\lambda - E \lambda^g}`, and the split is an approximation, the one
+    that the candidate form makes for all metrics.
     """
-    _check(rankings, theta, candidate, n_unnamed, concentration, keys)
     n_draws, n_items, n_columns = theta.shape
-    sharp = per_ranking(
-        "sharpness", 1.0 if sharpness is None else sharpness, (n_draws, len(rankings.closed))
-    )
-    draw = np.arange(first_draw, first_draw + n_draws, dtype=np.uint64)[:, None]
-    if split_keys is None:
-        split_keys = row_keys(draw, keys, seed=_SPLIT)
-    if split_keys.shape != (n_draws, n_items):
-        raise ArgumentError(
-            "split_keys", expected=f"shape {(n_draws, n_items)}", found=f"{split_keys.shape}"
-        )
+    sharp = np.broadcast_to(np.asarray(sharpness, np.float64), (n_draws, len(rankings.closed)))
     named = candidate < n_columns - 1
     owner = np.repeat(np.arange(n_items), rankings.n_cells)
     column_start = np.searchsorted(owner[named], np.arange(n_items + 1))
+    draw = np.arange(n_draws, dtype=np.uint64)[:, None]
     out = np.empty((n_draws, len(rankings.place)), dtype=np.int32)
     _predicted(
         *rankings[:4], rankings.closed, column_start, candidate[named], n_unnamed,
         concentration, theta, sharp, row_keys(draw, keys, seed=_CHOICES), split_keys, out,
     )  # fmt: skip
     return out
-
-
-def _check(
-    rankings: Rankings, theta: Floats, candidate: Codes, n_unnamed: Codes, concentration: Floats,
-    keys: Keys,
-) -> None:  # fmt: skip
-    """Raise on what would be read past its end, or have no meaning."""
-    n_items, n_cells = len(rankings.n_cells), int(rankings.cell_start[-1])
-    if theta.ndim != 3 or theta.shape[1] != n_items:
-        raise ArgumentError(
-            "theta", expected=f"shape (draw, {n_items}, column)", found=f"{theta.shape}"
-        )
-    for name, array, length in (
-        ("candidate", candidate, n_cells),
-        ("n_unnamed", n_unnamed, n_items),
-        ("concentration", concentration, n_items),
-        ("keys", keys, n_items),
-    ):
-        if array.shape != (length,):
-            raise ArgumentError(name, expected=f"shape ({length},)", found=f"{array.shape}")
-    n_columns = theta.shape[2]
-    inside = (candidate >= 0) & (candidate < n_columns)
-    for name, array, right, words in (
-        ("candidate", candidate, inside, f"columns 0 to {n_columns - 1}"),
-        ("theta", theta, (theta >= 0) & (theta < np.inf), "finite numbers >= 0"),
-        ("n_unnamed", n_unnamed, n_unnamed >= 0, "numbers >= 0"),
-        ("concentration", concentration, concentration > 0, "numbers > 0"),
-    ):
-        if not right.all():
-            raise ArgumentError(name, expected=words, found=str(array[~right][0]))
-    _check_listed(rankings, candidate < n_columns - 1)
-
-
-def _check_listed(rankings: Rankings, named: Flags) -> None:
-    """Raise unless each ranking lists named labels, each once, and these are an item's first."""
-    cell, n_items = listed_cell(rankings), len(rankings.n_cells)
-    if not named[cell].all():
-        raise ArgumentError(
-            "candidate",
-            expected="columns of named labels, all but the last, for what is listed",
-            found="a listed label in the remainder",
-        )
-    owner = np.repeat(np.arange(n_items), rankings.n_cells)
-    if (np.diff(named.astype(np.int64))[owner[1:] == owner[:-1]] > 0).any():
-        raise ArgumentError(
-            "candidate", expected="an item's named labels first", found="one after the remainder"
-        )
-    ranking = np.repeat(np.arange(len(rankings.closed)), np.diff(rankings.ranking_start))
-    if len(np.unique(ranking * len(named) + cell)) < len(cell):
-        raise ArgumentError(
-            "rankings", expected="each label once in a ranking", found="a label listed twice"
-        )
 
 
 @kernel

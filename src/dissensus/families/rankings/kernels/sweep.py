@@ -1,24 +1,18 @@
 """Gibbs sampling of plausibilities from partial rankings under Plackett-Luce, exact.
 
-Sampling items by exact moves, with arrival times before each sweep where these are needed.
-Of what a sweep consists, the numbers of units and places decide; see
-`sweep`. Items with and without arrival times have kernels of their
-own, each compiled where an item needs it.
-
 Strengths are independent Gamma(shape, 1), and a label's plausibility is its share of their sum.
 A sweep of an item has two parts, each of which leaves the posterior as it is:
 
 - All annotators' arrival times are drawn given the strengths, and all strengths given the times
-  (`times`). It costs as much as reading the rankings does, and mixes the
-  worse the more is known; ties need a whole power. It is left out where the other part can do
-  without: in small items, but for many labels that nobody listed where these cannot be lumped.
-- One strength after another is moved by the exact likelihood (`moves`), and
-  every third time all on the weak side of a cut together (`moves`). It mixes
-  well at any power, and costs the square of the number of labels.
+  (`times`). It costs as much as reading the rankings does, and mixes the worse the more is known;
+  ties need a whole power. It is left out where the other part can do without: in small items, but
+  for many labels that nobody listed where these cannot be lumped.
+- One strength after another is moved by the exact likelihood (`moves`), and every third time all on
+  the weak side of a cut together. It mixes well at any power, and costs the square of the number of
+  labels.
 
-Where arrival times alone forget soon enough, which is known beforehand
-(`memory`), an item is sampled by them alone, in plain numbers
-(`times`), at a fraction of the cost.
+Where arrival times alone forget soon enough, which is known beforehand (`memory`), an item is
+sampled by them alone, in plain numbers (`plain_times`), at a fraction of the cost.
 
 The likelihood does not see the sum of the strengths, which is Gamma(total shape, 1) whatever the
 rankings say: it is drawn anew after each sweep. All strengths are held in logarithms, since a
@@ -105,22 +99,18 @@ def sample_exactly(
 
     Parameters
     ----------
-    items : RankedItems
-        What the annotators said.
     which : array (k)
         Items that have cells.
     states : array (item)
         Each item's random stream; written.
     named : array (item)
-        How many cells have a column of their own.
-    tune : int
-        Sweeps before the first draw.
+        How many units have a column of their own.
     prior : array (draw or 1, cell)
         Shapes of all items' cells, of every draw if they are not the same.
     cell_start : array (item + 1)
-        Where each item's begin.
+        Where each item's cells begin.
     out : array (draw, item, candidate)
-        Written: what all other cells come to is last.
+        Written: all other units together are last.
     """
     plan, position = plan_of(items), positions(items, which)
     start = np.cumsum([0, *plan.n_cells])
@@ -227,12 +217,12 @@ def sample(
     rankings: Rankings, shape: Floats, keys: Keys, *, named: Codes, n_columns: int | None = None,
     power: float = 1.0, sharpness: Floats | None = None, tune: int = 500, draws: int = 1000,
 ) -> Floats:  # fmt: skip
-    """Draw plausibilities of all items, one chain.
+    """Draw plausibilities of all items (draw, item, candidate), one chain.
+
+    Candidates are the item's named cells, padding, and last the sum of all other cells.
 
     Parameters
     ----------
-    rankings : Rankings
-        What the annotators said.
     shape : array (cell) or (draw, cell)
         Prior shape of each cell's strength: of a lumped remainder, the sum of its labels'.
         Where it was learned, that of every draw.
@@ -246,13 +236,6 @@ def sample(
         Of the likelihood: how many times each ranking counts. It need not be whole.
     sharpness : array (ranking), optional
         To which power each annotator sees the strengths. Default: 1.
-    tune, draws : int
-        Sweeps before the first draw, and draws.
-
-    Returns
-    -------
-    array (draw, item, candidate)
-        Candidates are the item's named cells, padding, and last the sum of all other cells.
 
     Examples
     --------
@@ -290,27 +273,9 @@ def sweep(
     rankings: Rankings, shape: Floats, log_strength: Floats, key: int, *,
     power: float = 1.0, sharpness: Floats | None = None,
 ) -> Floats:  # fmt: skip
-    """Move all log strengths by one Gibbs sweep.
+    """Return all log strengths (cell) after one Gibbs sweep, from a key of the random stream.
 
-    Parameters
-    ----------
-    rankings, shape, power, sharpness
-        As for `sample`.
-    log_strength : array (cell)
-        Where to start from; finite.
-    key : int
-        Starts the random stream.
-
-    Returns
-    -------
-    array (cell)
-        Log strengths, of which each item's sum is a fresh Gamma variate.
-
-    Examples
-    --------
-    >>> one = Rankings(*map(np.array, ([0, 1], [0, 1], [0], [1], [0, 2], [False])))
-    >>> sweep(one, np.array([1.0, 2.0]), np.zeros(2), 7).shape
-    (2,)
+    Each item's sum is a fresh Gamma variate. Other arguments are those of `sample`.
     """
     out = np.array(log_strength, dtype=np.float64)
     none = np.zeros(len(rankings.n_cells), dtype=np.int64)

@@ -38,16 +38,8 @@ _LINEAR = -600.0
 def draw_block(state: State, log_ratio: Floats, log_time: Floats, lines: Floats) -> float:
     """Write the log arrival times of a block before the rest, and return the last of them.
 
-    Parameters
-    ----------
-    state : array (1)
-        The random stream.
-    log_ratio : array (label)
-        Log strengths of the labels in the block, relative to the rest.
-    log_time : array (label)
-        Written.
-    lines : array
-        Room for `dissensus.kernels.slices`.
+    `log_ratio` are log strengths of the labels in the block, relative to the rest; `lines` is room
+    for `dissensus.kernels.slices`.
     """
     if len(log_ratio) == 1:
         log_time[0] = log_exponential(state) - log_plus(0.0, log_ratio[0])

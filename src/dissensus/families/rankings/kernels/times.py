@@ -1,6 +1,10 @@
-r"""Arrival times of all labels of one item, given the strengths and what the annotators said.
+r"""Arrival times of all labels of one item, and strengths given these, in logarithms.
 
-Drawing a log strength given its exposures.
+An annotator of sharpness g sees a label of strength lambda arrive at rate lambda^g. What the
+strengths are drawn from next is each unit's exposure: how long it was waited for, in sum over
+the repeats that a power stands for. Everything is in logarithms of true units, but for sums of
+rates, which are taken relative to the largest rate as long as that leaves them a number.
+
 The prior is Gamma(shape, 1). Listed n times, and waited for E in sum, by annotators of sharpness
 g, a strength :math:`\lambda = e^u` has the log density
 
@@ -10,13 +14,7 @@ of which nothing is left but a Gamma's where all g are 1. Otherwise f is concave
 rejection from tangents, among them the line A u, which f comes up to as u falls: a small A has
 most of its mass there, hundreds of units below the mode.
 
-An annotator of sharpness g sees a label of strength lambda arrive at rate lambda^g. What the
-strengths are drawn from next is each unit's exposure: how long it was waited for, in sum over
-the repeats that a power stands for. Everything is in logarithms of true units, but for sums of
-rates, which are taken relative to the largest rate as long as that leaves them a number.
-
-Sampling items by arrival times alone.
-That is for items whose sweeps forget soon enough, see `memory`.
+Items whose sweeps forget soon enough, see `memory`, are sampled by arrival times alone.
 """
 
 from __future__ import annotations
@@ -77,20 +75,9 @@ _SMALL = 0.5
 
 @inner
 def draw_log_strength(state: State, a: float, terms: Floats, n_terms: int, lines: Floats) -> float:
-    """Draw one.
+    """Draw one, given A and the first `n_terms` columns of `terms` (`LOG_EXPOSURE` ..., term).
 
-    Parameters
-    ----------
-    state : array (1)
-        The random stream.
-    a : float
-        A.
-    terms : array (2, term)
-        Log E and g, one of each for each g that there is, or more.
-    n_terms : int
-        How many: more may have room.
-    lines : array
-        Room for `dissensus.kernels.slices`.
+    There is one term for each sharpness, or more. `lines` is room for `dissensus.kernels.slices`.
     """
     if n_terms == 0:
         return log_gamma_variate(state, a)
@@ -104,19 +91,10 @@ def draw_log_strength(state: State, a: float, terms: Floats, n_terms: int, lines
 def draw_tail(
     state: State, a: float, terms: Floats, n_terms: int, lines: Floats, depth: float, out: Floats
 ) -> int:
-    """Draw many of the same density, and return how many are written.
+    """Draw many of the same density, not in random order, and return how many are written.
 
-    Those so far below the largest that no sum of strengths would change are left out, if A is
-    small: then nearly all are far down, where they are drawn in descending order.
-
-    Parameters
-    ----------
-    state, a, terms, n_terms, lines
-        As for `draw_log_strength`.
-    depth : float
-        How far below the largest to go; infinite: to the last.
-    out : array (cell)
-        Written, as far as it goes. Not in random order.
+    If A is small, nearly all are far down, where they are drawn in descending order; those that are
+    `depth` below the largest, and would change no sum of strengths, are left out.
     """
     peak = _touch(a, terms, n_terms, lines)
     if a >= _SMALL:
@@ -263,23 +241,7 @@ def room_for_times(item: RankedItem) -> Floats:
 def draw_times(
     state: State, item: RankedItem, log_strength: Floats, used: int, work: Floats, lines: Floats
 ) -> None:
-    """Draw all exposures.
-
-    Parameters
-    ----------
-    state : array (1)
-        The random stream.
-    item : RankedItem
-        What the annotators said.
-    log_strength : array (unit, then the tail's further cells)
-        The state.
-    used : int
-        How many of them count.
-    work : array
-        Written, see `LOG_RATE`.
-    lines : array
-        Room for `dissensus.kernels.slices`.
-    """
+    """Draw all exposures into `work`, given the first `used` log strengths."""
     numbers, listed, spans, n_units = item.numbers, item.listed, item.spans, len(item.shapes)
     top = 0.0
     if numbers.common > 0.0 and (numbers.shared > 0.0 or len(spans) > 0):
@@ -414,22 +376,10 @@ def timed_sweep(
 
     Returns how many cells are in use then.
 
-    Parameters
-    ----------
-    state : array (1)
-        The random stream.
-    item : RankedItem
-        What the annotators said. Of ties, the power has to be whole.
-    log_strength : array (unit, then the tail's further cells)
-        Log shares, that is, without the sum of the strengths, which is drawn here; written, with a
-        sum.
-    used : int
-        How many of them count.
-    depth : float
-        See `strengths.draw_tail`.
-    work, terms, lines : array
-        Room for `times`, for one unit's exposures, and for
-        `dissensus.kernels.slices`.
+    `log_strength` (unit, then the tail's further cells) holds `used` log shares, that is, without
+    the sum of the strengths, which is drawn here; after the sweep it has a sum. Of ties, the power
+    has to be whole. See `draw_tail` for the depth. `work`, `terms` and `lines` are room for
+    `draw_times`, for one unit's exposures, and for `dissensus.kernels.slices`.
     """
     shapes = item.shapes
     common, sharpness, n_tail = item.numbers.common, item.sharpness, item.numbers.n_tail
@@ -454,26 +404,8 @@ def sample_by_times(
 ) -> None:  # fmt: skip
     """Go through `tune` sweeps of some items, and as many more as there is room for in `out`.
 
-    Sweeps are in plain numbers, but in logarithms where a share is too small for these.
-
-    Parameters
-    ----------
-    items : RankedItems
-        What the annotators said.
-    which : array (k)
-        Items that `plain_times.is_plain`.
-    states : array (item)
-        Each item's random stream; written.
-    named : array (item)
-        How many units have a column of their own.
-    tune : int
-        Sweeps before the first draw.
-    prior : array (draw or 1, cell)
-        Shapes of all items' cells, of every draw if they are not the same.
-    cell_start : array (item + 1)
-        Where each item's begin.
-    out : array (draw, item, candidate)
-        Written: what all other units come to is last.
+    Items are those that `plain_times.is_plain`. Sweeps are in plain numbers, but in logarithms
+    where a share is too small for these. Other arguments are those of `sweep.sample_exactly`.
     """
     done, share = np.zeros(len(named), dtype=np.int64), np.empty(len(items.shapes))
     while len(which):

@@ -1,13 +1,10 @@
 """What the likelihood says about one unit, or a group of units, that is about to move.
 
-What the likelihood says about one unit: the sets it is in, and the tied blocks.
-`moves` has the formula. Rates are relative to the largest and in plain
-numbers, as far as these go.
+These are the sets that some of them are in, and the tied blocks; `moves` has the formulas. Rates
+are relative to the largest and in plain numbers, as far as these go.
 
-What the likelihood says about a group of units: the sets that some of it are in, and the ties.
-`moves` has the formula. A group is all units from a position on. It is
-written into a `MoveRoom` as one unit is: with the summed rates of its
-part of a set in place of the unit's own. Only sets that hold both some of the
+A group is all units from a position on. It is written into a `MoveRoom` as one unit is, with the
+summed rates of its part of a set in place of the unit's own. Only sets that hold both some of the
 group and some of the others count: within the group or without, all rates keep their proportions.
 """
 
@@ -262,10 +259,8 @@ def collect_group(
 ) -> tuple[int, int, float, float, float]:  # fmt: skip
     """Write the choices and ties that are between the group and the others.
 
-    `left` and `right` are what is to be added to the slope, and what to its opposite, for how
+    Returns how many, the slope, and what is to be added to the slope and to its opposite for how
     steep f is on both sides, about.
-
-    Returns how many choices and ties, and the slope, `left` and `right` as they are then.
     """
     n_ties = 0
     for ranking in range(len(spans)):
