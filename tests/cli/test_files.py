@@ -17,7 +17,7 @@ import xarray as xr
 
 import dissensus as dx
 from dissensus.cli.output import write_evaluation
-from dissensus.data.spreadsheets import armed
+from dissensus.data.spreadsheets import disarmed
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 
@@ -172,7 +172,7 @@ def test_names_in_tables_are_no_formulas(tmp_path, small, earlier):
         frame = pd.read_csv(tmp_path / f"{table}.csv", keep_default_na=False)
         names = [name for name in dict.fromkeys(frame["system"]) if name]
         assert not [name for name in names if name.startswith(("=", "+", "-", "@", "\t", "\r"))]
-        assert set(map(armed, names)) == set(NAMES)
+        assert set(names) == set(map(disarmed, NAMES))
         assert {"plain", "a-b"} <= set(names)
     numbers = pd.read_csv(tmp_path / "summary.csv")["mean"]
     np.testing.assert_allclose(numbers, dx.summary(small)["mean"], rtol=1e-12)

@@ -244,25 +244,33 @@ def _right_votes(accuracy: Floats) -> Floats:
     return out
 
 
-@rowwise("void(float64[:], float64, float64[:], uint64, float64[:])", "(d),(),(d),()->(d)")
-def leaned(score: Floats, mean: float, insight: Floats, key: int, out: Floats) -> None:
-    """Turn some scores of an item, 0 to 1, into 0 or 1, as few as may be.
+@rowwise(
+    "void(float64[:], float64, float64, float64, float64[:], uint64, float64[:])",
+    "(d),(),(),(),(d),()->(d)",
+)
+def leaned(
+    score: Floats, low: float, mean: float, high: float, insight: Floats, key: int, out: Floats
+) -> None:
+    """Turn some scores of an item into its highest or lowest, as few as may be.
 
-    Their ``mean`` over all chains is the probability that the answer is right; its log odds become
-    larger by ``insight``. Where all draws agree nothing changes.
+    The place of the mean between the two is the probability that the answer is right; its log odds
+    become larger by ``insight``. Where all draws agree nothing changes.
+
+    ``low``, ``mean`` and ``high`` are of the scores over all chains.
 
     >>> some = np.array([1.0, 0.0, 1.0, 1.0])
-    >>> leaned(some, 0.75, np.full(4, 800.0), np.uint64(1)).tolist()
+    >>> leaned(some, 0.0, 0.75, 1.0, np.full(4, 800.0), np.uint64(1)).tolist()
     [1.0, 1.0, 1.0, 1.0]
     """
     state = started(key)
     for d in range(len(score)):
         u = uniform(state)
         out[d] = score[d]
-        if not 0.0 < mean < 1.0:
+        if not low < mean < high:
             continue
-        wanted = 1.0 / (1.0 + (1.0 / mean - 1.0) * np.exp(-insight[d]))
-        if wanted > mean and u < (wanted - mean) / (1.0 - mean):
-            out[d] = 1.0
-        elif u > wanted / mean:
-            out[d] = 0.0
+        p = (mean - low) / (high - low)
+        wanted = 1.0 / (1.0 + (1.0 / p - 1.0) * np.exp(-insight[d]))
+        if wanted > p and u < (wanted - p) / (1.0 - p):
+            out[d] = high
+        elif u > wanted / p:
+            out[d] = low

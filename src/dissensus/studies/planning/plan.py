@@ -88,7 +88,7 @@ def _study(
     if isinstance(prior_count, str):  # draw what the system knows beyond the labels
         keys: Any = rng.integers(2**64, size=n_items, dtype=np.uint64)
         insight = insight_of(rng.standard_normal(draws))
-        scores = leaned(scores.T, scores.mean(axis=0), insight, keys).T
+        scores = leaned(scores.T, 0.0, scores.mean(axis=0), 1.0, insight, keys).T
     return scores, frequency.max(axis=0)
 
 
