@@ -81,14 +81,14 @@ def test_of_single_labels_it_is_the_dirichlet_multinomial():
 def test_of_lists_it_is_what_weighting_shares_gives(blocks):
     """Twelve items that were said the same of, with the first cell predicted of half of them.
 
-    For each pair of concentration and weight, 6,000 shares from the prior and the first choices,
+    For each pair of concentration and weight, 4,000 shares from the prior and the first choices,
     weighted by the likelihood as it is defined.
     """
     n = 1 + max(cell for ranking in blocks for block in ranking for cell in block)
     rankings = nested(*[(blocks, n + 1)] * 12)
     predicted = [0, 1] * 6
     size = [1.0] * n + [20.0 - n]
-    logs, weights = np.linspace(-4.0, 4.0, 25), np.linspace(-4.0, 7.0, 34)
+    logs, weights = np.linspace(-4.0, 4.0, 17), np.linspace(-4.0, 7.0, 23)
     said = np.zeros(n + 1)
     for first in (ranking[0] for ranking in blocks):
         said[first] += 1 / len(first)
@@ -99,7 +99,7 @@ def test_of_lists_it_is_what_weighting_shares_gives(blocks):
             own = np.array(size)
             own[which] *= np.exp(weight)
             shape = np.exp(log) * own / own.sum()
-            theta = np.random.default_rng(3).dirichlet(shape + said, 6000)
+            theta = np.random.default_rng(3).dirichlet(shape + said, 4000)
             likely = np.prod([probability(theta, one) for one in blocks], axis=0)
             likely /= np.prod(theta[:, :n] ** said[:n], axis=1)
             norm = gammaln(shape + said) - gammaln(shape)
