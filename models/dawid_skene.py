@@ -9,18 +9,20 @@ label and not for another, and may confuse particular labels.
     z_i &\sim \mathrm{Categorical}(\pi), \qquad \pi \sim \mathrm{Dirichlet}(\alpha) \\
     y_{ij} \mid z_i = z &\sim \mathrm{Categorical}(C_{jz})
 
-The true labels are summed out. There are three priors of the matrices:
+K is the number of labels. The PyMC model sums the true labels out; the Gibbs sampler of `fit` draws
+them in turn with the parameters. Both have the same posterior. There are three priors of the
+matrices:
 
 ``pooling="hierarchical"``
-    Annotators belong to a population with the matrix M. The odds that annotator j is right are
-    those of M times :math:`e^{s_j}`, the same factor for all labels, with
-    :math:`s_j \sim N(0, \omega^2)`. Each label's accuracy varies around that. Where errors fall
-    does not depend on how accurate the annotator is:
+    Annotators belong to a population with the matrix M. The expected odds that annotator j is right
+    are those of M times :math:`e^{t_j}`, the same factor for all labels, with
+    :math:`t_j \sim N(0, \omega^2)`. Actual accuracies vary around their expectation, with the
+    concentration :math:`\kappa_z`. Which wrong label is given does not depend on :math:`t_j`:
 
     .. math::
 
         C_{jzz} \sim \mathrm{Beta}(\kappa_z p_{jz}, \kappa_z (1 - p_{jz})), \quad
-        \mathrm{logit}\, p_{jz} = \mathrm{logit}\, M_{zz} + s_j, \qquad
+        \mathrm{logit}\, p_{jz} = \mathrm{logit}\, M_{zz} + t_j, \qquad
         \frac{C_{jzy}}{1 - C_{jzz}} \sim \mathrm{Dirichlet}(\kappa_z M_{zy}),\ y \ne z
 
     In a fit M is ``population_confusion``, :math:`\kappa` is ``confusion_concentration`` and
@@ -30,25 +32,29 @@ The true labels are summed out. There are three priors of the matrices:
 ``pooling="complete"``
     One matrix for all annotators, :math:`C_{jz} = M_z`.
 ``pooling="none"``
-    Independent matrices, :math:`C_{jz} \sim \mathrm{Dirichlet}(a_z)`. Rows without labels stay at
-    the prior. Use it to estimate the labels of items; `dissensus.evaluate` does. The priors of many
-    annotators keep the meaning of a rare label, where a pooled matrix can turn it into a class of
-    hard items.
+    Independent matrices, :math:`C_{jz} \sim \mathrm{Dirichlet}(a_z)`. If an annotator saw no item
+    of the true label z, row z keeps its prior. Use it to estimate the labels of items;
+    `dissensus.evaluate` does. Each annotator's prior says that a label is used for its own meaning;
+    over many annotators this adds up. The one prior of a pooled matrix is too weak for that: it can
+    turn a rare label into a name for hard items.
 
-``difficulty=True`` multiplies the odds of being right beyond those of a guess,
-:math:`C_{jzz} / (1 - C_{jzz}) - 1 / (K - 1)`, by :math:`e^{\tau b_j d_i}`, with the ease
-:math:`d_i` from a standard normal distribution in fifths, as in `symmetric_confusion`. A hard item
-is a guess, and where errors fall does not change. A row that is right about a typical item less
-often than by guessing (1/K) is so about items of any difficulty. Matrices in a fit are then
-averages over items. The model is related to GLAD (Whitehill).
+``difficulty=True``: items differ in difficulty. The odds that a respondent is right about an item,
+beyond the odds of a guess, are :math:`C_{jzz} / (1 - C_{jzz}) - 1 / (K - 1)`; they are multiplied
+by :math:`e^{\tau b_j d_i}`. The ease :math:`d_i` takes five equally probable values, the fifths of
+a standard normal distribution. In a fit :math:`\tau` is ``difficulty_spread``; :math:`b_j` is 1 for
+annotators and ``difficulty_slope`` for systems. On a hard item respondents guess; which wrong label
+they give does not change. A row that is right with a probability below 1/K stays below 1/K for
+items of any difficulty. Matrices in a fit are averages over items. The model is related to GLAD
+(Whitehill).
 
-Systems are respondents too. Each row of a system's matrix is drawn around a symmetric row with the
-weight of ten labels; the accuracy of the symmetric matrix is uniform from 0 to 1.
+Systems are respondents too. Each row of a system's matrix is Dirichlet, with shapes that sum to 10,
+around the row of a symmetric matrix; the accuracy of the symmetric matrix is uniform from 0 to 1.
 
 Correlated errors (``error_correlation``). The label that annotators point to need not be the true
-one: people who are misled by the same thing point to a wrong label together. Of n labels of an item
-whose errors have the correlation :math:`\rho`, :math:`m = n / (1 + (n - 1) \rho)` are independent.
-The true label :math:`z^*` then has, given the model above and the answer :math:`s_i` of a system,
+one: people who are misled by the same thing point to a wrong label together. If errors have the
+correlation :math:`\rho`, the n labels of an item carry as much information as
+:math:`m = n / (1 + (n - 1) \rho)` independent ones. The probability of the true label :math:`z^*`,
+given the model above and the answer :math:`s_i` of a system, is
 
 .. math::
 
@@ -56,41 +62,44 @@ The true label :math:`z^*` then has, given the model above and the answer :math:
     P(z^*_i = k \mid y_i, s_i, \theta) &\propto P(z_i = k \mid y_i, \theta)^{m_i / n_i}\,
         e^{w [s_i = k]}
 
-The weight w stands for what a system knows beyond the annotators; systems with the same answers
-have the same draws. Labels alone do not identify :math:`\rho`. "learned" is a prior from seven data
-sets with a known truth: :math:`\log\rho` is normal around log .6 with sd 1/2
-(``docs/validation.md``). Values above 1 are no correlations; they make up for accuracies that were
-estimated as if errors were independent and are too high. A system that knows what annotators know
-has w = 0. A system that errs independently of them has as w its log odds of being right, at most
-3.5, called :math:`w_0`. The prior of w is uniform from :math:`-.1 w_0` to :math:`1.2 w_0`, plus a
-normal error with sd .5. Labels known to be true (``truth=``) are evidence of both. The default is
-0, independent errors; `dissensus.evaluate` uses "learned".
+The weight w is what the answer adds to the annotators' labels, in log odds. Systems with identical
+answers get identical draws of w. Labels alone do not identify :math:`\rho`. "learned" is a prior
+from seven data sets with a known truth: :math:`\log\rho` is normal around log .6 with sd 1/2
+(``docs/validation.md``). :math:`\rho` can exceed 1: it then corrects accuracies that are too high
+because the model above takes errors for independent. A system that adds nothing to the labels has w
+= 0. A system whose errors are independent of the annotators' has :math:`w = w_0`, its log odds of
+being right, at most 3.5. The prior of w is uniform from :math:`-.1 w_0` to :math:`1.2 w_0`, plus a
+normal error with sd .5. Known true labels (``truth=``) inform :math:`\rho` and w. The default is 0,
+independent errors; `dissensus.evaluate` uses "learned".
 
-Priors and why. Prevalence is uniform over the simplex. Each row :math:`M_z`, and :math:`a_z`
-without pooling, has the weight of four labels, 2.8 of them right; and each :math:`M_z` has its own
-label most often, as annotators on the whole use labels for what they mean. This rules out that
-labels change places, which the likelihood allows, and that a rare label becomes a name for hard
-items. Without pooling the four labels of each annotator do the same if there are many annotators.
-:math:`\kappa_z \sim \mathrm{Gamma}(2, 0.2)`, with mean 10, and :math:`\omega` is half-normal with
-scale 1.
+Priors and why. Prevalence is uniform over the simplex. The Dirichlet shapes of each row
+:math:`M_z`, and of :math:`a_z` without pooling, sum to 4, of which the correct label has 2.8:
+annotators mostly use labels for what they mean, and four labels hardly count beside data. Each
+:math:`M_z` is restricted to rows in which the correct label is the most frequent. This prevents
+label switching, which the likelihood allows, and that a rare label becomes a name for hard items.
+Without pooling, the priors of many annotators together have the same effect. :math:`\kappa_z \sim
+\mathrm{Gamma}(2, 0.2)`, with mean 10: accuracies differ by label, by more than chance and less than
+at random. :math:`\omega` is half-normal with scale 1, :math:`\tau` half-normal with scale 1, and
+the logarithm of ``difficulty_slope`` is normal with sd .5.
 
-When to use it. There are a few hundred labels for each label that is ever true, from each annotator
+When to use it. There are a few hundred responses to items of each true label, from each annotator
 or, with pooling, from all. Labels are nominal or ordinal, also repeated (``trial``).
 
-When not: with few labels the posterior is mostly prior: use `symmetric_confusion`. With items that
-annotators find hard together and three annotators, a matrix can explain difficulty as confusion,
-and accuracies can be off: in 16 simulated studies of 5,000 items with difficulty and graded errors
-a system of .87 was estimated at .73 to .88, and at .85 to .88 by `symmetric_confusion` with graded
-errors and difficulty. Without one true label use `dirichlet`. Do not judge a system that was
-trained on these labels or is made of them. A mistake that annotators share counts as the truth,
-unless errors are correlated.
+When not: with few labels the posterior is mostly prior: use `symmetric_confusion`. With three
+annotators who find the same items hard, a matrix can explain difficulty as confusion, and
+accuracies can be off. In 16 simulated studies of 5,000 items with difficulty and graded errors, the
+accuracy of a system was .87; estimates were .73 to .88 by this model, and .85 to .88 by
+`symmetric_confusion` with graded errors and difficulty. Without one true label use `dirichlet`. Do
+not judge a system that was trained on these labels or is made of them. A mistake that annotators
+share counts as the truth, unless errors are correlated.
 
 The likelihood has several maxima, and the one that EM reaches from vote proportions need not be the
 highest; `em` is for comparison. For the anaesthetists of Dawid and Skene the published prevalences
 .40/.42/.11/.07 have log-likelihood -192.89, and .40/.45/.09/.07 have -191.57. Both lie well inside
 the posterior, and so do error rates far from the 0 and 1 that EM returns.
 
-Sampling. An exact Gibbs sampler; NUTS on the PyMC model is there to check it.
+Sampling. `fit` uses an exact Gibbs sampler. `pm.sample` on the model of `build` uses the same
+sampler as a step method if its graph is unchanged; a changed model goes to NUTS, with a warning.
 
 Source: Dawid & Skene (1979), "Maximum likelihood estimation of observer error-rates using the EM
 algorithm"; hierarchical: Paun et al. (2018), "Comparing Bayesian models of annotation".
@@ -149,22 +158,25 @@ def build(
     systems : {"independent", "related"}
         Whether systems share a source of answers, as in `dissensus.models.symmetric_confusion`.
     evidence : {"all", "annotators"}
-        Whose labels are evidence of the truth. With "annotators" the PyMC model has no systems.
+        "all": answers of systems also inform the true labels. "annotators": they do not, and the
+        PyMC model has no systems.
     prior_count : float
-        Dirichlet shape of each prevalence; > 0.
+        Dirichlet shape of the prevalence, the same for each label; > 0.
     truth : mapping, Series, DataArray (item) or table, optional
-        True labels, where they are known. In the PyMC model they are the labels of one more
-        respondent, who is always right; not if errors are correlated.
+        True labels of some items. In the PyMC model they are the answers of one more respondent
+        without errors. With correlated errors they inform only the correlation and the weights of
+        systems.
     error_correlation : float, "learned" or (median, spread)
         Correlation of the errors of an item's labels, see the card: a number, a prior learned
         from sets with a known truth, or the median and the standard deviation of the logarithm. If
-        it is not 0, true labels are drawn given the label that annotators point to, and every
-        system is judged by them and is no evidence of the truth. The PyMC model is of the label
-        that annotators point to; `fit` draws true labels from its draws.
+        it is not 0, the PyMC model is of the labels that annotators point to, and has no systems.
+        From its draws `fit` draws the true labels. A system's answer then has the weight w of the
+        card, and no influence on the parameters of annotators.
     sampler : {"gibbs", "nuts"}
         Not used: the model is the same. `build` and `fit` take the same settings.
     on_missing : {"raise", "drop"}
-        Whether items that only one side has are an error. With "drop", predictions for items
+        Whether items with annotations but no prediction, or the reverse, are an error. With "drop",
+        predictions for items
         without annotations are left out, and annotated items without predictions stay.
 
     Returns
@@ -269,7 +281,8 @@ def _around(process: Process, population: Any) -> tuple[Any, Any]:
     spread = pm.HalfNormal("accuracy_spread", sigma=prior.spread)
     level = spread * pm.Normal("annotator_offset", dims=ANNOTATOR)
     expected = likelihood.split(population)[0] + level[:, None]
-    # A Beta accuracy as a Dirichlet pair: an accuracy that rounds to 1 has a logit even so.
+    # A Beta accuracy as a Dirichlet pair: the probability of an error is a number of its own, so
+    # that the logit is finite where the accuracy rounds to 1.
     both = pt.stack([pt.sigmoid(expected), pt.sigmoid(-expected)], axis=-1)
     right = pm.Dirichlet(
         _typical("right_or_wrong", process), a=alike[:, None] * both,
@@ -334,7 +347,8 @@ def fit(
     posterior_predictive : bool
         Add labels of new items by the same annotators and systems.
     keep_items : bool
-        Keep the draws of every item's truth. Without, nothing grows with items but the labels;
+        Keep the draws of every item's truth. Without, memory does not grow with items, apart from
+        the data;
         ``truth_mean`` in ``constant_data`` stays.
 
     Returns
