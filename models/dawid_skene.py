@@ -78,8 +78,8 @@ annotators mostly use labels for what they mean, and four labels hardly count be
 :math:`M_z` is restricted to rows in which the correct label is the most frequent. This prevents
 label switching, which the likelihood allows, and that a rare label becomes a name for hard items.
 Without pooling, the priors of many annotators together have the same effect. :math:`\kappa_z \sim
-\mathrm{Gamma}(2, 0.2)`, with mean 10. :math:`\omega` is half-normal with scale 1, :math:`\tau` half-normal with scale 1, and
-the logarithm of ``difficulty_slope`` is normal with sd .5.
+\mathrm{Gamma}(2, 0.2)`, with mean 10. :math:`\omega` is half-normal with scale 1, :math:`\tau`
+half-normal with scale 1, and the logarithm of ``difficulty_slope`` is normal with sd .5.
 
 When to use it. There are a few hundred responses to items of each true label, from each annotator
 or, with pooling, from all. Labels are nominal or ordinal, also repeated (``trial``).

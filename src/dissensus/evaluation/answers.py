@@ -73,13 +73,14 @@ def with_answers(
         parts["annotator_agreement"] = xr.DataArray(systems.reshape(*shape, -1), coords)
     order = ("annotator_agreement", "panel_agreement", "accuracy", "human_agreement")
     out = xr.Dataset({name: parts[name].drop_attrs() for name in order if name in parts})
-    attrs = {"question": question, "scope": scope}
+    notes: dict[str, str] = {}
     if question == TRUTH and predictions is not None and not _has_accuracy(out):
         reason = truth_model.removeprefix("none: ").removesuffix(".")
         if reason == truth_model:  # a model was fitted, but not to answers of systems
             reason = "systems did not give one label for each item"
-        attrs |= {"question": PANEL, "notes": f"{NO_ACCURACY} ({reason}): {PANEL_LEADS}."}
-    attrs["in_words"] = f"How often does a system give {_WORDS[attrs['question']]}?"
+        question, notes = PANEL, {"notes": f"{NO_ACCURACY} ({reason}): {PANEL_LEADS}."}
+    in_words = f"How often does a system give {_WORDS[question]}?"
+    attrs = {"question": question, "in_words": in_words, "scope": scope, **notes}
     return groups | {GROUP: out.assign_attrs(attrs)}
 
 

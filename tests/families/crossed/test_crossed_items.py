@@ -67,8 +67,8 @@ def test_standard_deviations_and_correlations(n_pools, own_residual, name):
         was, found, want = numbers[place], [], []
         for x in np.exp([-4.0, -1.0, 0.3, 2.0]) if is_sd else was + np.array([-0.1, -0.03, 0, 0.1]):
             numbers[place] = numbers[place[::-1]] = x
-            want.append(log_density(one) + np.log(x) * is_sd)
             at = np.log(x) if is_sd else x
+            want.append(log_density(one) + at * is_sd)
             found.append(density_of(one, sums, room, at, MOVED[name], *place))
             if n_pools == 1:
                 short = one_pool.marginal(one.data, sums, one.par, one.priors, room)
