@@ -20,6 +20,7 @@ def drawn(model):
     return run(model, draws=30, tune=10)
 
 
+@pytest.mark.unit(0, long=6)
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli", "ordinal"])
 @pytest.mark.parametrize("pools", [None, ("old", "new")], ids=["one pool", "two pools"])
 @pytest.mark.parametrize("scale", ["latent", "observed"])

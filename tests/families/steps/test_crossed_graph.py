@@ -353,6 +353,7 @@ DIFFERENT = {
 
 
 @pytest.mark.filterwarnings("ignore:total_size not provided:UserWarning")
+@pytest.mark.unit(0, long=40)
 @pytest.mark.parametrize("words", DIFFERENT)
 def test_a_model_that_differs_is_refused_and_left_to_nuts(words):
     model = by_hand(**DIFFERENT[words])

@@ -126,7 +126,7 @@ BUILT = {
 }
 
 
-@pytest.mark.unit(0, long=8)
+@pytest.mark.unit(0, long=5)
 @pytest.mark.parametrize("name", BUILT)
 def test_pymc_chooses_it_for_everything(name):
     make, *given = BUILT[name]
