@@ -19,9 +19,9 @@ from typing import Final, Self
 
 _ROWS: Final = re.compile(r"\Arows? (\d+)(?: and (\d+))?")
 _PAIRS: Final = 3
-"""Names that differ in capitals only, of which as many are shown."""
+"""Maximum number shown of pairs of names that differ only in capitals."""
 _LONGEST: Final = 200
-"""Characters of a name that are shown: some are whole documents."""
+"""Maximum number of characters shown of a name; some names are whole documents."""
 _PACKAGE: Final = str(Path(__file__).parent) + os.sep
 
 

@@ -236,7 +236,7 @@ tests.checkpoint(tests.Path(sys.argv[2])).begin("fingerprint")
         checkpoint(begun.path).begin("fingerprint")  # this one may begin anew: it was interrupted
         begun.release()
         _, problems = child.communicate("go on\n", timeout=120)
-    assert "checkpoint: expected one that no other process is at" in said
+    assert "checkpoint: expected a checkpoint that no other process uses" in said
     assert (child.returncode, problems) == (0, "")
 
 

@@ -373,7 +373,7 @@ def model_discrepancy_ratio(
     if both.another:
         raise ArgumentError(
             "fit", expected="replicates that name each label", found="some label that nobody named",
-            hint='Fit plackett_luce with unranked="exact": "one" takes all others for one label',
+            hint='Fit plackett_luce with unranked="exact"; "one" treats all other labels as one',
         )  # fmt: skip
     predictions = checked_predictions(predictions)
     places = xr.DataArray(np.arange(len(both.items)), dims=ITEM, coords={ITEM: both.items})

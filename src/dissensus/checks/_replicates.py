@@ -318,8 +318,8 @@ def _scores(source: _Source) -> Replicates:
         item = where["item_code"].to_numpy()
     else:
         raise ArgumentError(
-            "annotations", expected="what the model was fitted to: the fit does not say which "
-            "item a score belongs to", found="None",
+            "annotations", expected="the annotations of the fit: the fit does not record the item "
+            "of each score", found="None",
         )  # fmt: skip
     return _by_row(source, "numbers", items, np.array([]), item, given, drawn)
 
@@ -370,7 +370,8 @@ def _ranked(source: _Source) -> _Rows:
         raise ArgumentError(
             "fit", expected="the annotations, in the group 'observed_data'",
             found=f"no {' and no '.join(lacking)}",
-            hint="Fits made before dissensus kept it: fit again, with posterior_predictive=True",
+            hint="The fit was made by an older version, which did not store it: fit again with "
+            "posterior_predictive=True",
         )  # fmt: skip
     item = tables.match(rows[f"{ANNOTATION}_{ITEM}"].to_numpy(), items)
     who = pd.factorize(rows[f"{ANNOTATION}_{ANNOTATOR}"].to_numpy())[0]

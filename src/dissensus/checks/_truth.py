@@ -107,9 +107,9 @@ def require_whole(fit: xr.DataTree, drawn: xr.Dataset, dims: tuple[str, ...]) ->
         code = (observed if dim == LABEL else constant)[f"{dim}_code"].to_numpy()
         if code.max(initial=-1) >= constant.sizes.get(dim, 0):
             raise ArgumentError(
-                "fit", expected=f"all that it was fitted to: {code.max() + 1} {dim}s or more",
+                "fit", expected=f"all {dim}s of the fitted data: {code.max() + 1} or more",
                 found=f"{constant.sizes.get(dim, 0)} of them",
-                hint="Leave some out before fitting, or choose from what is returned",
+                hint="Remove some before fitting, or select from the result",
             )  # fmt: skip
 
 
@@ -264,7 +264,7 @@ def annotator_agreement(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
     """Return the standard deviation of annotators' agreement with the others."""
     n = _labels_with_others(both)
     if (n > 0).sum() < 3:
-        return None, "it takes three annotators to see which one agrees less"
+        return None, "there are fewer than three annotators"
     there = n > 0
     agreement = sums.agreed[:, there] / n[there]
     weight = n[there] / n.sum()
@@ -321,7 +321,7 @@ def system_unanimity(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
     gap = unanimous - divided
     there = np.isfinite(gap[0])
     if not there.any():
-        return None, "annotators are of one mind about all items, or about none"
+        return None, "annotators agree on all items, or on none"
     values = gap[:, there].mean(axis=1)
     most = int(np.argmax(np.abs(gap[0] - _mean(gap))[there]))
     system = np.flatnonzero(there)[most]

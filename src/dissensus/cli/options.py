@@ -295,11 +295,11 @@ Items = Annotated[
 ]
 Accuracy = Annotated[
     float | None,
-    typer.Option(help="The imagined system's accuracy; .8 by default, .9 if the truth is unknown."),
+    typer.Option(help="Accuracy of the simulated system; .8 by default, .9 with --truth."),
 ]
 Assurance = Annotated[
     float | None,
-    typer.Option(help="How probable a target has to be; .8 by default, .9 if of an unknown truth."),
+    typer.Option(help="Probability of reaching the target; .8 by default, .9 with --truth."),
 ]
 Studies = Annotated[
     int | None, typer.Option(help="Simulated studies of each size; 20 or 40 by default.")
@@ -326,15 +326,15 @@ Reliability = Annotated[float | None, typer.Option(help="Trust in one annotator;
 
 Truth = Annotated[
     bool,
-    typer.Option("--truth", help="Items have one true label, unknown: how many show a system's "
-                 "accuracy, which may be above the annotators'?"),
+    typer.Option("--truth", help="Plan for one unknown true label per item: number of items needed "
+                 "to estimate a system's accuracy, which may exceed the annotators'."),
 ]  # fmt: skip
 Kappa = Annotated[
     float | None, typer.Option(help="Of --truth, for a pilot: agreement where chance is 1/labels.")
 ]
 LabelCount = Annotated[int | None, typer.Option(help="With --kappa: labels to choose from.")]
 Within = Annotated[
-    float | None, typer.Option(help="Of --truth: how far an estimate may be off; .1 by default.")
+    float | None, typer.Option(help="Of --truth: maximum error of an estimate; .1 by default.")
 ]
 Violated = Annotated[
     bool,

@@ -22,7 +22,7 @@ from dissensus.evaluation.evidence import summary
 from dissensus.reports import report
 from dissensus.storage import Writer, replace_all
 
-# What a command leaves behind that made an evaluation: files, and tables on the terminal.
+# Output of a command that made an evaluation: files, and tables on the terminal.
 
 
 _console = SafeConsole()
@@ -40,25 +40,25 @@ def finish(result: xr.DataTree, out: Path, store: str, *, as_json: bool = False)
         _console.print(f"wrote {path}", markup=False, highlight=False)
 
 
-# Writing results: never half, and small enough to keep.
+# Writing results: all files or none.
 
 
 MORE: Final = (
     ("agreement", "statistics"), ("components", "components"), ("accuracy", "accuracy"),
     ("weighted_reliability", "weighted_reliability"),
 )  # fmt: skip
-"""Groups that have a table of their own, and its name."""
+"""Groups with their own table, and its name."""
 
 
 def write_evaluation(evaluation: xr.DataTree, out: Path, store: str = "nc") -> list[Path]:
     """Write the draws, the tables and the report into a folder; return the paths.
 
-    Posterior draws are stored in single precision: their Monte Carlo error is some thousand
-    times larger than what is lost. Only where that would turn a tiny plausibility into 0, which
-    is in no top set, they stay as they are.
+    Posterior draws are stored in single precision: their Monte Carlo error is about a thousand
+    times larger than the rounding error. They stay in double precision where single precision
+    would turn a tiny plausibility into 0, which is in no top set.
 
-    All files are replaced together, or none is if one cannot be written. Names in tables that a
-    spreadsheet would run as formulas have an apostrophe in front (`_spreadsheet.disarmed`).
+    All files are replaced together; if one cannot be written, none is. Names in tables that a
+    spreadsheet would run as formulas begin with an apostrophe (`_spreadsheet.disarmed`).
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ _ROWS: Final = 20
 """Rows of a body that are printed; the report and the CSV files have all."""
 _LEGEND: Final = (
     "Intervals are {}s. P(best): probability of being the best on new items. Disagreement "
-    "ignored: against a point estimate of the labels."
+    "ignored: metric against a point estimate of the labels."
 )
 
 

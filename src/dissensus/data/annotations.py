@@ -17,7 +17,7 @@ from dissensus.errors import AnnotationError, brief, shown
 from dissensus.kernels.types import Floats, Ints
 
 _MANY = 20
-_IN_WORDS = "Map levels in words, and percents, to numbers from 0 to 1 first, and say how"
+_IN_WORDS = "First map words or percentages to numbers from 0 to 1, and report the mapping"
 
 
 def annotations(

@@ -80,7 +80,7 @@ class Space(NamedTuple):
 
 
 def space(plausibility: xr.DataArray) -> Space:
-    """Read the label space off a plausibility of either form.
+    """Return the label space of a plausibility in either form.
 
     Examples
     --------

@@ -151,7 +151,7 @@ def _wide(frame: Any, item: str, system: str, label: str) -> dict[str, Any] | No
             where=f"row {bad[0]}",
             expected=f"a column {str(label)!r}, or probabilities of all labels that add up to 1",
             found=f"{shown(labels)} with the sum {total[bad[0]]:g} (such rows: {len(bad)})",
-            hint="Name the column of labels with label=, or leave out columns that are no labels",
+            hint="Name the label column with label=, or remove the columns without labels",
         )
     n = len(labels)
     return {

@@ -131,7 +131,7 @@ def plan(
     anonymous = int(voices_per(annotations, ANNOTATOR).max()) < 2
     if anonymous:
         remarks.append(
-            "No annotator labelled two items, so that one accuracy stands for all of them."
+            "No annotator labelled two items: one accuracy is estimated for all of them."
         )
     if "cluster_code" in annotations:
         remarks.append(
@@ -343,10 +343,10 @@ def _require_settled(draws: xr.Dataset, plan: AccuracyPlan, one: Candidate) -> N
     if found["n_items_poor"] and not plan.by_name:
         r_hat = f", r-hat up to {found['r_hat_max']:.2f}" if "r_hat_max" in found else ""
         raise AnnotationError(
-            "annotations", expected="chains that agree on how accurate anybody is",
-            found=f"different answers, so that there may be too few labels to tell, or too much "
-            f"disagreement: as few as {found['ess_bulk_min']:.0f} effective draws{r_hat}",
-            hint=f'More draws may do; truth_model="{one.model}" shows them all the same',
+            "annotations", expected="chains that agree on the accuracies",
+            found=f"chains that differ (minimum {found['ess_bulk_min']:.0f} effective "
+            f"draws{r_hat}): there may be too few labels, or too much disagreement",
+            hint=f'More draws may suffice; truth_model="{one.model}" shows them nevertheless',
         )  # fmt: skip
 
 
@@ -526,6 +526,6 @@ def _diagnosed(out: xr.Dataset) -> tuple[dict[str, Any], list[str]]:
     if not single["n_items_poor"] or worst["n_items_poor"]:
         return worst, []
     return worst, [
-        "Intervals of single annotators are rough: as few as "
-        f"{single['ess_bulk_min']:.0f} effective draws. More draws (draws=) make them finer."
+        "Intervals of single annotators have few effective draws (minimum "
+        f"{single['ess_bulk_min']:.0f}). Increase draws=."
     ]

@@ -341,7 +341,7 @@ def recipe_for(
         if threshold is not None:
             raise ArgumentError(
                 "threshold",
-                expected=f"None: {model} of {kind} annotations knows no numbers to cut",
+                expected=f"None: {model} of {kind} annotations has no numbers to cut",
                 found=repr(threshold),
             )
         return replace(recipe, kind=kind)
@@ -386,7 +386,7 @@ def companion_for(main: Recipe, companion: str | None, *, by_default: bool) -> R
     if not others or isinstance(main, ThresholdRecipe):
         raise ArgumentError(
             "companion",
-            expected=f"None: no other model judges what {main.model} does of {main.kind} "
+            expected=f"None: there is no other model to compare {main.model} with for {main.kind} "
             "annotations",
             found=repr(companion),
         )

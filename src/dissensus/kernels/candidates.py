@@ -219,10 +219,11 @@ def _counted(cells: Floats, rows: Ints, times: Ints) -> Patterns:
 
 
 def distinct(patterns: Patterns, probability: Floats) -> tuple[Ints, Floats]:
-    """Return each pattern's distinct cells, and the sum of the probabilities of its labels there.
+    """Return the distinct cells of each pattern, and the total probability of its labels in each.
 
-    ``probability`` (pattern, label): of what a label may do, and one of them does.
-    Returns ``cell``, ``probability`` (pattern, place): filled up with cells of probability 0.
+    ``probability`` (pattern, label): probability of the event that a label stands for; exactly
+    one of the events happens.
+    Returns ``cell``, ``probability`` (pattern, place): padded with cells of probability 0.
     """
     rows = patterns.rows
     place = np.cumsum(np.diff(rows, axis=1, prepend=rows[:, :1]) > 0, axis=1)

@@ -30,12 +30,12 @@ def draw_dirichlet(
 ) -> Draws:
     r"""Draw :math:`\theta \sim \mathrm{Dirichlet}(\alpha)` as normalised Gamma variates.
 
-    Small parameters are drawn in logarithms, as all Gamma variates of a row may underflow to 0. The
-    density is taken from the logarithms too, and is finite where a component underflows.
+    Small parameters are drawn in logarithms, because all Gamma variates of a row may underflow to
+    0. The density is computed from the logarithms too, and is finite where a component underflows.
 
-    ``alpha`` (row, k): at least one positive in each row. Where one is 0, theta is exactly 0.
-    ``keys`` (row): where each row's stream of random numbers starts. The draws of a row depend on
-    its key and its parameters only; the first of many are those of few.
+    ``alpha`` (row, k): at least one positive in each row. Where alpha is 0, theta is exactly 0.
+    ``keys`` (row): start of each row's stream of random numbers. The draws of a row depend only on
+    its key and its parameters; a shorter run gives the first draws of a longer run.
     ``out`` (draw, row, k): where to write theta.
     """
     _check(alpha)

@@ -50,13 +50,13 @@ def counts_of(n_labels: int, further: int) -> Ints:
 
 
 def orders(counts: Ints) -> Floats:
-    """Return in how many orders labels of these counts can come (count)."""
+    """Return the number of orders of labels with these counts (count)."""
     total = counts.sum(axis=1)
     return np.rint(np.exp(gammaln(total + 1.0) - gammaln(counts + 1.0).sum(axis=1)))
 
 
 def right_after(truth: Floats, response: Floats, further: int) -> Floats:
-    """Return how probably the leading label is right after further labels (item).
+    """Return the probability that the most plausible label is true after further labels (item).
 
     ``truth`` (draw, item, label): probabilities of the true label.
     ``response`` (draw, label, response): probabilities of a further label, given the true one.

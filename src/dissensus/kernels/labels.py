@@ -128,7 +128,7 @@ def label_pairs(
             "annotations",
             expected=f"up to {MOST:,} pairs of different labels within items",
             found=f"{begin[-1]:,}",
-            hint="Round the numbers, or take a distance that needs no list of pairs: nominal, "
+            hint="Round the numbers, or use a distance that needs no list of pairs: nominal, "
             "interval (squared) or absolute",
         )
     found = _label_pairs(

@@ -132,7 +132,7 @@ class Cells(NamedTuple):
     feature: Ints
     """(word)"""
     value: Floats
-    """(word): what the feature says of the label."""
+    """(word): value of the feature for the label."""
 
 
 def cells_of(counts: Floats, features: list[Floats], times: Floats | None = None) -> Cells:

@@ -112,8 +112,8 @@ def scatter(state: State, n: int, weight: Floats, total: float, found: Ints) -> 
 def draw_exponential(keys: Keys, draws: int) -> Floats:
     """Draw variates (draw, column), each column from a stream of its own.
 
-    The draws of a column depend on the start of its stream, ``keys`` (column), only; the first of
-    many are those of few.
+    The draws of a column depend only on the start of its stream, ``keys`` (column); a shorter run
+    gives the first draws of a longer run.
 
     >>> keys = np.array([3, 5], dtype=np.uint64)
     >>> both = draw_exponential(keys, 4)

@@ -220,8 +220,8 @@ def probability_of_support(
     if bool((undefined > 0).any()):
         total = int(np.prod([draws.sizes[dim] for dim in SAMPLE]))
         warn_caller(
-            f"Draws are undefined (NaN), up to {int(undefined.max()):,} of {total:,}, and so is "
-            "the probability of support."
+            f"Draws are undefined (NaN), up to {int(undefined.max()):,} of {total:,}; the "
+            "probability of support is then undefined too."
         )
     probability = (draws >= claim * (1 - _ROUNDING)).mean(SAMPLE).where(undefined == 0)
     return named(probability, "probability_of_support", "higher")

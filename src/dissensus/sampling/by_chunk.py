@@ -40,9 +40,9 @@ CHAINS: Final = (("r_hat_max", np.max), ("ess_bulk_min", np.min), ("ess_tail_min
 """Diagnostics of the chains of a block, and how they are reduced over blocks."""
 
 _POOR: Final = (
-    "The chains have not run long enough for some items. How many, and how far they are from it, "
-    "stands in fit['sample_stats']: n_items_poor, ess_bulk_min, ess_tail_min, r_hat_max. Do not "
-    "trust their intervals; ask for more draws (draws=)."
+    "The chains have not run long enough for some items. fit['sample_stats'] has their number and "
+    "diagnostics: n_items_poor, ess_bulk_min, ess_tail_min, r_hat_max. Do not trust the intervals "
+    "of these items; ask for more draws (draws=)."
 )
 
 _TIMES: Final = 4

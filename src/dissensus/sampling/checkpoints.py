@@ -77,8 +77,8 @@ class Checkpoint:
             claim(self.path / _HEADER, self)
         except BlockingIOError:
             raise ArgumentError(
-                "checkpoint", expected="one that no other process is at",
-                found=f"{self.path}, which another fit goes on from",
+                "checkpoint", expected="a checkpoint that no other process uses",
+                found=f"{self.path}, which another fit uses",
             ) from None  # fmt: skip
         for unfinished in self.path.glob(".part-*"):  # parts of a run that was killed
             shutil.rmtree(unfinished, ignore_errors=True)
@@ -120,8 +120,8 @@ class Checkpoint:
                 warn_caller(
                     f"The checkpoint {self.path} could not be written "
                     f"({problem.strerror or problem}). "
-                    "Sampling goes on; interrupted, it would be resumed from what was written "
-                    "before."
+                    "Sampling goes on; if it is interrupted, it resumes from the last checkpoint "
+                    "that was written."
                 )
             self._failed = True
             return False
@@ -176,8 +176,8 @@ def opened(
     if isinstance(random_seed, np.random.Generator):
         raise ArgumentError(
             "random_seed",
-            expected="a whole number, or None, where there is a checkpoint: the fit that goes on "
-            "from it must begin as this one does",
+            expected="a whole number or None, with checkpoint=: a resumed fit must begin in the "
+            "same way",
             found="a Generator",
         )
     if random_seed is None:

@@ -107,7 +107,7 @@ def refuse_other_uses(model: Any, moved: Iterable[Any], observed: Any) -> None:
         if variable in moved or variable is observed:
             continue
         if moved & set(ancestors([variable])):
-            raise unfit("nothing but the labels to hang on these variables", variable.name)
+            raise unfit("only the labels to depend on these variables", variable.name)
 
 
 class WholeModelStep(BlockedStep):
@@ -134,7 +134,7 @@ class WholeModelStep(BlockedStep):
         if {v.name for v in self.vars} != {v.name for v in wanted}:
             raise ArgumentError(
                 "vars",
-                expected=f"all of {', '.join(names)}, which move together",
+                expected=f"all of {', '.join(names)}, which are updated together",
                 found=", ".join(str(v.name) for v in self.vars),
             )
         self.blocked = blocked

@@ -184,9 +184,9 @@ def _warn_of_fit_without_confidence(truth: Any) -> None:
     if "truth" in posterior and bool(posterior["truth"].isin([0.0, 1.0]).all()):
         return  # all true labels are known
     warn_caller(
-        "The fit drew what is true without knowing how sure annotators were: wherever labels leave "
-        "it open, sure and unsure labels come out more alike than they are. Give known labels, or "
-        "a fit of dissensus.models.rasch with confidence=True."
+        "The fit estimated the truth without confidence: where the truth is uncertain, the "
+        "difference between sure and unsure labels is underestimated. Give known labels, or a fit "
+        "of dissensus.models.rasch with confidence=True."
     )
 
 

@@ -21,8 +21,8 @@ from dissensus.statistics._read import read
 from dissensus.statistics._sums import Finish, Matrix, Sums, Undefined, compact
 
 NO_DISAGREEMENT: Final = (
-    "annotators agree on every item that two of them labelled, and there is no disagreement to "
-    "compare with"
+    "annotators agree on every item that two of them labelled: there is no disagreement to compare "
+    "with"
 )
 REASONS: Final = (NO_PAIRS, NO_DISAGREEMENT)
 
@@ -253,7 +253,7 @@ def _strata_of(annotations: xr.Dataset) -> _Strata:
 ALPHA_ITEMS: Final = ("same", "all")
 NO_OTHERS: Final = "no item of the annotator has labels of two others"
 OTHERS_AGREE: Final = (
-    "the other annotators agree on every item looked at{rounded}, and there is no disagreement to "
+    "the other annotators agree on every item compared{rounded}: there is no disagreement to "
     "compare with"
 )
 ROUNDED: Final = ", up to rounding beside the annotator's own distances"

@@ -199,7 +199,7 @@ def check_range(values: Floats, power: int, subject: str = "annotations") -> Non
         expected=f"numbers whose {differences} can be computed with: the largest and the smallest "
         f"are {1 / most:.0e} to {most:.0e} apart, or equal",
         found=f"{spread:.2g}",
-        hint="Multiply all numbers by the same one: ratios of distances stay what they are",
+        hint="Multiply all numbers by the same factor: ratios of distances do not change",
     )
 
 

@@ -37,8 +37,8 @@ from dissensus.statistics._reliability import ONE_FOR_ALL, Genuine, SureLabels
 from dissensus.statistics._sums import Matrix, Sums, Undefined, compact, indicator
 
 CONTRADICTION: Final = (
-    "two annotators agree of whom one is always right and the other never; accuracies just above 0 "
-    "and below 1 have no such trouble"
+    "two annotators agree although one has accuracy 1 and the other 0; give accuracies above 0 and "
+    "below 1"
 )
 NO_ERRORS: Final = "there is only one label to give, so that nobody can be wrong"
 ALONE: Final = "fewer than two annotators"

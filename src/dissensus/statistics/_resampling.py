@@ -108,7 +108,7 @@ def _totals(rng: np.random.Generator, draws: int, parts: tuple[Matrix, ...], siz
 
 
 def _side_by_side(parts: tuple[Matrix, ...]) -> tuple[Matrix, ...]:
-    """Join adjacent arrays, which makes fewer products."""
+    """Concatenate adjacent arrays, to reduce the number of matrix products."""
     out: list[Matrix] = []
     for part in parts:
         if not isinstance(part, np.ndarray):

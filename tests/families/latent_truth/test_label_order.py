@@ -51,8 +51,8 @@ def test_warns_of_labels_that_have_changed_places():
         found = label_order(process(), chains(15))
     assert found["label_kept_min"] == 0.25
     text = str(said[0].message)
-    assert "1 (called 2)" in text
-    assert "2 (called 1)" in text
+    assert "1 (labelled 2)" in text
+    assert "2 (labelled 1)" in text
     assert "0 (called" not in text
 
 

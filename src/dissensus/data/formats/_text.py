@@ -25,7 +25,7 @@ from dissensus.errors import FormatError, brief
 from dissensus.storage import is_store
 
 LONGEST_LINE: Final = 1 << 28
-"""Bytes. Files are held in memory as a whole, and a line several times."""
+"""Maximum file size in bytes. A file is held in memory, with several copies of each line."""
 
 
 def checked_path(path: str | os.PathLike[str], *, folder: bool = False) -> Path:

@@ -153,7 +153,7 @@ def process(
 def require_annotated(annotations: xr.Dataset) -> None:
     """Raise unless every item has a label."""
     fitting.require_annotated(
-        statements_per(annotations, ITEM), annotations, "without one nothing speaks of its truth"
+        statements_per(annotations, ITEM), annotations, "without one its truth is not informed"
     )
 
 
@@ -169,8 +169,8 @@ def _require_relatable(systems: str, errors: true_labels.Prior | None, n_systems
     """Raise if related systems are asked for where there is nothing to relate."""
     if systems == "related" and errors is not None:
         raise ArgumentError(
-            "systems", expected="'independent' where errors are correlated: each is judged by "
-            "itself then", found="'related'",
+            "systems", expected="'independent' where errors are correlated: each system is then "
+            "estimated by itself", found="'related'",
         )  # fmt: skip
     if systems == "related" and n_systems < 2:
         raise ArgumentError(

@@ -68,7 +68,7 @@ class LatentTruthGibbs(WholeModelStep):
         self._chain = Chain(process, *process.votes())
 
     def step(self, point: Any) -> Any:
-        """Move everything; leave the given point as it is."""
+        """Update all variables; the given point is not changed."""
         (process, names, natural), chain = self._reading, self._chain
         values = {name: value[None] for name, value in natural(point).items()}
         many = to_kernel(process.form, values)

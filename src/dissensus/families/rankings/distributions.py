@@ -293,7 +293,7 @@ def _refuse_gaps(observed: Any) -> None:
     if np.ma.is_masked(observed):
         raise ArgumentError(
             "observed", expected="ranks without a mask", found="a masked array",
-            hint="0 is a label that is not listed; a strength of 0 one that is not there",
+            hint="A rank of 0 is a label that is not listed; a strength of 0, an absent label",
         )  # fmt: skip
 
 

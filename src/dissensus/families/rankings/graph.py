@@ -121,7 +121,7 @@ def _dependants(model: Any, strength: Any) -> list[Any]:
             )
         _, places, power, sharpness = one.owner.op.dist_params(one.owner)
         if strength in set(ancestors([places, power, sharpness])):
-            raise unfit(f"power and sharpness that do not hang on {strength.name}", one.name)
+            raise unfit(f"power and sharpness that do not depend on {strength.name}", one.name)
         if set(ancestors([power])) & set(model.free_RVs):
             raise unfit("a power that is given: the likelihood is not normalised", one.name)
         found.append(one)

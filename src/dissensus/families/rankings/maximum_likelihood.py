@@ -99,7 +99,7 @@ def maximum_likelihood(
     """
     fitting.require_kind(annotations, KINDS, "plackett_luce")
     fitting.require_annotated(
-        statements_per(annotations, ITEM), annotations, "without one all strengths are equally good"
+        statements_per(annotations, ITEM), annotations, "without one the likelihood is constant"
     )
     where = layout(annotations)
     laid = laid_out(annotations, where, unranked)

@@ -320,8 +320,8 @@ def _warn_of_silence(annotations: xr.Dataset, laid: LaidOut) -> None:
         names = shown(list(annotations[ITEM].to_numpy()[silent]))
         warn_caller(
             f"With unranked='absent' the rankings of {silent.sum()} items ({names}) say nothing: "
-            "each has one block, and what is not listed was not there. Their plausibilities are "
-            "the prior's."
+            "each has one block, and unlisted labels are absent. The plausibilities of these items "
+            "are those of the prior."
         )
 
 

@@ -250,8 +250,8 @@ def warn_of_shared_confidence(process: Process, truth_mean: Floats, level: Float
         warn_caller(
             "Annotators of one item are confident or unsure together, whether they are right or "
             f"wrong (correlation {correlation:.2f}). confidence=True counts each confidence as "
-            "independent evidence: accuracies come out too low and intervals too short. Fit "
-            "without it, and see dissensus.confidence_check for what confidence tells."
+            "independent evidence: accuracies are underestimated and intervals too short. Fit "
+            "without it, and use dissensus.confidence_check to analyse confidence."
         )
 
 

@@ -268,7 +268,7 @@ def _limits(plan: xr.Dataset) -> list[str]:
     people = np.atleast_1d(plan.attrs.get("pilot_annotators", [_FEW]))
     if min(people) < _FEW:
         out.append(
-            f"The pilot had {listed([str(n) for n in people])} annotators: how much annotators "
-            "differ is poorly known from so few, and its prior has a say in all of this."
+            f"The pilot had {listed([str(n) for n in people])} annotators. With so few, the "
+            "variance between annotators is uncertain, and these results depend on its prior."
         )
     return [*out, "New items and annotators are taken to be like the pilot's."]

@@ -16,14 +16,14 @@ NONE, COMPLETE, HIERARCHICAL = 0, 1, 2
 MEAN, SPREAD, DECAY, CONCENTRATION, DIFFICULTY, SHARED, SOURCE = range(7)
 """Places in `Parameters.number`."""
 _FIFTHS = 5
-"""Points that stand for the normal distribution of difficulties. With eleven points nothing
-changes that a thousand items could show."""
+"""Number of points that represent the normal distribution of difficulties. Eleven points make no
+difference that a thousand items could show."""
 
 
 class Form(NamedTuple):
-    """Which process it is: whole numbers and flags.
+    """Integers and flags that describe the process.
 
-    A *respondent* is an annotator or a system. Annotators that the model does not tell apart are
+    A *respondent* is an annotator or a system. Annotators that the model does not distinguish are
     one respondent.
     """
 

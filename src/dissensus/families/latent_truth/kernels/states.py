@@ -299,7 +299,7 @@ def sort_source(
     state: State, log_response: Floats, number: Floats, first_system: int, raw: Floats,
     size: Floats, right: Floats, wrong: Floats, error: Floats, shared: Floats, taken: Floats,
 ) -> None:  # fmt: skip
-    """Draw which of the systems' answers were the source's; count when the source was right."""
+    """Draw which answers of the systems were taken from the source, and count its right answers."""
     n, n_ease, n_states = len(error), len(right), len(size)
     taken[:] = 0.0
     shared[:] = 0.0

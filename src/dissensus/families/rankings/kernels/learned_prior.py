@@ -77,7 +77,7 @@ class Leaning(NamedTuple):
     feature: Ints
     """(word)"""
     value: Floats
-    """(word): what the feature says of the label."""
+    """(word): value of the feature for the label."""
     n_free: int
     """Labels with a weight of their own."""
     n_features: int

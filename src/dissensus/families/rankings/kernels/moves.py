@@ -23,13 +23,12 @@ well. The order depends on no strength, hence delta has the log density, up to a
     f(\delta) = A \delta - \sum_S w_S \log\bigl(R_S + e^{g_S \delta} W_S\bigr)
     + \mathrm{power} \sum_b \log P_b(\delta),
 
-where A is the sum of the units' own, and W and R are what the group comes to in a set, and what the
-others do. Of a set that is all of the group there remains :math:`-w_S g_S \delta`. f is concave,
+where A is the sum of the units' own. In a set S, W is the sum over the group, and R the sum over
+all others. A set that consists of the group only contributes :math:`-w_S g_S \delta`. f is concave,
 and delta is drawn in the same way.
 
-The two densities differ only in how a tied block changes with the move. Each has the slice sampling
-compiled for itself, with its own tied blocks built in: one compiled function that asks which it is
-took single moves a quarter longer.
+The two densities differ only in how a tied block changes with the move. The slice sampling is
+compiled for each of them: with one compiled function for both, single moves took a quarter longer.
 """
 
 from __future__ import annotations

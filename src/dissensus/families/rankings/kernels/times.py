@@ -344,7 +344,10 @@ def _tied_block(
 
 @inner
 def exposures(common: float, sharpness: Floats, unit: int, work: Floats, terms: Floats) -> int:
-    """Write a unit's exposures, one for each sharpness or more, and return how many."""
+    """Write the exposures of a unit, and return their number.
+
+    There is one exposure for each ranking, or a single one if the sharpness is common.
+    """
     if common > 0.0:
         top, summed = work[SHARED, unit], 0.0
         for row in range(SHARED + 1, len(work)):
@@ -374,12 +377,12 @@ def timed_sweep(
 ) -> int:  # fmt: skip
     """Draw arrival times given strengths, and then strengths given arrival times.
 
-    Returns how many cells are in use then.
+    Returns the number of cells in use after the sweep.
 
-    `log_strength` (unit, then the tail's further cells) holds `used` log shares, that is, without
-    the sum of the strengths, which is drawn here; after the sweep it has a sum. Of ties, the power
-    has to be whole. See `draw_tail` for the depth. `work`, `terms` and `lines` are room for
-    `draw_times`, for one unit's exposures, and for `dissensus.kernels.slices`.
+    `log_strength` (unit, then the tail's further cells) holds `used` log shares: the sum of the
+    strengths is drawn here, and included after the sweep. With ties, the power must be a whole
+    number. See `draw_tail` for the depth. `work`, `terms` and `lines` are work space for
+    `draw_times`, for the exposures of a unit, and for `dissensus.kernels.slices`.
     """
     shapes = item.shapes
     common, sharpness, n_tail = item.numbers.common, item.sharpness, item.numbers.n_tail
