@@ -136,7 +136,7 @@ def require_writable(folder: Path, subject: str) -> None:
 
 @contextmanager
 def _beside(folder: Path, subject: str = "path") -> Iterator[Path]:
-    """Make a folder for what is not whole yet, on the same disk, and take it away at the end."""
+    """Make a folder for unfinished files, on the same disk, and remove it at the end."""
     try:
         made = tempfile.TemporaryDirectory(dir=folder, prefix=".dissensus-")
     except OSError as problem:
@@ -151,7 +151,7 @@ def _beside(folder: Path, subject: str = "path") -> Iterator[Path]:
 
 
 def settle(path: Path) -> None:
-    """Have the disk take a file before its name is given away; a full one may say so only now."""
+    """Write a file to disk before it gets its name; a full disk may report an error only now."""
     if path.is_file():  # a Zarr store is thousands of files
         with path.open("rb+") as file:
             os.fsync(file.fileno())

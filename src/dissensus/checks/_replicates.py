@@ -85,7 +85,7 @@ class Replicates:
     kind: str = ""
     """Kind of the annotations, if they were given."""
     another: bool = False
-    """Whether the code past the last label stands for all labels that nobody named."""
+    """Whether the code after the last label represents all unnamed labels."""
 
 
 def place_within(group: Ints) -> Ints:

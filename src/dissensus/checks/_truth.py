@@ -264,7 +264,7 @@ def annotator_agreement(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
     """Return the standard deviation of annotators' agreement with the others."""
     n = _labels_with_others(both)
     if (n > 0).sum() < 3:
-        return None, "there are fewer than three annotators"
+        return None, "fewer than three annotators share items with others"
     there = n > 0
     agreement = sums.agreed[:, there] / n[there]
     weight = n[there] / n.sum()

@@ -168,7 +168,7 @@ def mapping(path: Path | None, option: str, value: str) -> dict[str, Any] | None
 
 
 class _TwiceError(Exception):
-    """A key that an object has twice, of which JSON would keep the last without a word."""
+    """A duplicate key of an object, of which JSON would silently keep the last."""
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -191,7 +191,7 @@ def or_none(**options: str | None) -> dict[str, Any]:
 
 
 def accuracy(text: str | None) -> dict[str, Any]:
-    """Read what the ground truth is judged by: a number, or a word, of which "none" is nothing.
+    """Read the setting of the ground truth: a number or a word; "none" is None.
 
     Examples
     --------
@@ -205,7 +205,7 @@ def accuracy(text: str | None) -> dict[str, Any]:
 
 
 def pool_named(annotations: Any, name: str | None) -> Any:
-    """Return a pool by what it was called on the command line, where 2 and "2" are one word."""
+    """Return the pool with a name from the command line, where 2 and "2" are the same."""
     if name is None or "pool" not in annotations.coords:
         return name
     known = annotations["pool"].to_numpy().tolist()
@@ -268,7 +268,7 @@ def on_cluster(scheduler: str | None, chunks: int | None) -> Iterator[None]:
     from distributed import Client
 
     try:
-        # Not as the default yet: one that found nobody would stay so, and wait for ever.
+        # Not yet the default: a client without a scheduler would wait for ever.
         address = None if scheduler == "local" else scheduler
         client = Client(address, timeout="30s", set_as_default=False)
     except (OSError, ValueError) as problem:

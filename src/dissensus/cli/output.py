@@ -1,4 +1,4 @@
-"""What a command leaves behind: files, tables, and with ``--json`` one object."""
+"""Output of commands: files, tables, and with ``--json`` one object."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def _fits(values: xr.DataArray) -> bool:
     return not bool((((size > 0) & (size < limits.tiny)) | (size > limits.max)).any())
 
 
-# What the commands print with ``--json``: one object, for other programs to read.
+# Output with ``--json``: one object, for other programs to read.
 
 
 def print_json(said: Any) -> None:
@@ -127,7 +127,7 @@ def print_json(said: Any) -> None:
 
 
 def of_evaluation(result: xr.DataTree, written: Iterable[Path]) -> dict[str, Any]:
-    """Say what an evaluation found: the tables that are written, row by row."""
+    """Return the results of an evaluation: the tables that are written, row by row."""
     metrics = summary(result)
     out: dict[str, Any] = {
         name: result.attrs.get(name)
@@ -146,7 +146,7 @@ def of_evaluation(result: xr.DataTree, written: Iterable[Path]) -> dict[str, Any
 
 
 def of_plan(found: xr.Dataset) -> dict[str, Any]:
-    """Say what a plan foresees: its numbers over its dims; draws are left out."""
+    """Return the results of a plan: its numbers over its dims, without draws."""
     bare = found.drop_vars([name for name in found.variables if set(SAMPLE) & {
         str(dim) for dim in found[name].dims}])  # fmt: skip
     return {

@@ -249,7 +249,7 @@ def whole_ranks(column: "pd.Series[Any]", name: str) -> Ints:
 
 
 def grouped(column: "pd.Series[Any]", name: str) -> tables.Encoded:
-    """Encode the names of groups, in order, without categories that nobody used."""
+    """Encode the names of groups, in order, without unused categories."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.cat.remove_unused_categories()
     return tables.encode(column, name, sort=True)

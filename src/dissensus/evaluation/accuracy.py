@@ -272,7 +272,7 @@ class Fitted(NamedTuple):
 
 
 def fits(annotations: xr.Dataset, run: Run) -> Fitted:
-    """Fit all candidates, and take the one that predicts labels best.
+    """Fit all candidates, and choose the one that predicts labels best.
 
     All systems are judged in one fit. None is evidence of the truth: otherwise systems with the
     same errors would outvote the annotators.
@@ -506,7 +506,7 @@ def majority(
     """Return accuracies by majority vote: of systems, and of annotators against the others.
 
     ``majority_accuracy`` (system) and ``annotator_majority`` (annotator); n tied labels count 1/n
-    each. NaN for annotators who share no item with anybody.
+    each. NaN for annotators who share no item with others.
     """
     out = xr.Dataset({"annotator_majority": by_annotator(annotations)})
     if predictions is not None:

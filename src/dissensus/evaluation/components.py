@@ -187,7 +187,7 @@ def _family(
 
 
 def _too_little(annotations: xr.Dataset) -> Reason | None:
-    """Return why the labels cannot tell items from annotators, if so."""
+    """Return the reason if the labels do not separate items from annotators."""
     several = int((voices_per(annotations, ITEM) > 1).sum())
     if several == 0:
         return Reason(NO_PAIR)

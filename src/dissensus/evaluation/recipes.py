@@ -57,7 +57,7 @@ class Recipe:
     point: Callable[[xr.Dataset], xr.DataArray] = shares
     """The point estimate, for naive metrics that ignore uncertainty."""
     leading: str = "the majority label of each item"
-    """What the point estimate takes for the truth, in words."""
+    """In words: the truth according to the point estimate."""
     is_limit: bool = True
     """Whether the posterior shrinks to the point estimate as the reliability grows."""
     prior_weight: Callable[..., float] | None = None
@@ -256,7 +256,7 @@ def _completed(fit: xr.DataTree, model: str, options: dict[str, Any]) -> xr.Data
     return fit
 
 
-# Which model serves which kind of annotations, and what its default look at trust is.
+# The model for each kind of annotations, and its default reliabilities.
 
 
 HEAVY_PRIOR = 0.5

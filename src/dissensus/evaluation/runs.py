@@ -283,7 +283,7 @@ def _scored(run: Run, task: Task, gamma: float, fit: xr.DataTree) -> tuple[Group
 def _kept(
     run: Run, task: Task, fit: xr.DataTree, theta: xr.DataArray, grouped: xr.DataArray | None
 ) -> Groups:
-    """Return what is kept of the reference reliability only."""
+    """Return the results that are stored for the reference reliability only."""
     attrs = fit["posterior"].attrs
     if run.keeps_draws:
         posterior = fit["posterior"].to_dataset()

@@ -1,4 +1,4 @@
-"""Fits by a sweep sampler: what a family defines, and what all families share.
+"""Fits by a sweep sampler: the parts that a family defines, and the parts shared by all.
 
 A family subclasses `Fit`, which makes chains and names draws. `run` checks the options, samples by
 the Gibbs kernel or by NUTS, and puts the draws into a DataTree.

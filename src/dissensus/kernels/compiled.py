@@ -89,7 +89,7 @@ def _(value: Inner, context: Any) -> Any:
 
 
 def named_after(made: Callable[..., Any], part: Callable[..., Any]) -> Callable[..., Any]:
-    """Name what a factory made after the part it was made of, of which there is but one."""
+    """Name a factory's product after the part it was made of, of which there is exactly one."""
     made.__module__ = part.__module__
     made.__name__ = made.__qualname__ = f"{part.__qualname__}_{made.__name__}"
     return made

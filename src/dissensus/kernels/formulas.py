@@ -135,7 +135,7 @@ def _reached(reliability: Floats, labels: Floats, target: float) -> Flags:
 
 
 BINS: Final = 10
-"""(0, .1], (.1, .2], ..., (.9, 1]: what the probability of the leading label is sorted into."""
+"""(0, .1], (.1, .2], ..., (.9, 1]: bins of the probability of the most plausible label."""
 EDGE: Final = 1e-9
 """In widths of a bin: so close above an edge a probability is on it, and in the bin below."""
 PROBABILITY, ITEMS, AGREEMENT = range(3)
@@ -280,7 +280,7 @@ def binned_answers(
 
 
 NOTHING: Final = 1e-12
-"""What is as close to what guesses would give is taken for it: sums are rounded."""
+"""Values this close to those of guesses count as equal to them: sums are rounded."""
 
 
 def accuracy_from(disagreement: Floats, n_labels: int) -> Floats:

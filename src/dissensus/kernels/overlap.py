@@ -128,7 +128,7 @@ def distinct_tops(top: Codes, listed: Codes, seen: Codes, example: Codes, out: C
 
 @inner
 def _table(code: Codes) -> Codes:
-    """Return where each label stands in a long list, by code; -1 for a label that does not.
+    """Return the place of each label in a long list, by code; -1 if it is not in the list.
 
     For a short list nothing: it is searched sooner than the table is made.
     """

@@ -191,7 +191,7 @@ def _insert_drawn(
     values: Floats, top: Codes, rest: float, codes: Codes, size: int, n_labels: int, a: float,
     key: int,
 ) -> None:  # fmt: skip
-    """Insert the remainder's labels, whose shares are drawn until what is left cannot matter."""
+    """Insert the remainder's labels; shares are drawn until the rest is negligible."""
     state, places = started(key), np.arange(size)
     for step in range(size):
         share, rest = next_share(state, rest, step, places, a)

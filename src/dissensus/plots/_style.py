@@ -122,7 +122,7 @@ def width_of(figsize: Size | None, default: float = WIDTH) -> float:
 
 
 def fitted(figsize: Size | None, width: float, height: float) -> tuple[float, float]:
-    """Return the given size, with defaults for what is not given.
+    """Return the given size, with defaults for missing values.
 
     Examples
     --------

@@ -383,6 +383,6 @@ def _width(rows: Sequence[Any], frame: Frame) -> int:
 
 
 def _most_labels(item: Array, label: Array) -> int:
-    """Return how many labels the item has that has the most of them."""
+    """Return the largest number of labels of an item."""
     pairs = np.unique(np.stack([item, label]), axis=1)[0]
     return int(np.unique(pairs, return_counts=True)[1].max(initial=0))

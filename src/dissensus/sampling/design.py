@@ -127,7 +127,7 @@ def two_sided(group: Ints, told: Flags, names: Array) -> str:
 
     >>> names = np.array(["a", "b", "c"])
     >>> two_sided(np.array([0, 0, 1]), np.array([False, False, False]), names)[:57]
-    "Annotators who share items two at a time only ('a', 'b'):"
+    "Annotators share items only two at a time ('a', 'b'): the"
     """
     size = np.bincount(group[group >= 0], minlength=1)
     loose = (group >= 0) & ~told & (size[np.maximum(group, 0)] > 1)
@@ -151,7 +151,7 @@ _SURE: Final = 0.95
 
 
 def near_guessing(accuracy: xr.DataArray, n_labels: int) -> dict[str, Any]:
-    """Return how far annotators as a whole may be guessing, and warn of annotators below chance.
+    """Return the share of draws near guessing, and warn of annotators below chance.
 
     The attribute ``near_guessing`` is the share of draws in which the mean accuracy is at most a
     twentieth of the way from chance to 1. A `DesignWarning` is given if it is above .1 (more draws

@@ -1,4 +1,4 @@
-"""Learning the Dirichlet prior that all items share, and that leans to what was predicted."""
+"""Learning the Dirichlet prior shared by all items, which favours predicted labels."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class LearnedPrior(NamedTuple):
     told: bool = True
     """Whether a fit is to hold these draws too: not where it is of a chunk of items."""
     unnamed: float | None = None
-    """Of rankings: the mean shape of a label that nobody named, for the remainder's split."""
+    """Of rankings: the mean shape of an unnamed label, for the remainder's split."""
 
     @property
     def n_free(self) -> int:

@@ -28,7 +28,7 @@ from dissensus.kernels.types import Floats, Ints, Names
 
 
 def real(value: Any) -> float:
-    """Return a float: NaN for what is no Python or NumPy number, infinity for too large a one.
+    """Return a float: NaN if it is not a Python or NumPy number, infinity if it is too large.
 
     Stricter than `dissensus.arguments.real`, which also takes what ``float`` converts.
     """
@@ -218,7 +218,7 @@ def numbers_of(annotations: xr.Dataset) -> Floats:
             "annotations",
             expected=f"whole numbers that distances can be taken of: all up to {2**53:,}",
             found=f"{shown(inexact)}, which as floating-point numbers are others",
-            hint="Take the same number off all of them: distances stay what they are",
+            hint="Subtract the same number from all of them: distances do not change",
         )
     return given_numbers(annotations)
 

@@ -40,7 +40,7 @@ CONTRADICTION: Final = (
     "two annotators agree although one has accuracy 1 and the other 0; give accuracies above 0 and "
     "below 1"
 )
-NO_ERRORS: Final = "there is only one label to give, so that nobody can be wrong"
+NO_ERRORS: Final = "there is only one label to give, and no label can be wrong"
 ALONE: Final = "fewer than two annotators"
 NEVER_MET: Final = "no item has labels of both annotators"
 FEWER: Final = "Pass the annotations of fewer annotators or items"

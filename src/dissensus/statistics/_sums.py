@@ -30,7 +30,7 @@ class Undefined:
         self._total: dict[str, int] = {}
 
     def where(self, undefined: Flags, values: Floats, reason: str) -> Floats:
-        """Return the values, NaN where they are undefined. What is NaN already is not counted."""
+        """Return the values, NaN where they are undefined. Existing NaNs do not count."""
         new = undefined & ~np.isnan(values)
         self._count[reason] = self._count.get(reason, 0) + int(new.sum())
         self._total[reason] = self._total.get(reason, 0) + undefined.size

@@ -136,7 +136,7 @@ class Export:
     path: Path
     options: ReadOptions
     noun: str
-    """What the tool calls a statement, in the plural."""
+    """The tool's word for a statement, in the plural."""
     cells: dict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
     """Role to the cells of its column."""
     places: list[str] = field(default_factory=list)
@@ -155,7 +155,7 @@ class Export:
             self.cells[role].append(cell)
 
     def chosen(self, names: Sequence[str], expected: str, expected_named: str, found: str) -> str:
-        """Return the control or question to read: the only one, or the one that label= names."""
+        """Return the control or question to read: the only one, or that named by label=."""
         wanted = self.options.named(LABEL)
         if wanted is None and len(names) == 1:
             return names[0]

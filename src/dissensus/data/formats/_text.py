@@ -55,7 +55,7 @@ def checked_path(path: str | os.PathLike[str], *, folder: bool = False) -> Path:
 
 
 def is_folder(path: Any) -> bool:
-    """Return whether the path is that of a folder; False for what is no path."""
+    """Return whether the path is that of a folder; False if it is not a path."""
     try:
         return Path(path).is_dir()
     except (TypeError, ValueError, OSError):

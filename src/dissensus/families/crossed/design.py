@@ -46,7 +46,7 @@ def warn_of_design(process: Process) -> None:
 
 
 def _of_items(process: Process) -> Iterator[str]:
-    """Name items that nobody labelled, and labels that are all the same."""
+    """Name items without labels, and labels that are all the same."""
     n = np.bincount(process.item, minlength=process.annotations.sizes[ITEM])
     bare = process.annotations[ITEM].to_numpy()[n == 0]
     if len(bare):
@@ -247,8 +247,8 @@ def require_unexplained(value: Floats, cell: Ints, member: Ints | None, whose: s
     >>> require_unexplained(np.array([1.0, 1.0, 2.0]), np.array([0, 0, 1]), None)
     Traceback (most recent call last):
     ...
-    dissensus.errors.AnnotationError: annotations: expected numbers that items do not explain to
-    within a millionth of their spread, for a residual to be estimated; found 3 that they do. ...
+    dissensus.errors.AnnotationError: annotations: expected numbers with a residual: items must
+    not explain them to within a millionth of their standard deviation; found 3 without a ...
     >>> require_unexplained(np.array([1.0, 1.1, 2.0]), np.array([0, 0, 1]), None)
     """
     if _left(value, cell, member) or len(value) <= _fitted_exactly(cell, member):

@@ -60,7 +60,7 @@ def _scaled(value: Floats, names: Sequence[str]) -> dict[str, Prior]:
 
 
 def checked_names(given: Any, names: Sequence[str]) -> Mapping[str, Any]:
-    """Return priors by name, or raise naming what is no mapping or no parameter."""
+    """Return priors by name, or raise if it is not a mapping, or names an unknown parameter."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):

@@ -40,7 +40,7 @@ _SETTLING: Final = 10
 
 
 class Trace(NamedTuple):
-    """The draws that are kept, draw in front; empty where they are not wanted."""
+    """The stored draws, with the draw as first axis; empty where they are not needed."""
 
     prevalence: Floats
     accuracy: Floats  # Averaged over difficulty (draw, respondent)
@@ -74,7 +74,7 @@ class Work(NamedTuple):
 
 
 class Judging(NamedTuple):
-    """What it takes to draw true labels where errors are correlated."""
+    """Data for drawing true labels where errors are correlated."""
 
     votes: Votes  # With the true labels that are known
     prior: true.Prior
@@ -103,7 +103,7 @@ class Chain:
         self.judging = _judging(process, votes, pattern)
         if self.judging is not None and self.judging.n_given.max() > 1:
             # Matrices must not learn from known truths, by which they would show no error. Where
-            # items have one label each, nothing else tells how accurate annotators are.
+            # items have one label each, nothing else informs the accuracies of annotators.
             votes = votes._replace(known=votes.known[:0])
         self.votes = votes
         self.cut = process.form.evidence < process.form.n_respondents

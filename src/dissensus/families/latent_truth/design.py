@@ -1,4 +1,4 @@
-"""Warnings, before sampling, of what the labels of a latent truth leave to the priors."""
+"""Warnings, before sampling, of parameters of a latent truth that depend on priors only."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _of_each(
 ) -> Iterator[str]:
     """Name annotators whose accuracy is not identified, and those who cannot be compared.
 
-    An annotator who shares no item with anybody, and repeats no label, has no identified accuracy.
+    An annotator who shares no item with others, and repeats no label, has no identified accuracy.
     Of two who share items only with each other one number is known, how often they agree, for two
     accuracies. Matrices need three labels of an item.
     """

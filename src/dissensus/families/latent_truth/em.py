@@ -80,7 +80,7 @@ def climb(
 
 
 def labels_given(votes: Votes, truth: Floats, n_annotators: int) -> Floats:
-    """Return numbers of labels by what is true (annotator, response, label)."""
+    """Return numbers of labels by true label (annotator, response, label)."""
     n_labels = truth.shape[1]
     by_truth = _counts(votes, n_annotators, n_labels).T @ (votes.n_items[:, None] * truth)
     return np.asarray(by_truth).reshape(n_annotators, n_labels, n_labels)

@@ -125,12 +125,12 @@ class TruthFit(base.Fit[Process, Trace]):
 
 
 def label_order(process: Process, confusion: Floats) -> dict[str, Any]:
-    """Diagnose whether each label means what its name says, and warn if not.
+    """Diagnose whether labels are switched, and warn if so.
 
     The likelihood alone allows labels to change places. ``label_kept_min`` is the smallest
     posterior probability that annotators on average (``confusion``: chain, draw, annotator, label,
     response) call a label by its own name most often, ``labels_exchanged`` the share of draws in
-    which labels have changed places, each still having a name of its own.
+    labels are exchanged, although each label is still the most frequent one somewhere.
     """
     mean = confusion.mean(axis=2)
     own, leading = np.arange(mean.shape[-1]), mean.argmax(axis=-1)

@@ -1,4 +1,4 @@
-"""Partial rankings with ties: who is put before whom, under Plackett-Luce."""
+"""Partial rankings with ties, under Plackett-Luce."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class RankingLogp(Op):
 
 @numba_basic.register_funcify_and_cache_key(RankingLogp)
 def _compiled(op: Any, node: Any, **options: Any) -> Any:  # noqa: ARG001
-    """Give PyTensor the kernel, and a key under which to keep what it compiles."""
+    """Give PyTensor the kernel, and a cache key for the compiled code."""
 
     @numba_basic.numba_njit
     def ranking_logp(log_strength: Any, rank: Any) -> Any:
@@ -273,7 +273,7 @@ class PartialRanking(Discrete):
 
 
 def tempered(log_strength: Any, sharpness: Any) -> Any:
-    """Return log strengths times sharpness (...), minus infinity staying what it is.
+    """Return log strengths times sharpness (...); minus infinity is not changed.
 
     Looked at twice, as 0 times infinity would spoil the gradient by the sharpness.
     """

@@ -1,4 +1,4 @@
-"""What a Gibbs step must know of the rankings in a model, read off the model's graph.
+"""The parts of a model's graph of rankings that a Gibbs step needs.
 
 Nothing is handed to the step beside the model, so that a model whose data were changed, by
 `pymc.set_data` or `pymc.observe`, is sampled as it stands.
@@ -152,7 +152,7 @@ def _require_selection(expression: Any, strength: Any, model: Any) -> None:
 
 
 def _chosen(evaluate: Any, start: Point, name: str) -> list[Ints]:
-    """Return which strength each entry of the rankings is; -1 for a label that is not there.
+    """Return the strength of each entry of the rankings; -1 for an absent label.
 
     The entries are strengths as they are (see `_require_selection`): their places as values tell.
     """

@@ -1,9 +1,9 @@
-"""From annotations to the layout that ranking kernels read, for each treatment of what is unranked.
+"""The layout of annotations that ranking kernels read, for each treatment of unranked labels.
 
 ``exact``
     All labels of the label space are there; those an annotator does not list come last.
 ``one``
-    Labels that nobody named for the item are one more label together.
+    Labels not named for the item are one more label together.
 ``ignore``
     Only labels that somebody named for the item are there; an annotator who does not list one of
     them puts it last.

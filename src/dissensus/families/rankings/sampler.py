@@ -23,7 +23,7 @@ from dissensus.sampling.learned_prior import HYPERPARAMETERS, prior_from
 
 
 class Draws(NamedTuple):
-    """What a sampler brings back."""
+    """The results of a sampler."""
 
     posterior: dict[str, xr.DataArray]
     log_likelihood: Floats | None
@@ -158,7 +158,7 @@ def _lot(
 ) -> tuple[Floats, Floats | None]:
     """Draw one chain of the items from low to high, and, if asked for, their log-likelihood.
 
-    That needs every strength by itself, also of those labels that are stored as one.
+    This needs each strength separately, also of labels that are stored as one.
     """
     whole, columns = what.laid.rankings, what.where.codes.shape[1]
     part, named = whole.part(low, high), what.laid.named[low:high]
@@ -188,7 +188,7 @@ def _lot(
 def _apart(
     what: Process, part: Rankings, shape: Floats, cells: slice, keys: Any, tune: int
 ) -> Floats:
-    """Draw under a prior that was learned: what nobody listed together, and then its parts."""
+    """Draw under a learned prior: the total of the unlisted labels, and then its parts."""
     # Each draw has a prior of its own. Of few items it is not known well, and changes from draw to
     # draw more than one sweep can follow.
     n_items = 0 if what.prior_draws is None else what.prior_draws.n_items

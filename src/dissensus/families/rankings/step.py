@@ -85,7 +85,7 @@ class PlackettLuceGibbs(BlockedStep):
         compile_kernels(self, model, initial_point)
 
     def step(self, point: Any) -> Any:
-        """Draw anew what the step is responsible for; leave the point it was given as it is."""
+        """Update the variables of the step; the given point is not changed."""
         now = np.asarray(point[self._name])
         rankings, cells, parameters = self._reading
         shape, power, sharpness = parameters(point)

@@ -116,7 +116,7 @@ class RaschFit(base.Fit[Process, Draws]):
         return xr.Dataset({"labels": _named(self.process, draws.each, ITEM)})
 
     def posterior_predictive(self, draws: Draws, rng: np.random.Generator) -> xr.Dataset:
-        """Draw labels anew, by the same annotators and of the same items."""
+        """Draw new labels, by the same annotators and of the same items."""
         drawn = _replicates(self.process, draws, rng)
         return xr.Dataset({"label_code": ((*SAMPLE, ANNOTATION), drawn)})
 

@@ -23,7 +23,7 @@ from dissensus.sampling.design import anchored, islands, listed_islands, pairs, 
 
 
 def warn_of_design(process: Process) -> None:
-    """Warn of what the labels cannot tell, whatever the number of draws."""
+    """Warn of parameters that the labels do not identify, whatever the number of draws."""
     for text in _unknown(process):
         warn_caller(text, DesignWarning)
 
@@ -142,7 +142,7 @@ class Process(NamedTuple):
 
     @property
     def lead(self) -> float:
-        """What an ability has before the logit of knowing: odds are counted over wrong labels."""
+        """Offset of an ability before the logit of knowing: odds are relative to wrong labels."""
         return -float(np.log1p(-self.floor))
 
     def data(self) -> Crossed:

@@ -205,7 +205,7 @@ class ItemSums(NamedTuple):
 
 
 class ItemRoom(NamedTuple):
-    """What is written to while densities are computed."""
+    """Work space of the densities."""
 
     matrix: Floats
     inverse: Floats
@@ -216,7 +216,7 @@ class ItemRoom(NamedTuple):
 
 
 class LabelSums(NamedTuple):
-    """Sums of what is to be explained, over cells and over annotators."""
+    """Sums of the residuals to be explained, over cells and over annotators."""
 
     cell: Floats
     annotator: Floats

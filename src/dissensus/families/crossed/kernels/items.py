@@ -41,7 +41,7 @@ from dissensus.kernels.types import Codes, Floats
 from dissensus.kernels.variates import normal
 
 SD_ITEM, CORRELATION, SD = range(3)
-"""What is moved."""
+"""The parameters that are updated."""
 
 
 @inner
@@ -237,7 +237,7 @@ def move_scales(
 def draw_items(
     state: State, data: Crossed, par: Parameters, sums: ItemSums, room: ItemRoom
 ) -> None:
-    """Draw means and effects, from what the density that was asked for last has left."""
+    """Draw means and effects, from the intermediate results of the last density."""
     designs = data.designs
     _draw_items(
         state, designs.of_item, data.item_start, data.cell_pool, designs.n_pools, designs.pool,

@@ -53,7 +53,7 @@ def exponentials(pool: Codes, mean: Floats, effect: Floats, out: Floats) -> None
 
 
 def odds(data: Crossed, par: Parameters) -> Odds:
-    """Start from where the chain stands."""
+    """Start from the current state of the chain."""
     n_cells, n_annotators = len(par.item), len(par.annotator)
     out = Odds(
         np.empty(n_cells), np.empty(n_annotators), np.bincount(data.cell, data.value, n_cells),
@@ -138,7 +138,7 @@ _NODES = 24
 _REACH = 5.0
 """Standard deviations on both sides of the mean that quadrature looks at."""
 _PASSES = 2
-"""Each places its nodes by what the one before has found."""
+"""Each places its nodes by the results of the one before."""
 
 
 LINEAR, CURVATURE, SHIFT, STRETCH, LOG_SD = range(5)

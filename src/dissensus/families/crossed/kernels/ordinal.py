@@ -263,7 +263,7 @@ def _move_cutpoints(
 
 
 def given_effects(data: Crossed, par: Parameters, priors: Priors) -> tuple[Any, ...]:
-    """Return what the density of the free numbers looks at."""
+    """Return the arguments of the density of the free numbers."""
     return (
         data.value, data.cell_start, data.cell_pool, data.annotator, par.item, par.annotator,
         priors.mu, priors.gap,

@@ -230,7 +230,7 @@ def move_annotators(
 
 
 def draw_annotators(state: State, data: Crossed, par: Parameters, sums: AnnotatorSums) -> None:
-    """Draw means and effects, from what the last density that was asked for has left behind."""
+    """Draw means and effects, from the intermediate results of the last density."""
     designs = data.annotator_designs
     _draw_annotators(
         state, data.annotator_pool, designs.of_item, designs.n_labels, sums.mean, sums.precision,
@@ -258,14 +258,14 @@ class Trace(NamedTuple):
 
 @dataclass
 class Learned:
-    """What a chain has learned: the widths of its slices, and its paths."""
+    """The adapted state of a chain: the widths of its slices, and its paths."""
 
     tuning: Tuning
     paths: Transport
 
 
 def _keep(par: Parameters, trace: Trace, draw: int) -> None:
-    """Write down where the chain stands."""
+    """Store the current state of the chain."""
     for name in Trace._fields:
         into = getattr(trace, name)
         if into.size:

@@ -80,7 +80,7 @@ def fifths() -> Floats:
 
 
 def blank(form: Form) -> Parameters:
-    """Return a point at which nobody knows more than by guessing."""
+    """Return a point at which all annotators guess."""
     n, respondents = form.n_labels, form.n_respondents
     error = np.full((respondents, n, n), -np.log(max(n - 1, 1)))
     error[:, np.arange(n), np.arange(n)] = -np.inf

@@ -1,4 +1,4 @@
-"""What a draw keeps of parameters and counts: accuracies, confusion matrices, shares correct."""
+"""Stored parts of a draw: accuracies, confusion matrices, shares correct."""
 
 from __future__ import annotations
 

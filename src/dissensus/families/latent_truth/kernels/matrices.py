@@ -263,7 +263,7 @@ def draw_population(
     _draw_shift(state, number[SPREAD], rows, alike, answers.error, level, odds, errors)
     sd = draw_spread(state, number[SPREAD], scale, 0.0, level)
     # And again given levels in units of the spread (Yu & Meng 2011): given levels it hardly moves
-    # where there are many annotators who are alike, given units where they differ.
+    # where many annotators are alike, and given units where they differ.
     unit = np.empty(n)
     for r in range(n):
         unit[r] = level[r] / sd

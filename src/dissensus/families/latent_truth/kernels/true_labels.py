@@ -225,7 +225,7 @@ def draw_right(state: State, votes: Votes, truth: Floats, n_respondents: int, ou
     return majority / n_items
 
 
-# Systems: how often they are right, and what their answers add to the labels.
+# Systems: their accuracy, and the information of their answers beyond the labels.
 
 
 @inner

@@ -1,4 +1,4 @@
-"""What the rankings of items say, in the form in which the Gibbs sampler needs it.
+"""The rankings of items, in the form that the Gibbs sampler needs.
 
 The sampler's *units* are the item's cells, but for the last ones if nobody listed them and they
 all have the same shape. These are the *tail*: one unit.
@@ -194,7 +194,7 @@ def _write_numbers(
     rankings: Rankings, item: int, shape: Floats, sharpness: Floats, power: float, named: int,
     numbers: Floats,
 ) -> int:  # fmt: skip
-    """Write what is known of an item before its rankings are gone through; return its units."""
+    """Write the parts of an item that do not depend on its rankings; return its units."""
     low, high = rankings.item_start[item], rankings.item_start[item + 1]
     common = sharpness[low] if high > low else 1.0
     for ranking in range(low, high):
@@ -216,7 +216,7 @@ def _write_numbers(
 
 @inner
 def _tail_start(rankings: Rankings, low: int, high: int, shape: Floats, named: int) -> int:
-    """Return the first of the last cells that nobody listed and that have one shape.
+    """Return the first of the last cells that are unlisted and have the same shape.
 
     It is the number of cells if there are none.
     """
@@ -275,7 +275,7 @@ def _write_prior(shape: Floats, numbers: Floats, shapes: Floats) -> None:
 def _write_counts(
     rankings: Rankings, ranking: int, stop: int, step: float, common: float, shapes: Floats
 ) -> bool:
-    """Add a ranking to the shapes; return whether its first choice is one that many share."""
+    """Add a ranking to the shapes; return whether many rankings share its first choice."""
     begin, share = rankings.ranking_start[ranking], False
     for row in range(begin, stop):
         unit = rankings.place[row]

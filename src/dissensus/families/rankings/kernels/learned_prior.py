@@ -1,6 +1,6 @@
 r"""The hyperparameters of Gamma strengths behind rankings, which all items share.
 
-An item's prior leans to what was predicted of it, as in `dissensus.kernels.learned_prior`:
+An item's prior favours its predicted labels, as in `dissensus.kernels.learned_prior`:
 
 .. math::
 
@@ -64,7 +64,7 @@ sweep costs little, and forgets less."""
 
 
 class Leaning(NamedTuple):
-    """What the prior of each cell's strength hangs on."""
+    """Features that determine the prior of each cell's strength."""
 
     start: Ints
     """(item + 1): its first cell."""

@@ -341,7 +341,7 @@ def move_group(
 
 
 _ROUNDS = 10
-"""Of an iteration that is only to tell strong from weak."""
+"""Of an iteration that only needs to separate strong from weak."""
 
 
 _BY_INSERTION = 15

@@ -27,10 +27,10 @@ _WORD: Final = 64
 
 
 class Told(NamedTuple):
-    """What rankings tell of strengths."""
+    """The information of rankings about strengths."""
 
     stop: Ints
-    """(ranking): where it stops to tell anything."""
+    """(ranking): end of its informative part."""
     over_start: Ints
     """(ranking + 1)"""
     over: Ints
@@ -47,7 +47,7 @@ class Counts(NamedTuple):
     n_levels: Ints
     """(item): how many sets there are besides; -1 before they are looked for."""
     parent: Ints
-    """(row): the smallest set that holds all of what it was chosen from."""
+    """(row): the smallest set that contains the choice set."""
     exact: Flags
     """(row): whether it was chosen from just that set."""
     given: Floats
@@ -70,7 +70,7 @@ def no_counts(rankings: Rankings) -> Counts:
 
 
 def telling(rankings: Rankings) -> Told:
-    """Return what each ranking tells: a last block of all that is left is sure, and tells nothing.
+    """Return the informative part of each ranking: a last block of all remaining labels is certain.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def draw_counts(
     state: State, rankings: Rankings, told: Told, order: Ints, log_strength: Floats,
     counts: Counts,
 ) -> None:  # fmt: skip
-    """Draw all orders of tied labels, and what was passed over, and count what was drawn."""
+    """Draw all orders of tied labels, and the labels passed over, and count the draws."""
     for item in range(len(rankings.cell_start) - 1):
         low, high = rankings.cell_start[item], rankings.cell_start[item + 1]
         begin, end = rankings.item_start[item], rankings.item_start[item + 1]

@@ -70,7 +70,7 @@ def plain_room(shapes: Floats) -> Floats:
 
 @inner
 def take_shapes(shapes: Floats, plain: Floats) -> None:
-    """Write the units' shapes, where they are not what they were."""
+    """Write the units' shapes where they changed."""
     for unit in range(plain.shape[1]):
         plain[A, unit] = shapes[unit, POSTERIOR]
         plain[D, unit], plain[C, unit] = constants(plain[A, unit])

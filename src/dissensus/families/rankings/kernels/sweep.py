@@ -66,7 +66,7 @@ _EFFORT = 4000
 
 
 class Plan(NamedTuple):
-    """What a sweep of each item consists of."""
+    """Settings of the sweep of each item."""
 
     timed: Flags
     """(item): whether arrival times are drawn."""
@@ -292,7 +292,7 @@ def _sweep(
     items: RankedItems, timed: Flags, n_moves: Codes, order: Codes, shape: Floats,
     start: Codes, key: int, log_strength: Floats,
 ) -> None:  # fmt: skip
-    """Move all cells; those of a lumped tail share out what it has."""
+    """Move all cells; those of a lumped tail divide its mass."""
     state, lines = started(key), tangents()
     for i in range(len(timed)):
         if start[i] == start[i + 1]:

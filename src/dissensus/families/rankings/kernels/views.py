@@ -1,4 +1,4 @@
-"""What the likelihood says about one unit, or a group of units, that is about to move.
+"""The likelihood as a function of the unit, or group of units, that will be moved.
 
 These are the sets that some of them are in, and the tied blocks; `moves` has the formulas. Rates
 are relative to the largest and in plain numbers, as far as these go.

@@ -155,7 +155,7 @@ def move_abilities(
 
 
 class Trace(NamedTuple):
-    """Draws, with the draw in front; of size 0 in the other axes what is not kept."""
+    """Draws, with the draw as first axis; arrays that are not stored have size 0 elsewhere."""
 
     mu: Floats
     sd_item: Floats
@@ -191,7 +191,7 @@ def advance(
     state: State, data: Crossed, said: Said, par: Parameters, priors: Priors, tuning: Tuning,
     paths: Transport, now: Truth, summing: Room, n: int, trace: Trace, first: int,
 ) -> None:  # fmt: skip
-    """Go through n sweeps, keeping what they find from the place ``first`` on, or nothing below 0.
+    """Run n sweeps, and store their draws from the place ``first`` on; nothing if it is below 0.
 
     Which labels are known is written into the values of ``data``.
     """
@@ -274,7 +274,7 @@ def _draw_truth(
 
 @inner
 def _chances(weight: Floats, out: Floats) -> tuple[float, float]:
-    """Write probabilities, given their logarithms up to a constant; return what they sum to.
+    """Write probabilities, given their logarithms up to a constant; return their sum.
 
     That is the highest of them, as a logarithm, and the sum beside it.
     """

@@ -57,7 +57,7 @@ def look(data: Crossed, said: Said, known: Odds, now: Truth, room: Room) -> None
 
 
 def _ways(said: Said) -> int:
-    """Return how many labels are wrong."""
+    """Return the number of wrong labels."""
     return max(len(said.prevalence) - 1, 1)
 
 
@@ -214,7 +214,7 @@ def _move_difficulties(
 _REACH = 7.0
 """How far the grid goes to each side at least, in standard deviations of the prior."""
 _FADED = 37.0
-"""It goes on beyond, until what is left is exp(-37) of the peak or less."""
+"""The grid extends until the density is exp(-37) of the peak or less."""
 
 
 def log_marginals(
@@ -240,7 +240,7 @@ def _log_marginals(
         high, total = -np.inf, 0.0
         for side in (-1, 1):
             k, x = int(side < 0), np.inf
-            # Among many items alike, one that all are wrong about lies far beyond its prior.
+            # Among many similar items, an item on which all are wrong lies far beyond its prior.
             while k <= n or x > high - _FADED:
                 effect = side * k * step
                 z = effect / sd
