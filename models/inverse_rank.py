@@ -2,32 +2,32 @@ r"""Probabilistic inverse rank normalisation (PrIRN): partial rankings, weighed 
 
 The story. Each annotator names labels in order, some perhaps tied. A label in block l of
 :math:`|b_l|` tied labels gets the weight :math:`1/(l\,|b_l|)`; weights are summed over annotators
-and normalised, which is the point estimate IRN that clinical studies have used. PrIRN reads it as
-the shares of :math:`\gamma` labels drawn independently:
+and normalised, which is the point estimate IRN that clinical studies have used. PrIRN treats these
+weights as the shares of :math:`\gamma` labels drawn independently:
 
 .. math::
 
     \mathrm{IRN}_i(k) \propto \sum_r \sum_{l} \frac{1[k \in b^r_l]}{l\,|b^r_l|}, \qquad
     \theta_i \mid b_i \sim \mathrm{Dirichlet}(\alpha + \gamma\, \mathrm{IRN}_i)
 
-There is no likelihood of the rankings behind it: the source defines the posterior directly, and
-so does this model. What `build` returns therefore begins where the rankings have been used. Its
-data are the first choices of *new* annotators, none at first; see there how to predict them, or
-how to learn from them.
+The model has no likelihood of the rankings: the source defines the posterior directly, and so does
+this model. The prior of the PyMC model from `build` is therefore this posterior. Its data are the
+first choices of *new* annotators, at first none; `build` explains how to predict them, or how to
+learn from them.
 
-Priors and why. :math:`\alpha` is ``prior_count``, by default 0: a label that nobody named has
-plausibility exactly 0, and is in no top set. The published notebook adds .01 to each of 419
-labels, which is ``prior_count=0.01``. ``split_ties=False`` gives every tied label the full 1/l, as
-the published code does (it then changes the top label of 33 of the 1,947 dermatology cases).
+Priors and why. :math:`\alpha` is ``prior_count``, by default 0: an unnamed label has plausibility
+exactly 0, and is in no top set. The published notebook adds .01 to each of 419 labels, which is
+``prior_count=0.01``. ``split_ties=False`` gives every tied label the full 1/l, as the published
+code does (this changes the top label of 33 of the 1,947 dermatology cases).
 
-The *reliability* :math:`\gamma` is a number of labels, spread over the item's annotators however
-many they are: PrIRN does not see how many there were. One annotator alone who names two labels in
-order is believed as much as five who agree on that order. With ``reliability_per="annotator"``
-the item's parameter is :math:`\gamma` times the number of its annotators instead.
+The *reliability* :math:`\gamma` is a number of labels for the item, divided among its annotators:
+PrIRN does not depend on their number. One annotator who names two labels in order counts as much as
+five who agree on that order. With ``reliability_per="annotator"`` the parameter of the item is
+:math:`\gamma` times the number of its annotators.
 
-When to use it. As the simple companion of `plackett_luce`, to see how far results hang on the
-aggregation; to compare with studies that used IRN. When not: to read its intervals as those of a
-generative model.
+When to use it. As the simple companion of `plackett_luce`, to see how much results depend on the
+aggregation; to compare with studies that used IRN. When not: if you need intervals of a generative
+model.
 
 Source: Stutz et al. (2023), Eq. 14 to 16 and Appendix B.3. Drawn exactly.
 """

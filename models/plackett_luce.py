@@ -1,10 +1,10 @@
 r"""Plackett-Luce: partial rankings with ties, such as differential diagnoses.
 
-The story. Behind each item stand strengths :math:`\lambda_k` of all labels, and the plausibility
-of a label is its share of their sum: how probably an annotator names it first. Each annotator
-draws labels without replacement, always in proportion to the strengths of those left, and stops
-somewhere. Some he puts level with each other: of tied labels the order is not known, and the
-likelihood sums over all of them. Labels he does not list come after those he does.
+The story. Each item has strengths :math:`\lambda_k` of all labels. The plausibility of a label is
+its share of their sum: the probability that an annotator names it first. Each annotator draws
+labels without replacement, with probabilities proportional to the strengths of the remaining
+labels, and stops at some point. The order of tied labels is not known: the likelihood sums over all
+their orders. Labels that an annotator does not list come after the listed ones.
 
 .. math::
 
@@ -15,21 +15,19 @@ likelihood sums over all of them. Labels he does not list come after those he do
 
 with blocks :math:`b_1 > \dots > b_L` and :math:`Z_l` the strength of all blocks after the l-th.
 
-The *reliability* :math:`\gamma` says how far annotators are to be trusted; one ranking an item
-cannot tell, so results should be looked at over a range of it. There are two ways to use it.
-``tempering="likelihood"`` takes :math:`p(b \mid \lambda)^\gamma`: at 2, as if each annotator had
-spoken twice. ``tempering="strength"`` takes :math:`p(b \mid \lambda^\gamma)`: at 2, annotators tell
-labels apart twice as sharply. Both are exact, for any :math:`\gamma` from 1e-6 to 1e6; 0 would be
-the prior, and as :math:`\gamma` grows, likelihood tempering goes to `maximum_likelihood`. Where
-annotators are known across items, sharpness can be *learned*, one for all
-(``reliability="common"``) or one each under a hierarchical prior (``"annotator"``); strength
-tempering only, since a power of the likelihood has no likelihood of its own. The prior's
-concentration sets the scale of what is learned: read the differences between annotators
-rather than the values.
+The *reliability* :math:`\gamma` states how far annotators are trusted. One ranking per item does
+not identify it, so results should be compared over a range of it. There are two ways to use it.
+``tempering="likelihood"`` uses :math:`p(b \mid \lambda)^\gamma`: with 2, each ranking counts twice.
+``tempering="strength"`` uses :math:`p(b \mid \lambda^\gamma)`: with 2, log strengths are doubled.
+Both are exact, for any :math:`\gamma` from 1e-6 to 1e6; 0 would be the prior, and as :math:`\gamma`
+grows, likelihood tempering approaches `maximum_likelihood`. Where annotators are known across
+items, the sharpness can be *learned*: one for all (``reliability="common"``), or one for each
+annotator under a hierarchical prior (``"annotator"``). This needs strength tempering, because a
+power of the likelihood is not normalised. The prior's concentration determines the scale of the
+learned sharpness: interpret differences between annotators rather than values.
 
-Priors and why. What items have in common, and what systems predicted of them, says where an item's
-plausibilities are likely to be before anybody has ranked it. So the prior is learned from all items
-together, with the strengths summed out,
+Priors and why. The items share a prior, which is learned from all items and from the systems'
+predictions, with the strengths summed out,
 
 .. math::
 
@@ -40,16 +38,15 @@ together, with the strengths summed out,
 
 with :math:`z` 1 at the label that a system puts first and :math:`1 / \log_2(1 + l)` at the l-th,
 and probabilities :math:`p_s` where it gave one for every label: ``concentration`` :math:`\kappa`,
-``label_weight`` :math:`a` (of up to 30 labels; of more, all are alike), ``prediction_weight``
-:math:`b` and ``probability_weight`` :math:`c`. It is learned from every ranking once, whatever the
-reliability. One ranking an item says nothing of :math:`\kappa`, which then stays where its own
-prior has it; and :math:`\kappa` has a meaning of its own under each ``unranked``. Systems must have
-learned elsewhere: fit without the predictions of one that was trained on these very rankings.
+``label_weight`` :math:`a` (of up to 30 labels; with more, all are equal), ``prediction_weight``
+:math:`b` and ``probability_weight`` :math:`c`. The prior is learned from every ranking once,
+whatever the reliability. One ranking per item does not inform :math:`\kappa`, whose posterior is
+then its prior. The meaning of :math:`\kappa` depends on ``unranked``. A system that was trained on
+these rankings repeats them: fit without its predictions.
 
-``concentration=`` a number a fixes it at :math:`\kappa m_k = a`. The labels nobody named are the
-difficulty then: with 419 conditions and a = 1 they keep .94 of the mass even after six annotators.
-Of the leading condition in Figure 5 of the source these are the mean plausibilities at
-reliability 1:
+``concentration=`` a number a fixes it at :math:`\kappa m_k = a`. The unnamed labels are then a
+difficulty: with 419 conditions and a = 1 they keep .94 of the mass even after six annotators. The
+mean plausibilities of the leading condition in Figure 5 of the source, at reliability 1:
 
 ==================================  =====
 ``unranked="exact"``, a = 1/419      .40
@@ -57,26 +54,26 @@ reliability 1:
 ``unranked="exact"``, a = 1          .012
 ==================================  =====
 
-``concentration=None`` gives each of K labels the shape a = 1/K, one label's worth in all: sparse,
-few labels share the mass. ``unranked`` says what there was to be ranked: all labels
-("exact"); the named ones and one more that stands for all others ("one", as in the published code);
-the labels that someone named for the item ("ignore"); or for each annotator just those he lists,
-as drivers who started in a race ("absent").
+``concentration=None`` gives each of K labels the shape a = 1/K, so that the prior counts as one
+label: it is sparse, and few labels share the mass. ``unranked`` states which labels an annotator
+chose from: all labels ("exact"); the named ones and one more that represents all others ("one", as
+in the published code); the labels that any annotator named for the item ("ignore"); or only those
+that the annotator lists, like the drivers who started in a race ("absent").
 
 When to use it. Rankings, with or without ties, of few or of hundreds of labels. When not: single
-labels from each annotator, of which it makes what `dirichlet` makes with the same prior, but more
-slowly (what is learned begins at :math:`\kappa = 1` here, and at the number of labels there);
-annotators with errors of their own about one truth (`dawid_skene`); to reproduce studies that used
-inverse rank normalisation (`inverse_rank`), whose results can differ: look at both.
+labels from each annotator, for which `dirichlet` gives the same results with the same prior, but
+faster (the prior median of :math:`\kappa` is 1 here, and the number of labels there);
+annotators with different kinds of errors about one truth (`dawid_skene`); to reproduce studies that
+used inverse rank normalisation (`inverse_rank`), whose results can differ: compare both.
 
-Strengths are drawn by an exact Gibbs sampler whose cost lies in the named labels
-(`docs/derivations`); NUTS on the same model is there as a witness. With more than one unnamed
-label, the split of the remainder's mass over its labels, which metrics need where it matters, is
-taken from the prior under ``tempering="strength"``, and under a learned prior from its mean; all
-masses are exact.
+Strengths are drawn by an exact Gibbs sampler, whose cost grows with the number of named labels
+(`docs/derivations`). NUTS on the same model serves as a check. With more than one unnamed label,
+some metrics need the split of the remainder's mass over its labels. Under ``tempering="strength"``
+it is drawn from the prior, and under a learned prior from the mean of that prior; all masses are
+exact.
 
 Source: Stutz et al. (2023), "Evaluating AI systems under uncertain ground truth", Appendix B.4,
-with the slip in B.4.2 mended.
+with the error in B.4.2 corrected.
 """
 
 from __future__ import annotations

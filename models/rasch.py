@@ -40,7 +40,7 @@ When to use it. To estimate the ability of annotators who labelled items of diff
 the difficulty of items, and the accuracy of each annotator on each item
 (`dissensus.weighted_reliability`). When not: if labels are confused with particular other labels
 (`dawid_skene`); to judge systems beside annotators (`symmetric_confusion`); with one label an item
-and no known truth, where ability and difficulty cannot be told apart.
+and no known truth, where ability and difficulty cannot be separated.
 
 Guessing is left out by default only if all truths are known. Without guessing, an item may be so
 difficult that all annotators are wrong about it. Unanimous labels then fit an easy item as well as
