@@ -102,11 +102,11 @@ def build(
     annotations : xarray.Dataset
         Nominal or ordinal annotations.
     reliability : float
-        How much one label counts; > 0.
+        Weight of one label; > 0.
     prior_count : "learned" or float
-        Learn the prior from all items; or the labels that each label is given in advance, > 0.
+        "learned" learns the prior from all items; a number > 0 is the prior count of each label.
     predictions : xarray.Dataset, optional
-        From `dissensus.predictions`: evidence for a learned prior. Their items may be others too.
+        From `dissensus.predictions`: evidence for a learned prior. They may have further items.
 
     Returns
     -------
@@ -156,7 +156,7 @@ def build(
 
 
 def _prior_of_all(annotations: xr.Dataset, settings: Mapping[str, Any]) -> Settled:
-    """Settle the prior that all chunks share."""
+    """Learn the prior shared by all chunks."""
     prior = settings["prior_count"]
     if is_learned(prior):
         fitting.require_kind(chunks_of(annotations)[0].read(), KINDS, "dirichlet")
@@ -190,17 +190,17 @@ def fit(
     annotations : xarray.Dataset
         Nominal or ordinal annotations.
     draws, chains : int
-        How many. Draws of a learned prior hang a little on the ones before; given it, draws of
-        plausibilities are independent.
+        Numbers of draws and chains. Draws of a learned prior depend slightly on those before;
+        given the prior, draws of plausibilities are independent.
     tune : int
-        Draws of the prior before those that are kept; a fixed one needs none.
+        Draws of a learned prior that are discarded first.
     random_seed : int or numpy.random.Generator, optional
         Makes the draws repeatable.
     progressbar : bool
         Show progress.
     log_likelihood, posterior_predictive : bool
-        Add these groups, from the PyMC model. The log-likelihood carries the factor
-        ``reliability``, so compare models by it at reliability 1 only.
+        Add these groups, from the PyMC model. The log-likelihood has the factor
+        ``reliability``: compare models by it at reliability 1 only.
     reliability, prior_count, predictions
         As in `build`.
 
@@ -209,7 +209,7 @@ def fit(
     xarray.DataTree
         ``posterior`` with ``plausibility`` (chain, draw, item, label) and the learned prior's
         ``concentration``, ``label_weight`` (label), ``prediction_weight`` (system) and
-        ``probability_weight`` (scored_system), as far as there are such; ``sample_stats``,
+        ``probability_weight`` (scored_system), if the model has them; ``sample_stats``,
         ``observed_data``, ``constant_data``.
 
     Examples
@@ -276,7 +276,7 @@ def _data(
 ) -> tuple[Floats, float, Any, Features]:
     """Return the counts of labels (item, label), and the checked hyperparameters.
 
-    With them what predictions say of the items.
+    The features by predictions are returned with them.
     """
     fitting.require_kind(annotations, KINDS, "dirichlet")
     counts = label_counts(annotations).astype(np.float64)

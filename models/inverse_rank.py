@@ -63,11 +63,11 @@ def build(
     split_ties: bool = True,
     prior_count: float = 0.0,
 ) -> Any:
-    """Write PrIRN as a PyMC model: normalised Gamma strengths of the labels somebody named.
+    """Write PrIRN as a PyMC model: normalised Gamma strengths of the named labels.
 
-    The observed ``first_choice`` counts who of ``new_annotators`` (item) puts which candidate
-    first. There are 0 of them, so that sampling the model gives the posterior that `fit` draws
-    from. Say how many with ``pm.set_data({"new_annotators": ...})``; then
+    The observed ``first_choice`` has the number of ``new_annotators`` (item) who put each
+    candidate first. There are 0 new annotators, so that sampling the model gives the posterior of
+    `fit`. Set their number with ``pm.set_data({"new_annotators": ...})``; then
     ``pm.sample_posterior_predictive(fit, freeze_vars=["plausibility"])`` predicts their choices,
     and ``pm.observe(model, {"first_choice": ...})`` learns from them. Metrics take the draws of
     `pymc.sample` through `dissensus.plausibility.with_candidates`.
@@ -77,13 +77,13 @@ def build(
     annotations : xarray.Dataset
         Rankings, or single labels (then every label is a first choice).
     reliability : float
-        How many labels the ranking is worth; > 0.
+        Number of labels that the rankings are worth; > 0.
     reliability_per : {"item", "annotator"}
-        Whether that is for all annotators of an item together, or for each.
+        Whether this number is for all annotators of an item together, or for each.
     split_ties : bool
         Divide the weight of a block by its size (Eq. 14); the published code does not.
     prior_count : float
-        Added to the Dirichlet parameter of every label, also those nobody named; >= 0.
+        Added to the Dirichlet parameter of every label, also of unnamed labels; >= 0.
 
     Returns
     -------
@@ -153,9 +153,9 @@ def fit(
     annotations : xarray.Dataset
         Rankings, or single labels.
     draws, chains : int
-        How many; all draws are independent.
+        Numbers of draws and chains; all draws are independent.
     tune : int
-        Not used: there is nothing to warm up.
+        Not used: no warm-up is needed.
     random_seed : int or numpy.random.Generator, optional
         Makes the draws repeatable.
     progressbar : bool
@@ -163,8 +163,8 @@ def fit(
     log_likelihood : bool
         Must be False: the model has no likelihood, see its card.
     posterior_predictive : bool
-        Add ``first_choice``, the first choices of as many new annotators as an item has, and the
-        rankings themselves to the observed data.
+        Add ``first_choice``, the first choices of as many new annotators as the item has, and add
+        the rankings to the observed data.
     reliability, reliability_per, split_ties, prior_count
         As in `build`.
 
@@ -252,7 +252,7 @@ _NEW = "new_annotators"
 
 
 def _scores(annotations: xr.Dataset, split_ties: bool) -> tuple[Layout, Floats]:
-    """Return which candidate is what, and IRN over (item, candidate)."""
+    """Return the layout of candidates, and IRN over (item, candidate)."""
     fitting.require_kind(annotations, KINDS, "inverse_rank")
     arguments.flags(split_ties=split_ties)
     fitting.require_annotated(

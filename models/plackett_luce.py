@@ -125,40 +125,40 @@ def build(
 ) -> Any:
     """Write the process as a PyMC model.
 
-    `pymc.sample` takes the Gibbs step for it by itself; `dissensus.steps.without_gibbs` goes
-    without. Metrics take the draws of `pymc.sample` through
-    `dissensus.plausibility.with_candidates`. In predictive draws the labels nobody named count as
-    one label, which takes one place.
+    `pymc.sample` chooses the Gibbs step for it, except within `dissensus.steps.without_gibbs`.
+    Metrics take the draws of `pymc.sample` through `dissensus.plausibility.with_candidates`. In
+    predictive draws the unnamed labels count as one label, with one place.
 
-    PyMC's own predictive functions need the trace that `pymc.sample` makes of this model. What
-    `fit` returns holds no ``log_strength``; from it they would draw strengths from the prior
-    without a word. Ask `fit` for ``posterior_predictive=True`` and ``log_likelihood=True`` instead.
+    PyMC's own predictive functions need the trace of `pymc.sample` on this model. The result of
+    `fit` has no ``log_strength``: with it, they would silently draw strengths from the prior. Use
+    ``posterior_predictive=True`` and ``log_likelihood=True`` of `fit` instead.
 
     Parameters
     ----------
     annotations : xarray.Dataset
-        Rankings, or single labels (then every label is a list of its own).
+        Rankings, or single labels (then every label is a list of one label).
     reliability : float, "common" or "annotator"
         How far annotators are trusted; > 0. "common" and "annotator" learn it from the data.
     tempering : {"likelihood", "strength"}
-        Of what the reliability is a power, see the card.
+        The base of the power ``reliability``, see the card.
     concentration : "learned", float or None
-        Learn the prior from all items; or the Gamma shape of each label's strength, > 0; None for
-        one label's worth in all. A learned prior wants ``reliability=1``: see `fit`.
+        "learned" learns the prior from all items; a number > 0 is the Gamma shape of each label's
+        strength; None is 1 divided by the number of labels. A learned prior needs
+        ``reliability=1``: see `fit`.
     unranked : {"exact", "one", "ignore", "absent"}
-        What there was to be ranked, see the card.
+        The labels that an annotator chose from, see the card.
     sampler : {"gibbs", "nuts"}
         Not used: the model is the same. Here so that `build` and `fit` take the same settings.
     predictions : xarray.Dataset, optional
-        From `dissensus.predictions`: evidence for a learned prior. Their items may be others too.
+        From `dissensus.predictions`: evidence for a learned prior. They may have further items.
 
     Returns
     -------
     pymc.Model
-        With ``log_strength`` of every label that is there, the deterministic ``plausibility``
+        With ``log_strength`` of every label in the model, the deterministic ``plausibility``
         (item, candidate) and the observed ``rankings`` (ranking, place): for each label of the
-        ranking's item the number of its block, 0 for unlisted. Where it is learned, the prior's
-        parameters too: see the model's card.
+        ranking's item the number of its block, 0 if it is unlisted. If the prior is learned, also
+        with its parameters: see the model's card.
 
     Raises
     ------
@@ -223,7 +223,7 @@ def _model(what: Process) -> Any:
 
 
 def _learned_shapes(what: Process, lean: Leaning) -> Any:
-    """Write the Gamma shape of each cell, by a prior that all items share."""
+    """Write the Gamma shape of each cell, by a prior shared by all items."""
     import pytensor.tensor as pt
 
     concentration, tilt = in_graph(what.annotations.sizes[LABEL], what.tilts(), 1.0)
@@ -257,7 +257,7 @@ def _sharpness(what: Process) -> Any:
 
 
 def _prior_of_all(annotations: xr.Dataset, settings: Mapping[str, Any]) -> Settled:
-    """Settle the prior that all chunks share."""
+    """Learn the prior shared by all chunks."""
     prior = settings["concentration"]
     if is_learned(prior):
         prior = prior_of(annotations, **settings)
@@ -301,35 +301,34 @@ def fit(
     progressbar : bool
         Show progress.
     log_likelihood : bool
-        Add the log-likelihood of every ranking. With likelihood tempering it carries the factor
-        ``reliability``: compare models by it at 1, or with strength tempering, and only models
-        with the same ``unranked``. To leave out one of an item's few rankings moves its strengths
-        much: look at the Pareto k that `arviz.loo` reports.
+        Add the log-likelihood of every ranking. With likelihood tempering it has the factor
+        ``reliability``: compare models by it at reliability 1, or with strength tempering, and
+        only models with the same ``unranked``. If one of an item's few rankings is left out, its
+        strengths change much: check the Pareto k that `arviz.loo` reports.
     posterior_predictive : bool
-        Add ``label_code``: for every annotation the label that a new annotator of the same item
-        puts in that place (its attribute ``labels`` has the names; -1 is a label nobody named,
-        where ``unranked="one"``), lists being as long and as tied as they are in the data; and
-        ``first_choice_agreement``, how often two annotators of an item then begin with the same
-        labels, to hold against the same among the observed data.
+        Add ``label_code``: for every annotation, the label that a new annotator of the same item
+        puts in that place. Its attribute ``labels`` has the names; -1 is an unnamed label (with
+        ``unranked="one"``). Lists have the lengths and ties of the data. Add also
+        ``first_choice_agreement``, the share of pairs of annotators of an item with the same first
+        labels, to compare with the same share in the observed data.
     reliability, tempering, unranked, predictions
         As in `build`.
     concentration : "learned", float or None
-        As in `build`. A prior is learned from every ranking once, whatever the reliability, and
-        where there are more than 300 items from 300. Where the reliability is learned
-        too, the prior is then held at the mean of what was learned.
+        As in `build`. A prior is learned from every ranking once, whatever the reliability; with
+        more than 300 items, from 300. If the reliability is learned too, the prior is then fixed
+        at its posterior mean.
     sampler : {"gibbs", "nuts"}
         The Gibbs sampler, or NUTS on the same model, slower by far.
     checkpoint : path, optional
-        Where to keep what has been drawn, every half a minute: a fit that is interrupted, or whose
-        machine fails, goes on from there when the same is asked for again, to the same draws. Needs
-        the package zarr. A fit that is finished is read from there.
+        Where to save the state of the fit, every half a minute. The same call resumes a fit that
+        was interrupted, with the same draws, and reads one that is finished. Needs zarr.
 
     Returns
     -------
     xarray.DataTree
         ``posterior`` with ``plausibility`` (chain, draw, item, candidate) in candidate form, see
-        `dissensus.plausibility`, and if it is learned ``reliability`` or
-        ``annotator_reliability``. Its attributes summarise r-hat and effective sample size over
+        `dissensus.plausibility`, and, if it is learned, ``reliability`` or
+        ``annotator_reliability``. Attributes summarise r-hat and effective sample size over
         items.
 
     Warns

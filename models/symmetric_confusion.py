@@ -122,7 +122,7 @@ def build(
     accuracy : {"common", "annotator"}
         One for all annotators, or one for each.
     errors : {"equal", "graded", "unequal"}
-        Where errors fall, see the card. "graded" needs ordered labels.
+        Distribution of the wrong labels, see the card. "graded" needs ordered labels.
     systems : {"independent", "related"}
         Whether systems share a source of answers.
     error_correlation : float, "learned" or (median, spread)
@@ -131,8 +131,8 @@ def build(
     Returns
     -------
     pymc.Model
-        With ``prevalence`` (label), ``annotator_accuracy``, ``system_accuracy`` (system), what
-        the settings add, and the observed ``labels``: those of annotators, then of systems.
+        With ``prevalence`` (label), ``annotator_accuracy``, ``system_accuracy`` (system), the
+        parameters of the settings, and the observed ``labels``: of annotators, then of systems.
 
     Examples
     --------
@@ -193,7 +193,7 @@ def _model(process: Process) -> Any:
 
 
 def _difficulty(process: Process) -> tuple[Any, Any]:
-    """Add how much items differ in difficulty, and how much that matters to each respondent."""
+    """Add the spread of difficulties, and its effect on each respondent."""
     import pymc as pm
     import pytensor.tensor as pt
 
@@ -220,7 +220,7 @@ def _source(process: Process, spread: Any, base: Any) -> likelihood.Source | Non
 
 
 def _base(process: Process) -> Any:
-    """Add how errors decay with distance; return log-probabilities of errors (label, response)."""
+    """Add errors that decay with distance; return their log-probabilities (label, response)."""
     import pymc as pm
     import pytensor.tensor as pt
 
@@ -293,13 +293,13 @@ def fit(
     -------
     xarray.DataTree
         ``posterior`` with ``annotator_accuracy`` (or one for each annotator), ``system_accuracy``
-        (system): how often it is right on items like these; ``system_correct`` (system): the share
-        of *these* items it got right; ``prevalence`` (label); ``truth`` (item, label), the
+        (system): its accuracy on items like these; ``system_correct`` (system): the share of
+        *these* items on which it is right; ``prevalence`` (label); ``truth`` (item, label), the
         probability that each label is true, given the other parameters of the draw; and, depending
         on the settings, ``mean_accuracy``, ``accuracy_spread``, ``distance_decay``,
         ``error_concentration``, ``difficulty_spread``, ``difficulty_slope`` (system),
-        ``item_difficulty`` (item, logits), ``shared_answers``. What correlated errors add stands
-        in `dissensus.models.dawid_skene.fit`.
+        ``item_difficulty`` (item, logits), ``shared_answers``. For the variables of correlated
+        errors, see `dissensus.models.dawid_skene.fit`.
         Attributes summarise r-hat and effective sample size.
 
     Examples
