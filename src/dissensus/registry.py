@@ -48,8 +48,8 @@ def found(taken: Collection[str]) -> dict[str, EntryPoint]:
     for entry in _entries(_search_path()):
         if entry.name in taken or entry.name in out:
             warnings.warn(
-                f"{_whose(entry)} provides a model {entry.name!r}, but a model of that name exists: "
-                "it is left out.",
+                f"{_whose(entry)} provides a model {entry.name!r}, but a model of that name "
+                "exists: it is left out.",
                 DissensusWarning,
                 stacklevel=3,
             )

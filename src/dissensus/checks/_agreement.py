@@ -51,7 +51,7 @@ class Check(NamedTuple):
     firsts: bool = False
     """Whether it is computed from first choices."""
     width: int = 1
-    """About how many totals it needs for each version."""
+    """Approximate number of totals for each version."""
 
 
 def checks(both: Replicates, level: str) -> list[Check]:

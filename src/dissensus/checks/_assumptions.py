@@ -125,16 +125,16 @@ def check_assumptions(fit: Any, *, draws: int | None = 1000) -> xr.Dataset:
         ``item_agreement`` : items are equally hard
             Standard deviation over items of the agreement of two labels; items with three or more.
         ``system_pairs`` : systems err independently
-            How often two systems agree on one label where two annotators agree on another: the
-            largest excess of a pair of systems over its mean over replicates.
+            The share of cases in which two systems agree on one label and two annotators agree on
+            another: the largest excess of a pair of systems over its mean over replicates.
         ``system_unanimity`` : items hard for annotators are not hard for systems
-            Agreement of a system with annotators who all agree, less its agreement with one of
-            those who do not; the mean over systems.
+            Agreement of a system with annotators on unanimous items, minus its agreement with an
+            annotator on divided items; the mean over systems.
         ``repeats`` : an annotator's second label is as good as another annotator's
-            How often annotators give an item the same label again.
+            The share of repeated labels of an item that are the same.
 
         ``in_place`` (label) is the posterior probability that each label is the most frequent
-        response where it is true: else labels may be switched. Attributes: ``in_words``, one
+        response where it is true; otherwise labels may be switched. Attributes: ``in_words``, one
         sentence a line; ``recommendation``; ``next_model`` and ``next_settings`` (JSON), the model
         to fit next, or "" and "{}".
 

@@ -40,7 +40,7 @@ class Said:
     annotator: Ints
     """(row): code."""
     count: int
-    """How many versions there are."""
+    """Number of versions."""
     values: Callable[[slice], npt.NDArray[Any]]
     """(version, row) of some versions: label codes, or numbers."""
     rank: Ints | None = None
@@ -96,7 +96,7 @@ def place_within(group: Ints) -> Ints:
 def stacked(
     rows: Said, values: npt.NDArray[Any], n_items: int, kind: str, labels: npt.NDArray[Any]
 ) -> xr.Dataset:
-    """Lay versions (version, row) one after the other, as annotations with items of their own."""
+    """Concatenate versions (version, row), as annotations with separate items."""
     n = len(values)
     item = (rows.item + n_items * np.arange(n)[:, None]).ravel()
     columns = {"item_code": item, "annotator_code": np.tile(rows.annotator, n)}
@@ -162,7 +162,7 @@ def with_names(codes: Ints, item: Ints, space: Space, start: int) -> Ints:
 
 
 def beside(named: Ints, n_labels: int) -> Ints:
-    """Return the labels of each item, those that nobody named first: (item, place)."""
+    """Return the labels of each item, unnamed labels first: (item, place)."""
     used = np.zeros((len(named), n_labels + 1), dtype=bool)
     np.put_along_axis(used, np.where(named < 0, n_labels, named), True, axis=1)
     return np.argsort(used[:, :n_labels], axis=1, kind="stable")

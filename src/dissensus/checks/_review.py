@@ -182,9 +182,9 @@ def items_to_review(fit: xr.DataTree, *, further: int = 1) -> xr.Dataset:
     Notes
     -----
     The gain lies between 0 and :math:`1 - \max_z P(z_i = z)`, and is 0 where the truth is known.
-    It does not measure disagreement: a very difficult item in `rasch`, of which all annotators
-    guess, has no gain, and an item with few labels by accurate annotators has one although nobody
-    disagrees.
+    It does not measure disagreement: a very difficult item in `rasch`, on which all annotators
+    guess, has no gain, and an item with few labels by accurate annotators has a gain although all
+    labels agree.
 
     :math:`P(z_i, y)` is the mean over draws of
     :math:`P(z_i = z \mid \text{draw})\, P(y \mid z, \text{draw})`, in which labels are of random

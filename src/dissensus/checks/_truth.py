@@ -173,7 +173,7 @@ class CheckResult:
     values: Floats
     """(version); nothing where it is not checked."""
     size: str
-    """The size of the effect in words, or why the statistic was not computed."""
+    """The size of the effect in words, or the reason that the statistic was not computed."""
     two_sided: bool = False
     """Whether small values speak against the model too."""
 
@@ -313,7 +313,7 @@ def system_pairs(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
 
 
 def system_unanimity(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
-    """Return how much more systems agree with annotators who all agree."""
+    """Return the difference of systems' agreement between unanimous and divided items."""
     if not len(both.systems):
         return None, "there are no systems"
     unanimous = _divided(sums.unanimous[..., 1], sums.unanimous[..., 0])
@@ -334,7 +334,7 @@ def system_unanimity(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
 
 
 def repeats(both: Labels, _: Sums) -> tuple[Floats | None, str]:
-    """Return how often an annotator gives an item the same label again."""
+    """Return the share of repeated labels that are the same."""
     if not len(both.repeats):
         return None, "nobody labelled an item twice"
     first, second = both.repeats.T
@@ -371,7 +371,7 @@ def results_of(both: Labels) -> list[CheckResult]:
 
 
 def _labels_with_others(both: Labels) -> Floats:
-    """Return how many labels each annotator gave to items that have two or more."""
+    """Return the number of labels of each annotator on items with two or more labels."""
     rows = np.repeat(both.n_of_items > 1, both.n_of_items)
     n = np.bincount(both.where.annotator[rows], minlength=both.where.n_annotators)
     return n.astype(np.float64)

@@ -101,7 +101,7 @@ def draw_insights(
 
 
 def with_insight(prepare: Prepare, insight: xr.DataArray, random_seed: Any) -> Prepare:
-    """Return ``prepare`` with scores that lean by each system's insight."""
+    """Return ``prepare`` with scores that are shifted by each system's insight."""
 
     def leaning(theta: xr.DataArray, lists: xr.Dataset, where: Space) -> Score:
         score, lean = prepare(theta, lists, where), leans(theta, insight, random_seed)
@@ -113,7 +113,7 @@ def with_insight(prepare: Prepare, insight: xr.DataArray, random_seed: Any) -> P
 def leans(
     theta: xr.DataArray, insight: xr.DataArray, random_seed: Any
 ) -> Callable[[xr.DataArray, Hashable], xr.DataArray]:
-    """Return a function of one system's scores (chain, draw, item) and its name that leans them.
+    """Return a function that shifts a system's scores (chain, draw, item), given its name.
 
     An item has one random number a draw for all systems, so that systems with the same answer and
     the same insight are right in the same draws.

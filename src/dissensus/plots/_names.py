@@ -1,4 +1,4 @@
-"""Names beside points and at the ends of lines, and texts that a page shows at a mark."""
+"""Names of points and at the ends of lines, and texts that a page shows at a mark."""
 
 from __future__ import annotations
 

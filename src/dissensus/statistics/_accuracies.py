@@ -28,7 +28,7 @@ IN_FITS: Final = (NAME, "annotator_accuracy")
 
 
 class Accuracies(NamedTuple):
-    """How often annotators are right."""
+    """Accuracies of annotators."""
 
     values: Floats
     """(draw, cell): a cell is everybody, an annotator, an item, or a row (annotator on item)."""
@@ -217,7 +217,7 @@ With this bound such a pair is right in half of the cases.
 
 
 def majority_agreement(annotations: xr.Dataset, annotator: Ints) -> Accuracies:
-    """Return how often each annotator names the label that leads among the others.
+    """Return each annotator's agreement with the label that leads among the others.
 
     Annotators who share no item with others have no pairs, and any value.
     """

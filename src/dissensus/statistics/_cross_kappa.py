@@ -33,7 +33,7 @@ NO_SPREAD: Final = (
     "all labels of both pools are the same{}: disagreement by chance is 0"
 )
 NO_RELIABILITY: Final = 1e-9
-"""An alpha up to this may be 0 but for rounding."""
+"""An alpha up to this may be 0, apart from rounding."""
 
 
 def cross_kappa(
@@ -143,7 +143,7 @@ class _Pool(NamedTuple):
 
     name: Any
     voices: Ints
-    """(item): how many annotators."""
+    """(item): number of annotators."""
     distances: Disagreement
 
 

@@ -205,7 +205,7 @@ def _pools_of(annotations: xr.Dataset) -> Iterator[xr.Dataset]:
 
 
 class _Strata(NamedTuple):
-    """Groups of items with results of their own."""
+    """Groups of items with separate results."""
 
     code: Ints
     """(item)"""

@@ -43,7 +43,7 @@ LARGEST: Final = 1e280
 """Distances up to this, and down to one over it, can be added and multiplied by counts."""
 
 TABLE: Final = 3000
-"""Up to so many distinct labels, a distance without a shortcut is kept as a table."""
+"""Maximum number of distinct labels for a table of distances that have no shortcut."""
 
 
 class CallableDistance:
@@ -130,7 +130,7 @@ class Disagreement:
     cross: Callable[[Floats, Floats], Floats]
     """From two totals (..., sum) of ``margin`` to the sum of distances over all pairs."""
     rounded: bool = False
-    """Whether `cross` sets to 0 what may be rounding beside distant labels."""
+    """Whether `cross` sets values to 0 that may be rounding errors of distant labels."""
 
 
 def disagreement(annotations: xr.Dataset, rows: Grouped, distance: Distance) -> Disagreement:

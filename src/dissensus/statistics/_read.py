@@ -89,7 +89,7 @@ def places_in(name: str, given: Any, known: Names, expected: str, n: int | None 
 
 
 def positive_code(positive: Any, labels: Names) -> int:
-    """Return the code of the positive label, or raise if it is none of the labels."""
+    """Return the code of the positive label, or raise if it is not one of the labels."""
     code = -1 if positive is None else code_of(positive, labels)
     if code < 0:
         raise ArgumentError(
@@ -232,7 +232,7 @@ class SystemLists(NamedTuple):
     labels: Names
     """Those of the annotations, then those that only systems use."""
     code: Ints
-    """(item, system, position): -1 past the end of a list, and for items without one."""
+    """(item, system, position): -1 after the end of a list, and for items without a list."""
     block: Ints
     """(item, system, position): small comes first, equal is tied."""
 

@@ -62,7 +62,7 @@ class SureLabels(NamedTuple):
     code: Ints
     """(row): code of the label or number; 0 for rankings."""
     confidence: Floats
-    """(row): from 0 to 1; 1 if there is none."""
+    """(row): confidence from 0 to 1; 1 if it is not given."""
     labels: Names
     """The label space."""
     lists: Lists | None
@@ -133,7 +133,7 @@ KNOWN: Final = ("nominal", "squared", "absolute", "ranking")
 
 
 class Closeness(NamedTuple):
-    """How much labels agree."""
+    """Agreement of labels."""
 
     distance: str
     largest: float
@@ -210,7 +210,7 @@ def _measure(
 CHANCES: Final = ("uniform", "empirical")
 EXPECTED: Final = "'uniform', 'empirical', a number above 0 up to 1, or a share for each label"
 ROUNDING: Final = 1e-6
-"""By how much the sum of the shares may exceed 1."""
+"""Maximum excess of the sum of the shares over 1."""
 
 
 class Chance(NamedTuple):

@@ -183,6 +183,6 @@ def place_of(array: xr.DataArray, dim: str, names: Names) -> Ints:
 
 
 def fit_name(posterior: xr.Dataset) -> str:
-    """Return the source of draws in words."""
+    """Return a description of the source of draws."""
     model = posterior.attrs.get("model")
     return f"draws of {model}" if model else "draws of a fit"
