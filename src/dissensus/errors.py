@@ -277,7 +277,7 @@ def warn_caller(text: str, category: type[DissensusWarning] = DissensusWarning) 
 
 @contextmanager
 def held_back() -> Iterator[list[Said]]:
-    """Collect what this thread would warn of, for one who knows better how to say it.
+    """Collect the warnings of this thread, for a caller that rewords them.
 
     Examples
     --------
@@ -321,7 +321,7 @@ def folded(name: object) -> str:
 
 
 def misspelt(names: Sequence[object], known: Sequence[object]) -> str:
-    """Say of which known names others differ only in capitals and blanks; nothing if of none.
+    """Return a hint on names that differ from known ones only in capitals and blanks, or "".
 
     Examples
     --------
@@ -340,7 +340,7 @@ def misspelt(names: Sequence[object], known: Sequence[object]) -> str:
 
 
 def shown(names: Sequence[object], limit: int = 5) -> str:
-    """Name the first few of many things, and say how many there are.
+    """Name the first few of many things, and their number.
 
     Examples
     --------

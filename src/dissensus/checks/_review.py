@@ -52,8 +52,7 @@ class ReviewDraws:
         return np.asarray(mean.to_numpy(), dtype=np.float64)
 
     def after(self, further: int) -> Floats:
-        """Return the probability that the most plausible label is true after further labels (item).
-        """
+        """Return P(the most plausible label is true) after further labels (item)."""
         parts = []
         for some in self._lots():
             truth = _laid(self.truth.isel({ITEM: some}), ITEM, LABEL)

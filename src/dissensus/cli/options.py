@@ -64,7 +64,7 @@ _ARGUMENT: Final = re.compile(
     r"|truth_model)="
     r"(?:[\"']([^\s\"']+)[\"']|([\d.]+\d|\d))?(?![\w\"'])"
 )
-"""How an error speaks of an argument to somebody who writes Python."""
+"""The form of an argument's name in errors of the Python functions."""
 
 
 def as_options(text: str) -> str:
@@ -180,7 +180,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def or_none(**options: str | None) -> dict[str, Any]:
-    """Read names of which "none" is none at all; leave out the options that were not given.
+    """Read names, with "none" as None; leave out the options that were not given.
 
     Examples
     --------
@@ -248,7 +248,7 @@ def result_folder(out: Path, store: str, force: bool) -> None:
 
 @contextmanager
 def on_cluster(scheduler: str | None, chunks: int | None) -> Iterator[None]:
-    """Let Dask work on the cluster of a name, if there is one; it is none of ours to shut down.
+    """Let Dask work on the named cluster, if there is one; it is not shut down.
 
     ``local`` is a cluster of this machine's processors, for as long as it is used.
     """

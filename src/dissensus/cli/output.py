@@ -110,7 +110,7 @@ def _single_precision(evaluation: xr.DataTree) -> xr.DataTree:
 
 
 def _fits(values: xr.DataArray) -> bool:
-    """Say whether these are draws about items, and none would turn into 0 or infinity."""
+    """Return whether these are draws of items, and none would become 0 or infinity."""
     if not {CHAIN, ITEM} <= set(values.dims) or values.dtype != "float64":
         return False
     size = np.abs(values.to_numpy())

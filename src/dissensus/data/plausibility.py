@@ -199,7 +199,7 @@ NAME = "plausibility"
 
 
 class Layout(NamedTuple):
-    """Which named labels stand where in the candidate form.
+    """The places of the named labels in the candidate form.
 
     Examples
     --------
@@ -212,7 +212,7 @@ class Layout(NamedTuple):
     codes: Ints
     """(item, candidate): a label code, `PADDING`, or `REMAINDER` in the last column."""
     sizes: Ints
-    """(item, candidate): how many labels a candidate stands for."""
+    """(item, candidate): number of labels of a candidate."""
     place: Ints
     """(annotation): the candidate of each row's label."""
 
@@ -225,7 +225,7 @@ def layout(annotations: xr.Dataset, also: Flags | None = None) -> Layout:
     annotations : xarray.Dataset
         Annotations with labels.
     also : array (item, label), optional
-        Which labels are candidates beside those that somebody named.
+    Labels that are candidates besides the named ones.
 
     Examples
     --------
@@ -313,7 +313,7 @@ def candidate_form(
 
 
 def _no_label(dtype: np.dtype[Any]) -> Any:
-    """Return what stands for a label where there is none."""
+    """Return the value of a missing label."""
     return "" if dtype.kind in "UO" else -1
 
 
@@ -424,7 +424,7 @@ def _candidates_named(tree: xr.DataTree) -> xr.DataArray | xr.Dataset:
 
 
 _ROUNDING: Final = 1e-5
-"""How far above 1 a mass may come out; stored in single precision, say."""
+"""Maximum excess of a mass over 1, for example in single precision."""
 
 
 def _check_values(plausibility: xr.DataArray) -> None:

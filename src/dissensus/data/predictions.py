@@ -203,7 +203,7 @@ def _check_options(score: str | None, rank: str | None, kind: str | None) -> Non
 def _require_distinct(
     rows: _Rows, key: Ints, *, expected: str, labels: tables.Encoded | None = None, hint: str = ""
 ) -> None:
-    """Raise if a key stands in two rows; ``labels`` are those that a list has twice."""
+    """Raise if a key is in two rows; ``labels`` are those that a list has twice."""
     again = np.flatnonzero(pd.Series(key).duplicated().to_numpy())
     if len(again):
         row = int(again[0])

@@ -228,7 +228,7 @@ def _candidates(
 def one_label_each(
     annotations: xr.Dataset, predictions: xr.Dataset | None
 ) -> tuple[xr.Dataset | None, str]:
-    """Return the one label of each system and item, or why there is none."""
+    """Return the one label of each system and item, or the reason that there is none."""
     if predictions is None:
         return None, ""
     firsts = first_labels(annotations, predictions)

@@ -118,7 +118,7 @@ SOURCE: Final = "hyper_family"
 NOTE: Final = "There is no ICC"
 FAMILIES: Final = ("gaussian", "ordinal", "bernoulli")
 LEVELS: Final = 10
-"""Maximum number of ordered labels with cutpoints of their own. More labels, if they are numbers,
+"""Maximum number of ordered labels with cutpoints. More labels, if they are numbers,
 are modelled as numbers: many cutpoints are slow to draw and add little to equal steps."""
 MOST_POOLS: Final = 8
 """Maximum number of pools that are compared pair by pair."""
@@ -198,9 +198,7 @@ def _too_little(annotations: xr.Dataset) -> Reason | None:
         )
     values = annotations["value" if "value" in annotations else "label_code"].to_numpy()
     if (values == values[0]).all():
-        return Reason(
-            "all labels are the same, so their variance is 0", noted=True
-        )
+        return Reason("all labels are the same, so their variance is 0", noted=True)
     return None
 
 

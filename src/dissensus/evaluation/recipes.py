@@ -318,7 +318,7 @@ RECIPES: Final = (
 
 _DEFAULT: Final = {"continuous": "normal_scores", "ranking": "plackett_luce"}
 DEFAULT: Final = "default"
-"""Stands for the default companion of the default model."""
+"""Represents the default companion of the default model."""
 
 
 def recipe_for(

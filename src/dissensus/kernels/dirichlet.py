@@ -47,7 +47,7 @@ def draw_dirichlet(
 
 @kernel
 def _fill(alpha: Floats, states: Keys, theta: Floats, density: Floats) -> None:
-    """Draw all rows again and again, so that what is written lies side by side."""
+    """Draw all rows repeatedly, so that memory is written in order."""
     n_rows, n = alpha.shape
     constant, logs, of_shape = 0.0, np.empty(n), np.empty((n_rows, n, 2))
     in_logs = np.zeros(n_rows, dtype=np.bool_)
@@ -149,7 +149,7 @@ def draw_log_row(state: State, shape: Floats, skipped: int, out: Floats) -> None
 
 
 _TAIL: Final = 1e-18
-"""Of the largest gamma variate's distribution: what is left out at either end."""
+"""Probability omitted at either end of the distribution of the largest gamma variate."""
 _LEAST: Final = -28.0
 """Logarithm of a variate below which its distribution function is a power, to 1e-12."""
 _AT_ONCE: Final = 1000

@@ -111,7 +111,7 @@ _STEPS = 60
 """Maximum number of steps out (Neal 2003, Fig. 3): bounds the loop for flat densities."""
 
 _LEVEL, _LOW, _HIGH, _SHRINK = range(4)
-"""What the density is asked for: the level of the slice, either end of it, or a point within."""
+"""Kinds of requests of the density: level of the slice, either end, or a point within."""
 
 
 def slicer(log_density: Callable[..., float]) -> Any:

@@ -51,7 +51,7 @@ _TURN = 0.9
 """The correlation where the second part begins."""
 _WIDEST = math.sqrt(1.0 - _TURN**2)
 _REACH = 9.0
-"""So many times smaller than the difference of the bounds, x adds e^-40 of the whole."""
+"""If x is smaller than the difference of the bounds by this factor, it adds e^-40 of the total."""
 _RATIO = 3.0
 """Of the ends of a panel."""
 _SAME = 1e-10
@@ -238,7 +238,7 @@ def _below(low: float, high: float) -> tuple[float, float, float]:
 _FEW = 32
 """Factors that are multiplied one by one: sooner done than two gamma functions."""
 _LARGE = 1e8
-"""So many factors of such a size stay below what a number can be."""
+"""Number of factors of this size whose product does not overflow."""
 
 
 @inner
@@ -269,7 +269,7 @@ def log_rising_of(a: float, n: float) -> float:
 def factorised(matrix: Floats, n: int) -> bool:
     """Turn the leading n rows of a symmetric matrix into its lower Cholesky factor, in place.
 
-    Returns whether the matrix is positive definite; if not, what is left in it is rubbish.
+    Returns whether the matrix is positive definite; if not, its content is undefined.
     """
     for j in range(n):
         for i in range(j, n):

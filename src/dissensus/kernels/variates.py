@@ -26,7 +26,7 @@ _MANY = 10.0
 
 @inner
 def binomial(state: State, n: int, p: float) -> int:
-    """Draw how many of n succeed, each with probability p."""
+    """Draw the number of successes among n, each with probability p."""
     if n <= 0 or p <= 0.0:
         return 0
     if p >= 1.0:
@@ -82,7 +82,7 @@ def _rejected(state: State, n: int, p: float) -> int:
 
 @inner
 def scatter(state: State, n: int, weight: Floats, total: float, found: Ints) -> None:
-    """Write how many of n fall into each cell, with probabilities proportional to the weights.
+    """Write the counts of n draws by cell, with probabilities proportional to the weights.
 
     ``total`` is the sum of the weights, up to rounding.
     """
@@ -110,7 +110,7 @@ def scatter(state: State, n: int, weight: Floats, total: float, found: Ints) -> 
 
 
 def draw_exponential(keys: Keys, draws: int) -> Floats:
-    """Draw variates (draw, column), each column from a stream of its own.
+    """Draw variates (draw, column), each column from a separate stream.
 
     The draws of a column depend only on the start of its stream, ``keys`` (column); a shorter run
     gives the first draws of a longer run.
@@ -218,7 +218,7 @@ SMALL: Final = 0.1
 -708 with probability e^-70, at 0.01 already with probability e^-7."""
 
 LEAST: Final = 1e-300
-"""Smaller shapes count as this, so that logarithms stay finite; no result could tell."""
+"""Smaller shapes count as this, so that logarithms stay finite; no result depends on it."""
 
 
 @inner

@@ -145,7 +145,7 @@ class Checkpoint:
             group = _zarr().create_group(beside, zarr_format=3)
             for name, values in arrays.items():
                 # Draws do not compress: a checksum only. Chunks of zeros are written, too, as they
-                # could not be told from missing ones otherwise.
+                # could otherwise not be distinguished from missing ones.
                 group.create_array(name, data=np.ascontiguousarray(values),
                                    compressors=(Crc32cCodec(),),
                                    config={"write_empty_chunks": True})  # fmt: skip

@@ -1,4 +1,4 @@
-"""Convergence of Markov chains, item by item, with warnings that say what to do."""
+"""Convergence of Markov chains, item by item, with warnings that give a remedy."""
 
 from __future__ import annotations
 
@@ -262,12 +262,12 @@ found at once, by Fourier's transform."""
 
 
 class Diagnostics(NamedTuple):
-    """One number each for every number that was drawn."""
+    """One diagnostic for each sampled number."""
 
     bulk: Floats
     """Effective draws in the middle of the distribution."""
     tail: Floats
-    """... of two quantiles, the lesser of both."""
+    """... of two quantiles, the smaller of both."""
     r_hat: Floats
     """The larger of that of ranks and that of ranks of distances from the median; NaN for one
     chain."""

@@ -4,7 +4,7 @@ Warnings of a design are given before sampling, in time linear in the number of 
 
 Label switching: data are equally likely if all annotators exchange two labels. Priors keep
 annotators above chance on average, and chains in one mode. `near_guessing` warns if the data do not
-tell the modes apart.
+distinguish the modes.
 """
 
 from __future__ import annotations

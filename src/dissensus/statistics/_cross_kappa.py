@@ -29,9 +29,7 @@ from dissensus.statistics._sums import Matrix, Sums, Undefined, times
 
 MISSING: Final = ("weighted", "pairs", "items")
 NO_OVERLAP: Final = "no overlap between the pools: no item (of positive weight) has labels of both"
-NO_SPREAD: Final = (
-    "all labels of both pools are the same{}: disagreement by chance is 0"
-)
+NO_SPREAD: Final = "all labels of both pools are the same{}: disagreement by chance is 0"
 NO_RELIABILITY: Final = 1e-9
 """An alpha up to this may be 0, apart from rounding."""
 

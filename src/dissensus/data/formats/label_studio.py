@@ -75,7 +75,7 @@ def _export(path: Path, options: ReadOptions, group: str, who: str) -> Export:
 
 
 def _statements(export: Export, tasks: list[Record]) -> Iterator[tuple[str, Record, Record]]:
-    """Yield each annotation or prediction: where it stands, its task, and itself."""
+    """Yield each annotation or prediction with its place and its task."""
     group = export.noun
     for number, task in enumerate(tasks):
         place = f"task {task.get('id', number)}"
