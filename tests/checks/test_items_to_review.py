@@ -298,7 +298,7 @@ def with_more(fit, name):
          "with difficulty=True"),
         (lambda: with_more(drawn(1, "symmetric_confusion"), "error_concentration"),
          'with errors="unequal"'),
-        (lambda: drawn(1, "rasch").isel(item=[0, 1]), "all that it was fitted to"),
+        (lambda: drawn(1, "rasch").isel(item=[0, 1]), "all of the fitted data"),
         (lambda: drawn(1, "rasch").isel(chain=0), "draws with the dimension 'chain'"),
         (lambda: fitted("dirichlet", drawn(1, "rasch")["posterior"].to_dataset()),
          "a fit of rasch, symmetric_confusion or dawid_skene; found one of dirichlet"),

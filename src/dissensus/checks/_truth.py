@@ -107,7 +107,7 @@ def require_whole(fit: xr.DataTree, drawn: xr.Dataset, dims: tuple[str, ...]) ->
         code = (observed if dim == LABEL else constant)[f"{dim}_code"].to_numpy()
         if code.max(initial=-1) >= constant.sizes.get(dim, 0):
             raise ArgumentError(
-                "fit", expected=f"all {dim}s of the fitted data: {code.max() + 1} or more",
+                "fit", expected=f"all of the fitted data: {code.max() + 1} {dim}s or more",
                 found=f"{constant.sizes.get(dim, 0)} of them",
                 hint="Remove some before fitting, or select from the result",
             )  # fmt: skip

@@ -47,7 +47,7 @@ def test_counts_the_draws_in_which_labels_have_changed_places(turned):
 
 
 def test_warns_of_labels_that_have_changed_places():
-    with pytest.warns(dx.DissensusWarning, match="another name") as said:
+    with pytest.warns(dx.DissensusWarning, match="another label") as said:
         found = label_order(process(), chains(15))
     assert found["label_kept_min"] == 0.25
     text = str(said[0].message)

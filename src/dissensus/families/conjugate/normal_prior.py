@@ -6,7 +6,7 @@ r"""The prior that items' normal scores share, learned with means and variances 
     x \sim \mathrm{Normal}(0,\ (1, 1.5, 1, 1))
 
 with c and s the middle and the spread of items' means, and v an item's typical variance: the prior
-is in the units of the scores, and says hardly more than that.
+is in the units of the scores, and is hardly more informative.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class NormalPrior(NamedTuple):
     """Draws of the prior, from all items."""
 
     values: Floats
-    """(chain, draw, 4): as `NAMES` says."""
+    """(chain, draw, 4): in the order of `NAMES`."""
     log_density: Floats
     """(chain, draw)"""
     told: bool = True

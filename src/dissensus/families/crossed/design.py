@@ -120,7 +120,7 @@ def _of_pool(process: Process, p: int, seen: Pairs, whose: str, *, known: bool) 
 def _of_pairs(
     process: Process, seen: Pairs, whose: str, *, known: bool, stands: bool
 ) -> Iterator[str]:
-    """Do so if annotators have effects; ``stands``: there are several annotators and items."""
+    """Name them if annotators have effects; ``stands``: there are several annotators and items."""
     scale = (
         "." if process.family == GAUSSIAN
         else ", which is fixed: sigma_item, sigma_annotator and mu are known only relative to the "
@@ -179,7 +179,7 @@ def _of_effects(process: Process) -> Iterator[str]:
     names = process.annotations[ANNOTATOR].to_numpy()
     group = islands(item, who, len(names))
     n = int(group.max()) + 1
-    # Each pool has a mean of its own: groups that are whole pools are not compared by effects.
+    # Each pool has its own mean: groups that are whole pools are not compared by effects.
     within = len(np.unique(process.pool * n + group[who])) > len(np.unique(process.pool))
     crossed = seen.of_annotator and (seen.of_item or seen.repeated)
     if crossed and within and scattered(group, who):
@@ -284,7 +284,7 @@ def _left(value: Floats, cell: Ints, member: Ints | None) -> bool:
 
 
 def _fitted_exactly(cell: Ints, member: Ints | None) -> int:
-    """Return how many numbers effects can fit exactly: the rank of the design."""
+    """Return the number of values that effects can fit exactly: the rank of the design."""
     _, cell = np.unique(cell, return_inverse=True)
     n_cells = int(cell.max()) + 1
     if member is None:

@@ -36,7 +36,7 @@ from dissensus.kernels.types import Array, Floats, Ints
 from dissensus.kernels.votes import Votes
 
 _SETTLING: Final = 10
-"""Rounds in which systems that are no evidence are drawn anew for each draw of annotators."""
+"""Number of rounds that redraw systems that are no evidence, for each draw of annotators."""
 
 
 class Trace(NamedTuple):
@@ -136,7 +136,7 @@ class Chain:
                 self._draw_systems(self.work.counts)
 
     def replay(self, values: Mapping[str, Array]) -> None:
-        """Keep what follows from draws of the PyMC model's variables.
+        """Store the quantities that follow from draws of the PyMC model's variables.
 
         Systems that are no evidence are not among them, and are drawn here.
         """
@@ -311,7 +311,7 @@ class Chain:
             )
 
     def _judge(self, judging: Judging, place: int) -> None:
-        """Draw true labels, and how often annotators and systems are right by them."""
+        """Draw true labels, and the accuracies of annotators and systems by them."""
         votes, prior, now, trace = judging.votes, judging.prior, judging.now, self.trace
         trace.correlation[place] = true.draw_correlation(
             self.state, votes, self.work.truth, judging.n_given, prior.correlation,

@@ -135,7 +135,7 @@ class LatentTruth(Discrete):
 
 
 def _summed(rows: Any, group: Any, n_groups: Any, log_weight: Any, times: Any) -> Any:
-    """Add up the rows of each group, sum over states, and add up groups, each so many times."""
+    """Sum the rows of each group, sum over states, and sum groups, each with its multiplicity."""
     start = pt.zeros((n_groups, log_weight.shape[0]))
     total = pt.inc_subtensor(start[group], rows)
     return pt.sum(times * pt.logsumexp(total + log_weight, axis=-1))

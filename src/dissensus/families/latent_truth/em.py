@@ -87,7 +87,7 @@ def labels_given(votes: Votes, truth: Floats, n_annotators: int) -> Floats:
 
 
 def _counts(votes: Votes, n_annotators: int, n_labels: int) -> Any:
-    """Return how often each annotator gave each response (pattern, annotator and response)."""
+    """Return the counts of responses by annotator (pattern, annotator and response)."""
     place = votes.respondent * n_labels + votes.label
     shape = (len(votes.n_items), n_annotators * n_labels)
     return sparse.csr_array((votes.times.astype(np.float64), place, votes.start), shape=shape)

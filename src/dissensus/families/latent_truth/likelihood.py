@@ -1,4 +1,4 @@
-"""The likelihood of labels in PyMC, given accuracies and errors: what both models share.
+"""The likelihood of labels in PyMC, given accuracies and errors, for both models.
 
 An item is in a state: its true label, how hard it is, and, where systems are related, the answer of
 their source. `LatentTruth` sums the states out.

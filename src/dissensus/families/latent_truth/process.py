@@ -104,7 +104,7 @@ def process(
     """Check annotations, predictions and settings, and put them together.
 
     ``form`` holds the fields of `Form` that differ between models, ``rows`` the prior of the rows
-    of confusion matrices. Raises what `dissensus.models.dawid_skene.build` documents.
+    of confusion matrices. Raises as `dissensus.models.dawid_skene.build` does.
     """
     fitting.require_kind(annotations, KINDS, model)
     arguments.one_of("systems", systems, ("independent", "related"))

@@ -197,7 +197,7 @@ class PartialRanking(Discrete):
     places : tensor_like of int (..., label), optional
         The shape of a random draw: the number of the block that each place of the list is in,
         first place first, and 0 for the places of labels that are not listed: 1, 2, 2, 0 has
-        one label first, two tied behind it, one left. By default as in what is observed.
+        one label first, two tied behind it, one left. By default as in the observations.
     power : tensor_like of float
         :math:`\gamma > 0`, reliability as a power of the likelihood.
     sharpness : tensor_like of float

@@ -1,7 +1,7 @@
 """The parts of a model's graph of rankings that a Gibbs step needs.
 
 Nothing is handed to the step beside the model, so that a model whose data were changed, by
-`pymc.set_data` or `pymc.observe`, is sampled as it stands.
+`pymc.set_data` or `pymc.observe`, is sampled as it is.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Point = Mapping[str, Any]
 
 
 class Parameters(NamedTuple):
-    """What may change from sweep to sweep, as other variables do."""
+    """Parameters that may change from sweep to sweep, with other variables."""
 
     shape: Floats
     """(cell)"""
@@ -39,7 +39,7 @@ class Parameters(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """Rankings, and where their cells stand in the variable of log strengths."""
+    """Rankings, and the places of their cells in the variable of log strengths."""
 
     rankings: Rankings
     cells: Ints

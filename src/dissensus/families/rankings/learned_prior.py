@@ -69,7 +69,7 @@ def floor(each: Floats) -> Floats:
 
 
 def taught(laid: LaidOut, lean: Leaning, teaches: npt.NDArray[np.bool_]) -> Taught:
-    """Take the items that teach the prior."""
+    """Select the items from which the prior is learned."""
     if teaches.all():
         return Taught(laid.rankings, lean)
     which = np.flatnonzero(teaches)

@@ -122,7 +122,7 @@ def _split_keys(plausibility: xr.DataArray, items: Any) -> Any:
 def _label_codes(what: Process, column: Ints) -> Ints:
     """Turn columns, and members of the remainder, into label codes.
 
-    The named codes c_0 < c_1 < ... stand in order, so that the j-th label that nobody named
+    The named codes c_0 < c_1 < ... are in order, so that the j-th unnamed label
     is j plus the number of those with c_m - m <= j.
     """
     item = what.annotations["item_code"].to_numpy()[what.laid.row]

@@ -84,7 +84,7 @@ class Process(NamedTuple):
 
     @property
     def n_rankings(self) -> int:
-        """How many rankings there are, of all items."""
+        """Number of rankings of all items."""
         return len(self.laid.rankings.ranking_start) - 1
 
     def first_rows(self) -> Ints:
@@ -149,7 +149,7 @@ class Process(NamedTuple):
         return shapes(self.leaning, self.prior_draws.values[chain, :draws], low, high)
 
     def taught(self, teaches: npt.NDArray[np.bool_]) -> Taught:
-        """Return what teaches the prior: some items, with their unnamed labels as one."""
+        """Return the items to learn the prior from, with their unnamed labels as one."""
         laid, n_labels = self.laid, self.annotations.sizes[LABEL]
         if self.tempering != "likelihood":
             laid = laid_out(self.annotations, self.where, self.unranked)
@@ -215,7 +215,7 @@ def _candidates(
 
 
 def most_candidates(annotations: xr.Dataset, predictions: xr.Dataset | None, unranked: str) -> int:
-    """Return how many candidates the item with the most has, where the prior is learned."""
+    """Return the largest number of candidates of an item, if the prior is learned."""
     each = (_candidates(part, predictions, unranked, learns=True) for part in _parts(annotations))
     return max(where.codes.shape[1] for _, where in each)
 
@@ -227,7 +227,7 @@ def _parts(annotations: xr.Dataset) -> Iterable[xr.Dataset]:
 
 
 def teaching(items: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
-    """Return which items teach the prior."""
+    """Return the items from which the prior is learned."""
     return chosen(items, MOST_ITEMS)
 
 

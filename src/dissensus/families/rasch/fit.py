@@ -221,7 +221,7 @@ def _observed(process: Process) -> dict[str, xr.DataArray]:
 
 
 def _replicates(process: Process, draws: Draws, rng: np.random.Generator) -> Any:
-    """Draw labels anew: by the same annotators, of the same items, whose truth is drawn too."""
+    """Draw new labels, by the same annotators and of the same items; the truth is drawn too."""
     n = len(process.labels)
     eta = draws.ability[..., process.annotator] - draws.difficulty[..., process.item]
     edges = draws.truth.cumsum(axis=-1)

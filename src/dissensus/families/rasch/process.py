@@ -221,14 +221,14 @@ def process(
 def _least_ability(known: Ints, n_labels: int, *, guessing: bool) -> float:
     """Return the lower bound of the mean ability: the logit of chance, or minus infinity.
 
-    It prevents label switching if truths are unknown and nobody guesses.
+    It prevents label switching if truths are unknown and annotators do not guess.
     """
     free = guessing or bool((known != UNKNOWN).all())
     return -np.inf if free else -float(np.log(n_labels - 1))
 
 
 def _levels(annotations: xr.Dataset) -> tuple[Ints, Floats]:
-    """Return the level of each label's confidence, and what levels there are."""
+    """Return the level of each label's confidence, and the levels."""
     if "confidence" not in annotations:
         raise AnnotationError(
             "annotations", expected="confidences, with confidence=True", found="none",

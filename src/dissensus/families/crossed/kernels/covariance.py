@@ -38,7 +38,7 @@ def cell_covariance(
 
 @inner
 def log_lkj(correlation: Floats, shape: float, matrix: Floats) -> float:
-    """Return the log density of a correlation matrix, minus infinity if it is none."""
+    """Return the log density of a correlation matrix, minus infinity if it is not one."""
     n = len(correlation)
     for p in range(n):
         for q in range(n):

@@ -424,7 +424,7 @@ def remember(data: Crossed, par: Parameters, rate: float, paths: Transport) -> N
 def learn_paths(
     data: Crossed, par: Parameters, tuning: Tuning, known: Odds, paths: Transport
 ) -> None:
-    """Find all parabolas anew."""
+    """Recompute all parabolas."""
     find_parabolas(
         data.cell_start, data.annotator, paths.mean_annotator, data.cell_pool,
         np.zeros(data.n_pools), tuning.log_sd_item, known.cell_sum, paths.others, paths.item,

@@ -117,7 +117,7 @@ def _draw_items(
 def marginal(
     data: Crossed, sums: ItemSums, par: Parameters, priors: Priors, room: ItemRoom
 ) -> tuple[Any, ...]:
-    """Return what `_log_marginal` looks at."""
+    """Return the arguments of `_log_marginal`."""
     designs = data.designs
     return (
         data.n_labels, data.n_cells, designs.n_items, designs.n_labels, sums.first, sums.second,

@@ -207,7 +207,7 @@ def _draw_annotators(
 def marginal(
     data: Crossed, sums: AnnotatorSums, par: Parameters, priors: Priors
 ) -> tuple[Any, ...]:
-    """Return what `_log_marginal` looks at."""
+    """Return the arguments of `_log_marginal`."""
     designs = data.annotator_designs
     return (
         data.n_labels, sums.n_annotators, designs.n_items, designs.pool, designs.n_labels,
@@ -275,7 +275,7 @@ def _keep(par: Parameters, trace: Trace, draw: int) -> None:
 def _halves(
     state: State, data: Crossed, par: Parameters, priors: Priors, tuning: Tuning
 ) -> tuple[LabelSums, Callable[[], None]]:
-    """Return sums over labels, and what moves all but cutpoints given these."""
+    """Return sums over labels, and the updates of all parameters except cutpoints given these."""
     sums, room = item_room(data)
     of_annotators = annotator_room(data)
     labels = label_sums(data, par.latent)

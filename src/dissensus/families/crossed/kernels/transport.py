@@ -48,7 +48,7 @@ from dissensus.kernels.special import factorised
 from dissensus.kernels.types import Codes, Floats, Indices
 
 QUARTER = 0.25
-"""The most that a label says about an effect."""
+"""Maximum information of a label about an effect."""
 
 
 class EffectRoom(NamedTuple):

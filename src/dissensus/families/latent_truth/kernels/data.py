@@ -41,7 +41,7 @@ class Form(NamedTuple):
 
 
 class Priors(NamedTuple):
-    """Parameters of all priors; the form says which of them are used."""
+    """Parameters of all priors; the form determines which of them are used."""
 
     prevalence: Floats  # Dirichlet shape (label)
     spread: float  # Scale of the half-normal prior of ``accuracy_spread``

@@ -31,7 +31,7 @@ def write_accuracy(
     log_prevalence: Floats, skill: Floats, slope: Floats, number: Floats, ease: Floats,
     first_related: int, out: Floats,
 ) -> None:  # fmt: skip
-    """Write how often each respondent is right, averaged over labels and difficulty."""
+    """Write each respondent's accuracy, averaged over labels and difficulty."""
     guess = lowest(len(log_prevalence))
     for r in range(len(out)):
         own = 0.0

@@ -180,7 +180,7 @@ def draw_correlation(
 
 @kernel
 def draw_right(state: State, votes: Votes, truth: Floats, n_respondents: int, out: Floats) -> float:
-    """Draw the true labels, and each respondent's accuracy by how many of its labels are true.
+    """Draw the true labels, and each respondent's accuracy by its number of true labels.
 
     Accuracies have a Beta prior around the share of all labels that are true. Returned is the share
     of items whose true label is the one that most labels are.
@@ -298,7 +298,7 @@ _slice_independent = slicer(_log_independent)
 
 @inner
 def _draw_hits(state: State, votes: Votes, answers: Answers, c: int, share: float) -> int:
-    """Draw for how many items of a cell a system is right."""
+    """Draw the number of items of a cell on which a system is right."""
     known = known_label(votes, answers.pattern[c])
     if known >= 0:
         return answers.n_items[c] if known == answers.label[c] else 0
@@ -311,7 +311,7 @@ def judge(
     independent: Floats, x: Floats, accuracy: Floats, correct: Floats, weight: Floats,
     variance: Floats,
 ) -> None:  # fmt: skip
-    """Draw how often systems are right, on these items and on such items, and their weights.
+    """Draw the accuracies of systems, on these items and on similar items, and their weights.
 
     ``variance`` is the mean over items of p (1 - p), with the probability p that an answer is
     right.

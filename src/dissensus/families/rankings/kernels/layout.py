@@ -35,14 +35,14 @@ COMMON, TOTAL_SHAPE, N_TAIL, SHARED, POWER, EXACT, N_PLACES = range(7)
 
 
 class ItemNumbers(NamedTuple):
-    """What stays the same throughout a chain and is one number."""
+    """Scalars that are constant in a chain."""
 
     common: float
     """The sharpness of all rankings, 0 if they differ."""
     total_shape: float
     """Of all strengths together."""
     n_tail: int
-    """How many cells the last unit stands for, each with the unit's shape; 1 also where cells
+    """Number of cells of the last unit, each with the unit's shape; 1 also where cells
     are lumped, with the sum of their shapes; 0 if there is no tail."""
     shared: float
     """Power x the number of open rankings that start with a single label: all choose from all
@@ -51,13 +51,13 @@ class ItemNumbers(NamedTuple):
     exact: bool
     """Whether there are ties, and the power is not whole: arrival times do not repeat in part."""
     n_places: int
-    """How many places of `RankedItem.listed` are this item's."""
+    """Number of places of `RankedItem.listed` of this item."""
 
 
 class RankedItem(NamedTuple):
-    """What stays the same throughout a chain.
+    """Data that are constant in a chain.
 
-    Rankings that say nothing, and those of which `ItemNumbers.shared` says all, are left out.
+    Rankings without information, and those that `ItemNumbers.shared` covers, are left out.
     """
 
     numbers: ItemNumbers
@@ -126,7 +126,7 @@ def ranked_items(
 
 @inner
 def ranked_item(items: RankedItems, item: int) -> RankedItem:
-    """Look at one item."""
+    """Return one item."""
     low, high = items.span_start[item], items.span_start[item + 1]
     shapes = items.shapes[items.unit_start[item] : items.unit_start[item + 1]]
     n = items.numbers
@@ -233,7 +233,7 @@ def _tail_start(rankings: Rankings, low: int, high: int, shape: Floats, named: i
 def _stop(rankings: Rankings, ranking: int, n_cells: int) -> int:
     """Return the first row of a last block that nothing comes after, else the end.
 
-    Such a block comes before the rest with probability 1, and says nothing.
+    Such a block comes before the rest with probability 1, and is not informative.
     """
     low, stop = rankings.ranking_start[ranking], rankings.ranking_start[ranking + 1]
     if stop > low and (rankings.closed[ranking] or stop - low == n_cells):

@@ -69,7 +69,7 @@ class Leaning(NamedTuple):
     start: Ints
     """(item + 1): its first cell."""
     size: Floats
-    """(cell): how many labels it stands for."""
+    """(cell): number of its labels."""
     label: Ints
     """(cell): the label whose weight it has, -1 for none."""
     spoken: Ints
@@ -79,7 +79,7 @@ class Leaning(NamedTuple):
     value: Floats
     """(word): value of the feature for the label."""
     n_free: int
-    """Labels with a weight of their own."""
+    """Number of labels with a weight."""
     n_features: int
 
     @property
@@ -112,7 +112,7 @@ class Chain(NamedTuple):
     root: Floats
     inverse: Floats
     order: Ints
-    """(row): the cells listed, tied ones in an order of their own."""
+    """(row): the cells listed, tied ones in the current order of the state."""
     counts: Counts
     log_strength: Floats
     """(cell)"""
@@ -121,7 +121,7 @@ class Chain(NamedTuple):
 def around_first_counts(rankings: Rankings, leaning: Leaning) -> tuple[Floats, Floats]:
     """Return the mode given counts, and a root of the inverse curvature, of all chains.
 
-    The counts are drawn given strengths that go by how often labels were listed first.
+    The counts are drawn given strengths proportional to the counts of first places.
     """
     told, spread, counts = telling(rankings), leaning.spreads(), no_counts(rankings)
     state, log_strength = np.zeros(1, dtype=np.uint64), begun(told, leaning)
@@ -245,7 +245,7 @@ def log_density(
 
 @inner
 def _log_rising(shape: float, low: float, more: float) -> float:
-    """Return log gamma(shape + low + more) / gamma(shape + low), but for what low and more add.
+    """Return log gamma(shape + low + more) / gamma(shape + low), without the terms of low and more.
 
     Where they are large, that is most of it, and rounding would lose the rest.
     """

@@ -43,7 +43,7 @@ def groups(rankings: Rankings) -> Groups:
     _, found = connected_components(graph, directed=True, connection="strong")
     reached = found[below[found[above] != found[below]]]
     n_cells = int(rankings.cell_start[-1])
-    # Numbered anew in the order of cells: the search numbers them as it likes.
+    # Renumbered in the order of cells: the search numbers them arbitrarily.
     _, first, group = np.unique(found[:n_cells], return_index=True, return_inverse=True)
     rank_of = np.empty(len(first), dtype=np.int64)
     rank_of[np.argsort(first)] = np.arange(len(first))
@@ -135,7 +135,7 @@ _MOST_CUTS = 30
 """An end to shortening one step, after which the EM step is taken."""
 
 _ROUNDING = 1e-12
-"""By how much of itself a sum of logarithms may seem to fall though it does not."""
+"""Relative rounding error by which a sum of logarithms may seem to decrease."""
 
 
 class Maximum(NamedTuple):
@@ -146,11 +146,11 @@ class Maximum(NamedTuple):
     top: Flags
     """(cell): whether its share is above 0."""
     log_likelihood: Floats
-    """(item): the largest value, or what cannot quite be reached."""
+    """(item): the maximum, or the supremum if it is not reached."""
     n_tops: Ints
     """(item): the groups among which the rankings do not decide; 1 if the shares are unique."""
     n_passes: Ints
-    """(item): how often all rankings were gone through."""
+    """(item): number of passes over all rankings."""
     reached: Flags
     """(item): whether that was enough."""
 
@@ -300,7 +300,7 @@ def _direction(
 def _remember(
     move: Floats, bend: Floats, moves: Floats, bends: Floats, products: Floats, kept: int
 ) -> int:
-    """Keep by how much the gradient fell along a move, unless that is lost in rounding."""
+    """Store the decrease of the gradient along a move, unless it is lost in rounding."""
     product = move @ bend
     if product <= _ROUNDING * np.abs(move).max() * np.abs(bend).max():
         return kept

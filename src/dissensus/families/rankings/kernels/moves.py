@@ -92,7 +92,7 @@ _END = 1e12
 """No log strength goes farther, even if the slope is too small for double precision."""
 
 _LEVEL, _LOW, _HIGH, _SHRINK = range(4)
-"""What f is asked for: the level of the slice, either end of it, or a point within."""
+"""Kinds of requests of f: level of the slice, either end, or a point within."""
 
 _FLAT = 1e-6
 """A slope that is as good as none, where the width of a curve is guessed."""
@@ -199,7 +199,7 @@ def slicer(against_two: Callable[..., float], log_tie: Callable[..., float]) -> 
 
 
 _FAR = 50.0
-"""After a move of so much all rates are taken anew, relative to the largest as it is then."""
+"""After a move of this size all rates are recomputed, relative to the largest."""
 
 
 @part
@@ -236,7 +236,7 @@ def _move(
     unit: int, log_rate: Floats, rate: Floats, choices: Floats, ties: Floats, table: Floats,
     n: int, slope: float, right: float,
 ) -> float:  # fmt: skip
-    """Draw how far to move one unit."""
+    """Draw the size of the move of one unit."""
     n, n_ties, left, right = collect(
         listed, spans, sharpness, common, power, unit, log_rate, rate, choices, ties, n, slope,
         right,

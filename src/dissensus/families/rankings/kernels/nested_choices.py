@@ -36,7 +36,7 @@ class Told(NamedTuple):
     over: Ints
     """Cells that could have been chosen after that, of one ranking after the other."""
     first: Floats
-    """(cell): how many, from all cells, list it first; of tied ones, in part."""
+    """(cell): number of first choices of it from all cells; ties count in part."""
 
 
 class Counts(NamedTuple):
@@ -45,18 +45,18 @@ class Counts(NamedTuple):
     level: Ints
     """(cell): the smallest set it is in; 0 is all cells of its item."""
     n_levels: Ints
-    """(item): how many sets there are besides; -1 before they are looked for."""
+    """(item): number of further sets; -1 before they are computed."""
     parent: Ints
     """(row): the smallest set that contains the choice set."""
     exact: Flags
     """(row): whether it was chosen from just that set."""
     given: Floats
-    """(cell): how often it was drawn."""
+    """(cell): number of times it was drawn."""
     passed: Floats
     """(set): how often one of its cells was drawn from a larger set; of each item, one place for
     all cells and one for each of its rows."""
     drawn: Floats
-    """(set): how often it was drawn from."""
+    """(set): number of draws from it."""
 
 
 def no_counts(rankings: Rankings) -> Counts:
@@ -174,7 +174,7 @@ def _order_ties(
 
 @inner
 def _count(counts: Counts, first: int, level: int, cell: int, times: float) -> None:
-    """Count a cell that was drawn from a set so many times."""
+    """Count a cell that was drawn several times from a set."""
     counts.given[cell] += times
     counts.drawn[first + level] += times
     for k in range(level + 1, counts.level[cell] + 1):
@@ -224,7 +224,7 @@ def _pass_over(
 
 @inner
 def find_levels(item: int, rankings: Rankings, told: Told, order: Ints, counts: Counts) -> int:
-    """Find nested sets from which most of an item's labels were chosen; return how many.
+    """Find nested sets from which most of an item's labels were chosen; return their number.
 
     Sets that were chosen from most often come first, and take those out that do not nest with them.
     """

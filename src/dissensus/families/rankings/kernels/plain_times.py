@@ -1,6 +1,6 @@
 r"""One Gibbs sweep by arrival times in plain numbers, where all annotators are of sharpness 1.
 
-It draws from what `times` draws from, several times as fast: that works in
+It draws from the same distribution as `times`, several times as fast: `times` works in
 logarithms throughout, and for annotators of any sharpness. Let S be the sum of the strengths, a
 Gamma variate, and E what a label is waited for in units of 1 / S. Then, in proportion,
 

@@ -91,7 +91,7 @@ def draw_log_strength(state: State, a: float, terms: Floats, n_terms: int, lines
 def draw_tail(
     state: State, a: float, terms: Floats, n_terms: int, lines: Floats, depth: float, out: Floats
 ) -> int:
-    """Draw many of the same density, not in random order, and return how many are written.
+    """Draw many of the same density, not in random order, and return the number written.
 
     If A is small, nearly all are far down, where they are drawn in descending order; those that are
     `depth` below the largest, and would change no sum of strengths, are left out.
@@ -126,7 +126,7 @@ def draw_tail(
 
 @inner
 def _count_high(state: State, n: int, lines: Floats) -> int:
-    """Draw how many of n come from the two pieces on the right: few, so leap over the others."""
+    """Draw how many of n come from the two pieces on the right: few, so the others are skipped."""
     right = lines[AREA, 1] + lines[AREA, 2]
     log_left = math.log1p(-right / (lines[AREA, 0] + right))
     count, at = 0, math.log(uniform(state)) / log_left

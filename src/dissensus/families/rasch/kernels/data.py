@@ -1,4 +1,4 @@
-"""Labels of a Rasch model as compiled code reads them, and where a chain stands."""
+"""Labels of a Rasch model as compiled code reads them, and the state of a chain."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Said(NamedTuple):
 
 
 class Truth(NamedTuple):
-    """Where the chain stands beside abilities and difficulties; written over by each sweep."""
+    """State of the chain besides abilities and difficulties; overwritten by each sweep."""
 
     log_prevalence: Floats  # (label)
     log_level: Floats  # (right, level): shares of levels of wrong labels (0) and of right ones (1)

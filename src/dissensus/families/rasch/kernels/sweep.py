@@ -48,7 +48,7 @@ _WIDTH = 2.5
 
 
 class Answers(NamedTuple):
-    """How easy the items are that each annotator labelled, and those he was right about."""
+    """Ease of the items that each annotator labelled, and of those labelled correctly."""
 
     ease: Floats  # (label), in the order of annotators
     right: Floats  # (label): as much of each annotator's part as he has right
@@ -353,7 +353,7 @@ def replay(
     state: State, data: Crossed, said: Said, many: Trace, par: Parameters, now: Truth,
     summing: Room, trace: Trace,
 ) -> None:  # fmt: skip
-    """Keep what follows of the truth from parameters drawn elsewhere, draw in front."""
+    """Store the truth that follows from parameters drawn elsewhere; the draw is the first axis."""
     counts = np.empty(len(said.prevalence))
     for place in range(len(many.mu)):
         par.mu[0] = many.mu[place]

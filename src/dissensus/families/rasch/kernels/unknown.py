@@ -28,7 +28,7 @@ from dissensus.kernels.types import UNKNOWN, Codes, Floats, Indices
 
 
 class Room(NamedTuple):
-    """What moves write to, made once a chain."""
+    """Work space of moves, made once a chain."""
 
     weight: Floats  # (label)
     rest: Floats  # (cell): effects of items in units of their spread
@@ -49,7 +49,7 @@ def room(said: Said, n_cells: int) -> Room:
 
 
 def look(data: Crossed, said: Said, known: Odds, now: Truth, room: Room) -> None:
-    """Write what each label says whatever its item is like."""
+    """Write the part of each label that does not depend on the item."""
     _look(
         data.annotator, said.level, said.guessed, known.annotator, math.log(_ways(said)),
         now.log_level, room.odds, room.gain,
@@ -105,7 +105,7 @@ def weigh(
 def all_wrong(
     start: int, stop: int, guessed: float, n: int, level: Codes, log_level: Floats
 ) -> float:
-    """Return what labels and levels of wrong labels add, whatever the truth and the difficulty."""
+    """Return the terms of wrong labels and levels that do not depend on truth or difficulty."""
     ways = guessed if guessed else max(n - 1, 1)
     total = -(stop - start) * math.log(ways)
     if len(level):
@@ -178,7 +178,7 @@ def move_difficulties(
 ) -> None:  # fmt: skip
     """Move the spread with all effects, and then each effect; truths must be drawn next.
 
-    What labels say must have been looked at (`look`). The rate is that of learning, or 0.
+    `look` must have been called before. The rate is that of learning, or 0.
     """
     _move_difficulties(
         state, rate, room.width, priors.sd_item, data.cell_start, said.truth, said.label,
@@ -212,7 +212,7 @@ def _move_difficulties(
 
 
 _REACH = 7.0
-"""How far the grid goes to each side at least, in standard deviations of the prior."""
+"""Minimum extent of the grid to each side, in standard deviations of the prior."""
 _FADED = 37.0
 """The grid extends until the density is exp(-37) of the peak or less."""
 
