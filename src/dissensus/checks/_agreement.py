@@ -372,7 +372,7 @@ def model_discrepancy_ratio(
     both = replicates(fit, annotations)
     if both.another:
         raise ArgumentError(
-            "fit", expected="replicates that name each label", found="some label that nobody named",
+            "fit", expected="replicates that name each label", found="unnamed labels",
             hint='Fit plackett_luce with unranked="exact"; "one" treats all other labels as one',
         )  # fmt: skip
     predictions = checked_predictions(predictions)

@@ -210,7 +210,7 @@ def compare_truth_models(
         wanted = checked_candidates(candidates)
     if "log_likelihood" in options:
         raise ArgumentError(
-            "log_likelihood", expected="nothing: it is what is compared", found="a value"
+            "log_likelihood", expected="no value: it is the compared quantity", found="a value"
         )
     check_options(options)
     fits, poor = {}, []

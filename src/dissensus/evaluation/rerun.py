@@ -74,7 +74,7 @@ def _opened(path: Path) -> xr.DataTree:
         except (FileNotFoundError, ValueError, KeyError, TypeError) as problem:
             raise FormatError(
                 str(path), expected="an evaluation in a Zarr store of format 3",
-                found=f"a folder that is none ({brief(problem)})",
+                found=f"a folder that is not a Zarr store ({brief(problem)})",
             ) from problem  # fmt: skip
     return xr.open_datatree(path, engine="h5netcdf")
 

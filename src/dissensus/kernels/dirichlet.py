@@ -104,7 +104,7 @@ def _draw(
 
 @inner
 def _draw_in_logs(state: Keys, alpha: Floats, logs: Floats, theta: Floats) -> float:
-    """Do so where variates may be below the smallest number."""
+    """Do the same where variates may be below the smallest number."""
     top, mass, excess, out = -math.inf, 0.0, 0.0, 0.0
     for k in range(len(alpha)):
         if alpha[k] > 0.0:

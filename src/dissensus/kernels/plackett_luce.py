@@ -297,7 +297,7 @@ def _start(ends: Ints, block: int) -> int:
 
 @kernel
 def of_ranks(log_strength: Floats, rank: Ints) -> tuple[float, Floats]:
-    r"""Do so for a ranking given by the block of each label, 0 for a label that is not listed.
+    r"""Do the same for a ranking given by the block of each label, 0 for an unlisted label.
 
     ``log_strength`` (label): :math:`\log \lambda_k`; minus infinity for a label that is not there
     to be ranked.

@@ -73,7 +73,7 @@ def draw(state: State, lines: Floats) -> tuple[float, float]:
 
 @inner
 def draw_from(state: State, lines: Floats, i: int) -> tuple[float, float]:
-    """Do so from one of the pieces."""
+    """Do the same from one of the pieces."""
     end, sign = _near_end(i)
     width = lines[EDGE, i + 1] - lines[EDGE, i]
     x = lines[EDGE, end] + sign * _inverse(uniform(state), sign * lines[SLOPE, i], width)

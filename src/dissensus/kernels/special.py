@@ -193,7 +193,7 @@ def _scaled_tail(x: float) -> float:
 
 @inner
 def _far(low: float, high: float) -> tuple[float, float, float]:
-    """Do so for two numbers far below 0."""
+    """Do the same for two numbers far below 0."""
     width = high - low
     drop = 0.5 * width * (high + low)  # the density at low is exp(drop) of that at high
     relative = math.exp(drop) if drop > -700.0 else 0.0

@@ -195,7 +195,7 @@ def normal_between(state: State, low: float, high: float) -> float:
 
 @inner
 def _between(state: State, low: float, high: float) -> float:
-    """Do so where the middle of the interval is above 0."""
+    """Do the same where the middle of the interval is above 0."""
     if low < 0.3 and high - low > _WIDE:
         while True:
             x = normal(state)

@@ -54,7 +54,7 @@ class Checkpoint:
     @property
     def in_words(self) -> str:
         """The message of an interruption."""
-        return f"; what was done is kept in {self.path}: fit again with checkpoint= to go on"
+        return f"; the finished part is saved in {self.path}: fit again with checkpoint= to resume"
 
     def begin(self, fingerprint: str) -> None:
         """Create the store, or check that the existing one is of the same fit.
@@ -226,7 +226,7 @@ def _header(path: Path) -> dict[str, Any] | None:
     if attributes.get("format") != _FORMAT:
         raise ArgumentError(
             "checkpoint", expected="a path that is not taken, or a checkpoint of this library",
-            found=f"{path}, which is none",
+            found=f"{path}, which is not a checkpoint",
         )  # fmt: skip
     return attributes
 

@@ -61,7 +61,7 @@ def require_choice(annotations: xr.Dataset) -> None:
             "annotations",
             expected="two labels or more",
             found=f"{shown(list(labels))} only",
-            hint="If annotators could have said something else, read them again with labels=",
+            hint="If annotators could give other labels, read the annotations again with labels=",
         )
 
 

@@ -63,7 +63,7 @@ def discrepancy_ratio(
         occurs; rankings are passed as tuples of blocks, best first, each a tuple of labels. None
         is "ranking" for rankings, "squared" for numbers (also ordered ones), "nominal" for names.
     tolerance : float, optional
-        For "hinge", :math:`\max(0, |y - y'| - \lambda)`: differences up to it count nothing.
+        For "hinge", :math:`\max(0, |y - y'| - \lambda)`: differences up to it count as 0.
     depth : int, optional
         For "ranking": the depth to which rankings are compared. Default: the length of the longest
         ranking of an annotator. Kept in ``attrs["depth"]``.

@@ -174,7 +174,7 @@ def _check_options(name: str, tolerance: Any, depth: Any) -> None:
     if not fits:
         raise ArgumentError(
             "tolerance",
-            expected="a number, 0 or more: differences up to it count nothing"
+            expected="a number, 0 or more: differences up to it count as 0"
             if name == "hinge"
             else 'None, unless distance="hinge"',
             found=brief(tolerance),

@@ -246,9 +246,9 @@ def _check_countable(annotations: xr.Dataset, found: str, *, needed: bool) -> No
     if needed and kind not in ("nominal", "ordinal"):
         raise ArgumentError(
             "chance",
-            expected="a number: how probably a guess would pass for what was said",
+            expected="a number: the probability that a guess counts as agreement",
             found=f"{found}, with annotations of kind {kind!r}, which have no labels to count",
-            hint="chance=1 takes confidence as it was given",
+            hint="chance=1 uses confidence as given",
         )
 
 
@@ -400,7 +400,7 @@ def correct_rows(annotations: xr.Dataset, labels: SureLabels, truth: Any) -> Fla
     if labels.lists is not None:
         raise ArgumentError(
             "truth",
-            expected="None, of rankings: no two need be right in the same way",
+            expected="None, for rankings: two correct rankings may differ",
             found=brief(truth),
             hint="Pass accuracy=",
         )

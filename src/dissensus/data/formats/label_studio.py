@@ -113,7 +113,7 @@ def _answer(export: Export, place: str, statement: Record, control: str) -> Any:
             f"one answer from the control {control!r}",
             f"{len(answers)}: {shown(answers)}",
             "Choices of several labels, or for regions of an item, are not one label "
-            "for the item; make a table with one row per statement of what you mean",
+            "for the item; make a table with one row for each label to analyse",
         )
     return answers[0] if answers else None
 

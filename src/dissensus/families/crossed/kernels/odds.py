@@ -84,7 +84,7 @@ def log_product(factor: float, others: Floats, n: int) -> float:
 
 @inner
 def _log_products(factor: float, other: Floats, at: Indices, start: int, stop: int) -> float:
-    """The same for other effects at any place."""
+    """Do the same for other effects at any place."""
     total, product = 0.0, 1.0
     for n in range(start, stop):
         product *= 1.0 + factor * other[at[n]]

@@ -70,7 +70,7 @@ def times_expected(rankings: Rankings, item: int, log_strength: Floats, expected
 def in_plain_numbers(
     rankings: Rankings, item: int, log_strength: Floats, top: float, expected: Floats
 ) -> float:
-    """The same for strengths that are all within `WIDEST` of the largest, `top`."""
+    """Do the same for strengths that are all within `WIDEST` of the largest, `top`."""
     low, high = rankings.item_start[item], rankings.item_start[item + 1]
     n_cells = len(log_strength)
     later, ratio, share = np.empty(n_cells), np.empty(n_cells), np.empty(n_cells)
@@ -146,7 +146,7 @@ def _expect_listed(
 
 @inner
 def in_logs(rankings: Rankings, item: int, log_strength: Floats, expected: Floats) -> float:
-    """The same for strengths too far apart to be added directly."""
+    """Do the same for strengths too far apart to be added directly."""
     expected += times_ranked(rankings, item)
     everyone = np.arange(len(log_strength))
     summed = 0.0
