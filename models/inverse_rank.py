@@ -214,7 +214,7 @@ def fit(
         found = fitting.predicted(tree, model, rng, progressbar, freeze_vars=["plausibility"])
         coords = {name: score.coords[name] for name in ("candidate_label", "candidate_size")}
         fitting.attach(tree, "posterior_predictive", found.assign_coords(coords))
-        # Their observed counterpart: scores do not tell who agreed with whom.
+        # Their observed counterpart: scores do not show which annotators agreed.
         said = tree["observed_data"].to_dataset().assign(observed(annotations))
         fitting.attach(tree, "observed_data", said)
     return tree

@@ -187,7 +187,7 @@ def _model(process: Process) -> Any:
         source = _source(process, spread, base)
         likelihood.name_accuracies(process, prevalence, logit)
         # truth[i] ~ Categorical(prevalence); labels of item i are truth[i] with the probability
-        # sigmoid(logit), and fall as log_error says otherwise. The truth is summed out.
+        # sigmoid(logit); log_error has the distribution of errors. The truth is summed out.
         likelihood.observe(process, prevalence, logit, log_error, source)
     return model
 

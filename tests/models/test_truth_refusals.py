@@ -48,7 +48,7 @@ DATA = [
     (dx.annotations({**ROWS, "label": [0.5, 1.5, 2.5, 3.5]}, kind="continuous"), None,
      "expected kind 'nominal' or 'ordinal' for the model"),
     (dx.annotations({**ROWS, "label": list("xxxx")}), None,
-     r"expected two labels or more; found 'x' only\. If annotators could have said something"),
+     r"expected two labels or more; found 'x' only\. If annotators could give other labels"),
     ("labels", None, "annotations: expected"),
     (None, None, "annotations: expected"),
     (labels().isel(annotation=[0, 1]), None, "without one its truth is not informed"),

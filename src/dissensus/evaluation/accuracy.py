@@ -58,7 +58,7 @@ from dissensus.sampling import convergence, fitting
 from dissensus.statistics._votes import by_annotator
 from dissensus.wording import counted, listed
 
-# Which models of one true label are compared.
+# The compared models of one true label.
 
 
 GROUP: Final = "accuracy"

@@ -23,7 +23,7 @@ from dissensus.metrics._groups import event_plausibility
 from dissensus.sampling import convergence
 from dissensus.sampling.learned_prior import LEARNED, prior_of
 
-# What turns annotations of one kind into plausibilities, by one model.
+# From annotations of one kind to plausibilities, by one model.
 
 
 BELOW, ABOVE = "below", "above"

@@ -54,8 +54,8 @@ class Inner:
 
     @functools.cached_property
     def _wrapped(self) -> Any:
-        # The function is a global of its wrapper, as if that stood beside it: Numba can cache what
-        # refers to a global on disk, but not what has a compiled function in a closure.
+        # The function is a global of its wrapper: Numba can cache code on disk that refers to a
+        # global, but not code that has a compiled function in a closure.
         code = _forward.__code__.replace(
             co_filename=self.py_func.__code__.co_filename,
             co_firstlineno=self.py_func.__code__.co_firstlineno,

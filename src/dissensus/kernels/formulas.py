@@ -121,7 +121,7 @@ def labels_needed(reliability: npt.ArrayLike, target: float) -> Floats:
     with np.errstate(over="ignore"):  # a reliability of 1e-320 needs more than there are numbers
         exact = target * (1 - one) / (np.where(some, one, 1.0) * (1 - target))
     count = np.maximum(np.ceil(exact), 1.0)
-    # What the quotient's rounding may have moved by one is decided by the formula itself.
+    # Rounding of the quotient may change the result by 1: the formula itself decides.
     fewer = np.maximum(count - 1, 1.0)
     count = np.where(_reached(one, fewer, target), fewer, count)
     count = np.where(_reached(one, count, target), count, count + 1)

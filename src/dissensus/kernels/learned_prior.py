@@ -9,13 +9,13 @@ An item's prior favours its predicted labels:
     p(n_i \mid \kappa, a, w) = \frac{\Gamma(\kappa)}{\Gamma(\kappa + \gamma n_{i\cdot})}
         \prod_k \frac{\Gamma(\kappa m_{ik} + \gamma n_{ik})}{\Gamma(\kappa m_{ik})}
 
-with :math:`z_{if}` what feature f says of the labels: a 1 at the label that a system predicted, or
-the logarithms of its probabilities. Most labels of an item are in no way different from each
-other. So the sum goes over *cells*, the labels that somebody gave or that a feature speaks of.
+with :math:`z_{if}` the values of feature f for the labels: a 1 at the label that a system
+predicted, or the logarithms of its probabilities. Most labels of an item have the same count and
+features. The sum is therefore over *cells*, the labels with a count or feature that is not 0.
 
-Drawn by elliptical slices (Murray, Adams & MacKay 2010) around a normal approximation at the mode:
-where that is good, as with many items it is, each draw takes about one evaluation, and hangs
-hardly on the one before.
+Drawn by elliptical slices (Murray, Adams & MacKay 2010) around a normal approximation at the mode.
+With many items the approximation is good: each draw takes about one evaluation, and hardly depends
+on the one before.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def around_mode(
     step = -direction @ ((direction.T @ slope) / size)
     mode = spread * np.round(found / spread + np.clip(step, -0.1, 0.1), 4)
     _, size, direction = _shape(loss, mode, spread)
-    # Symmetric, as directions have no sign of their own.
+    # Symmetric, because the sign of a direction is arbitrary.
     root = np.round((direction / np.sqrt(size)) @ direction.T, 5)
     return mode, np.ascontiguousarray(spread[:, None] * root)
 

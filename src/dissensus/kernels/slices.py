@@ -121,9 +121,9 @@ def slicer(log_density: Callable[..., float]) -> Any:
     last call is at the point that the sampler (state, x, width, \*args) returns.
     """
 
-    # Cached as part of what calls it. One file for all slicers would name types of every caller,
-    # and could not be read once one of these has changed. The density is asked in one place, or
-    # it would be compiled into each of four.
+    # Cached as part of its callers. One cache file for all slicers would contain types of every
+    # caller, and would be invalid after a change of one. The density is called in one place only:
+    # otherwise it would be compiled four times.
     def draw(state: State, x: float, width: float, *args: Any) -> float:
         at, doing, level, low, high, below, above = x, _LEVEL, 0.0, 0.0, 0.0, 0, 0
         while True:

@@ -69,7 +69,7 @@ def excess(h: float, k: float, correlation: float) -> float:
 
     Both below the mean, at correlation 1/2: one third rather than one quarter.
     """
-    # Turned round, a negative correlation is a positive one.
+    # With one variable negated, a negative correlation becomes positive.
     sign = -1.0 if correlation < 0 else 1.0
     k *= sign
     correlation = min(abs(correlation), 1.0)

@@ -132,8 +132,8 @@ def squares_apart(first: Ints, start: Ints, given: Floats) -> tuple[Floats, Floa
         if others < 1:
             continue
         mean, square = _centred(start, given, low, high)
-        # What is after a voice, in each of three sums; what is before it is summed as we go.
-        # Taking a voice off the whole sum would leave nothing but rounding beside a wild number.
+        # Three sums over the voices after each voice; those before it are summed in the loop.
+        # Subtracting a voice from the total would leave only rounding errors of extreme numbers.
         after = np.zeros((high - low + 1, 3))
         for v in range(high - low - 1, -1, -1):
             after[v, 0] = after[v + 1, 0] + mean[v]

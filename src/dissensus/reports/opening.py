@@ -45,7 +45,7 @@ def data(evaluation: xr.DataTree) -> Facts:
     if kind in {"nominal", "ordinal"} and several.any():
         leading = evaluation["statistics"]["leading_share"].to_numpy()[several]
         split = float((leading < 1).mean())
-    # Names that occur once each, as in tables of counts, do not tell the number of annotators.
+    # Names that occur once each, as in tables of counts, do not show the number of annotators.
     is_nameless = n_annotators == given > n_items
     return {
         "annotators": "Annotators named once each" if is_nameless

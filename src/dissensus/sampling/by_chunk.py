@@ -120,8 +120,8 @@ def _warn(name: str, said: list[Said]) -> None:
 
         warn = distributed.warn
     for text, category in said:
-        # All blocks in the same words, once for each fit and process. Python would see to that, had
-        # it not forgotten what it has said whenever some library catches warnings.
+        # The same words for all blocks, once for each fit and process. Python's own filter is not
+        # enough: it is reset whenever a library catches warnings.
         words = _POOR if category is ConvergenceWarning else text
         if (name, words) not in _SAID:
             _SAID.add((name, words))

@@ -133,7 +133,7 @@ def _array(given: Any, annotations: xr.Dataset) -> xr.DataArray:
         return given
     if isinstance(given, Mapping | pd.Series):
         names = list(given.keys())
-        # Text, if any name is text. Tuples name nobody, but may be given.
+        # Text, if any name is text. Tuples match no name, but may be given.
         text = any(isinstance(name, str | tuple) for name in names)
         index = pd.Index([str(name) for name in names] if text else names)
         values = np.fromiter((value for _, value in given.items()), dtype=object, count=len(given))

@@ -154,7 +154,7 @@ def _two_pools(
     annotations, in_second = _shared(annotations, places)
     n_items, n_annotators = annotations.sizes[ITEM], annotations.sizes[ANNOTATOR]
     item, annotator = codes_in(annotations, ITEM, ANNOTATOR)
-    # A pool's labels of an item are grouped as an item of their own: one count for both pools.
+    # The labels of an item by one pool are grouped as a separate item: one count for both pools.
     each = grouped(item + in_second * n_items, annotator, 2 * n_items)
     if int(each.voices.sum()) < len(item):
         check_annotations(annotations, {})

@@ -95,7 +95,7 @@ def units_of(data: Moments) -> Units:
     variance = float(np.median(data.squares[spread] / (data.n[spread] - 1)))
     seen = data.n > 0
     centre = float(np.median(data.mean[seen]))
-    # Medians, since one item of wild scores would make everything else look small.
+    # Medians: with means, one item with extreme scores would determine the scale.
     away = float(np.median(np.abs(data.mean[seen] - centre)))
     return Units(centre, away + np.sqrt(variance), variance)
 

@@ -149,7 +149,7 @@ def _log_answers(
     return out
 
 
-# The population: its matrix, how alike annotators are, and how good each one is at all labels.
+# The population: its matrix, the similarity of annotators, and each annotator's accuracy factor.
 
 
 @inner

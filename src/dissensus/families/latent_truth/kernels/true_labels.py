@@ -1,14 +1,14 @@
 """True labels of items, where annotators of one item err together.
 
 A latent truth explains labels by a label that they point to. Annotators who are misled by the same
-thing point to a wrong label together, and treated as independent they make it look certain. Of n
-labels whose errors have the correlation r,
+thing point to a wrong label together; if they are treated as independent, it seems certain. The
+information of n labels whose errors have the correlation r is that of
 
     m = n / (1 + (n - 1) r)
 
-are independent, and the true label z of an item has a probability proportional to
-p(z | labels)^(m / n), where p is that of a latent truth. A system's answer s has a weight w of its
-own beyond the labels:
+independent labels. The probability of the true label z of an item is proportional to
+p(z | labels)^(m / n), where p is that of a latent truth. A system's answer s has the weight w in
+addition to the labels:
 
     p(z | labels, s)  ~  p(z | labels)^(m / n) e^(w [z = s]).
 """

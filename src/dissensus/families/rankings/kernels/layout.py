@@ -1,11 +1,11 @@
 """The rankings of items, in the form that the Gibbs sampler needs.
 
-The sampler's *units* are the item's cells, but for the last ones if nobody listed them and they
-all have the same shape. These are the *tail*: one unit.
+The sampler's *units* are the item's cells. The last cells are one unit, the *tail*, if they are
+unlisted and have the same shape.
 
-Labels that nobody listed: one cell while an item is sampled, and their own parts of it after.
-No ranking tells them apart. So given the mass of all of them their parts have a Dirichlet
-distribution with their prior's shapes, whatever was said.
+Unlisted labels are one cell while an item is sampled, and get their parts of it afterwards. The
+rankings do not distinguish them. Given their total mass, their parts therefore have a Dirichlet
+distribution with the shapes of the prior.
 """
 
 from __future__ import annotations

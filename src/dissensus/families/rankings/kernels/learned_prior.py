@@ -17,13 +17,14 @@ have a likelihood with the strengths summed out. With :math:`n_{k}` the choices 
     \prod_k \frac{\Gamma(\kappa m_k + n_k)}{\Gamma(\kappa m_k)}
         \prod_j \frac{\Gamma(A_j + f_j)}{\Gamma(A_j + f_j + g_j)}
 
-The labels from which an item's annotators choose are nested where they agree on what they listed
-before. A choice from another set B is completed by what it passed over: draws from the smallest
-:math:`C_j` that holds B, until one is in B. These draws count as choices from :math:`C_j`.
+The sets from which an item's annotators choose are nested where the annotators agree on their
+earlier choices. A choice from another set B is completed by the labels that it passed over: draws
+from the smallest :math:`C_j` that contains B, until one is in B. These draws count as choices from
+:math:`C_j`.
 
 A sweep draws the passed-over labels given strengths, hyperparameters given the counts (elliptical
-slices), and strengths given both. Labels that are level have an order of their own in the state, in
-which neighbours change places. `docs/derivations/plackett-luce-gibbs.md` has the reasons.
+slices), and strengths given both. Tied labels have an order in the state of the chain, in which
+neighbours are exchanged. `docs/derivations/plackett-luce-gibbs.md` has the reasons.
 """
 
 from __future__ import annotations

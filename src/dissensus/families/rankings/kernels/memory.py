@@ -1,22 +1,22 @@
 r"""Observed and expected numbers of rankings of each label, and the memory of a sweep.
 
-Labels arrive at times :math:`t_{rk} \sim \mathrm{Exp}(\lambda_k)`, anew in each ranking r. A label
+Labels arrive at times :math:`t_{rk} \sim \mathrm{Exp}(\lambda_k)`, new in each ranking r. A label
 was *seen to arrive* if it is listed in a block with something after it; :math:`n_k` counts these
 rankings. It was *at risk* until it arrived, or else until the last that was seen arrived. Less
 :math:`\lambda_k` times the expected time at risk, :math:`n_k` is the derivative of the exact
 log-likelihood by :math:`\log \lambda_k`. `docs/derivations/maximum-likelihood.md` derives them.
 
-The EM algorithm goes to the mode by the same two steps as a sweep, times given strengths and
-strengths given times, with means in place of draws:
+The EM algorithm has the same two steps as a sweep, times given strengths and strengths given times,
+with means in place of draws:
 
 .. math::
     u_k \gets u_k + \log \frac{a_k + \mathrm{power}\, n_k}
     {\lambda_k \sum_j a_j / \sum_j \lambda_j + \mathrm{power}\, e_k(u)},
 
-where e is the expected number of each label. Near the mode, each step shrinks what is left
-by the part of the information that the times hold and the rankings do not; and in draws, that part
-is the correlation of one sweep with the next (Liu 1994, Dempster, Laird & Rubin 1977). So it is
-known before anything is drawn.
+where e is the expected number of each label. Near the mode, each step multiplies the remaining
+error by the share of information that the times have and the rankings do not have. In draws, this
+share is the correlation of one sweep with the next (Liu 1994, Dempster, Laird & Rubin 1977). It is
+therefore known before sampling.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-r"""Choices from nested sets of labels, of which strengths can be summed out.
+r"""Choices from nested sets of labels, with the strengths summed out.
 
-See `learned_prior`. What each item's annotators chose from are all labels, and those left after
-what each listed before: sets that nest where annotators agree.
+See `learned_prior`. The annotators of an item chose from all labels, and from the labels that
+remained after their earlier choices. These sets are nested where annotators agree.
 """
 
 from __future__ import annotations

@@ -4,18 +4,18 @@ Strengths are independent Gamma(shape, 1), and a label's plausibility is its sha
 A sweep of an item has two parts, each of which leaves the posterior as it is:
 
 - All annotators' arrival times are drawn given the strengths, and all strengths given the times
-  (`times`). It costs as much as reading the rankings does, and mixes the worse the more is known;
-  ties need a whole power. It is left out where the other part can do without: in small items, but
-  for many unlisted labels where these cannot be lumped.
-- One strength after another is moved by the exact likelihood (`moves`), and every third time all on
-  the weak side of a cut together. It mixes well at any power, and costs the square of the number of
-  labels.
+  (`times`). Its cost is that of reading the rankings. It mixes worse with more data, and ties need
+  a whole power. It is left out where the other part suffices: in small items, except where many
+  unlisted labels cannot be lumped.
+- One strength after another is moved by the exact likelihood (`moves`), and in every third sweep
+  all on the weak side of a cut together. It mixes well at any power. Its cost grows with the square
+  of the number of labels.
 
-Where arrival times alone forget soon enough, which is known beforehand (`memory`), an item is
-sampled by them alone, in plain numbers (`plain_times`), at a fraction of the cost.
+Where sweeps by arrival times have a short memory, which is known before sampling (`memory`), an
+item is sampled by them alone, in plain numbers (`plain_times`), at a fraction of the cost.
 
-The likelihood does not see the sum of the strengths, which is Gamma(total shape, 1) whatever the
-rankings say: it is drawn anew after each sweep. All strengths are held in logarithms, since a
+The likelihood does not depend on the sum of the strengths, which is Gamma(total shape, 1) for all
+rankings: it is drawn again after each sweep. All strengths are stored as logarithms, because a
 sparse prior makes them smaller than any floating-point number.
 `docs/derivations/plackett-luce-gibbs.md` has the mathematics.
 """

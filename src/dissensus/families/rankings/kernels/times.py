@@ -1,20 +1,20 @@
 r"""Arrival times of all labels of one item, and strengths given these, in logarithms.
 
-An annotator of sharpness g sees a label of strength lambda arrive at rate lambda^g. What the
-strengths are drawn from next is each unit's exposure: how long it was waited for, in sum over
-the repeats that a power stands for. Everything is in logarithms of true units, but for sums of
-rates, which are taken relative to the largest rate as long as that leaves them a number.
+For an annotator of sharpness g, a label of strength lambda arrives at rate lambda^g. The strengths
+are then drawn given each unit's exposure: the total waiting time for it, summed over the repeats
+that a power represents. All values are logarithms in true units, except for sums of rates, which
+are relative to the largest rate as long as they do not underflow.
 
-The prior is Gamma(shape, 1). Listed n times, and waited for E in sum, by annotators of sharpness
-g, a strength :math:`\lambda = e^u` has the log density
+The prior is Gamma(shape, 1). If a label is listed n times and has the total waiting time E, for
+annotators of sharpness g, its strength :math:`\lambda = e^u` has the log density
 
 .. math:: f(u) = A u - e^u - \sum_r E_r e^{g_r u}, \qquad A = \mathrm{shape} + \sum g n,
 
-of which nothing is left but a Gamma's where all g are 1. Otherwise f is concave, and u is drawn by
-rejection from tangents, among them the line A u, which f comes up to as u falls: a small A has
-most of its mass there, hundreds of units below the mode.
+which is a Gamma density if all g are 1. Otherwise f is concave, and u is drawn by rejection from
+tangents. One of these is the line A u, which f approaches as u falls: with a small A most of the
+mass is there, hundreds of units below the mode.
 
-Items whose sweeps forget soon enough, see `memory`, are sampled by arrival times alone.
+Items with a short memory of sweeps, see `memory`, are sampled by arrival times alone.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """The likelihood as a function of the unit, or group of units, that will be moved.
 
-These are the sets that some of them are in, and the tied blocks; `moves` has the formulas. Rates
-are relative to the largest and in plain numbers, as far as these go.
+It depends on the sets that contain some of them, and on the tied blocks; `moves` has the formulas.
+Rates are relative to the largest, and plain numbers unless they underflow.
 
-A group is all units from a position on. It is written into a `MoveRoom` as one unit is, with the
-summed rates of its part of a set in place of the unit's own. Only sets that hold both some of the
-group and some of the others count: within the group or without, all rates keep their proportions.
+A group is all units from a position on. It is written into a `MoveRoom` like a unit, with the sum
+of rates of its part of a set in place of the unit's rate. Only sets with units of the group and
+with others count: in all other sets, the proportions of rates do not change.
 """
 
 from __future__ import annotations

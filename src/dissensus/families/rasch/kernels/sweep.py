@@ -1,13 +1,12 @@
 """Sweeps over abilities and difficulties, the truth of items known or drawn with them.
 
-Abilities and their mean, moved with who guessed summed out, the truth being given.
-Who knew is drawn from abilities, and abilities given who knew could hardly move: of 100,000 labels
-the worst of 200 abilities had a sixth of the effective draws (`benchmarks/abilities.py`).
+Abilities and their mean are updated given the truth, with guesses summed out. Given which labels
+are guesses, abilities could hardly move: with 100,000 labels, the worst of 200 abilities had a
+sixth of the effective draws (`benchmarks/abilities.py`).
 
-Given which labels are known to who gave them (which are right, if nobody guesses), abilities and
-difficulties are crossed effects of two kinds of labels, and `crossed_bernoulli` moves them. Given
-these, the truth of an item is one of as many labels as there are, each with the odds of all who
-said it.
+Given which labels are guesses (without guessing: which labels are wrong), abilities and
+difficulties are crossed effects of two labels, and `crossed_bernoulli` updates them. Given these,
+each label is the truth of an item with the odds of all annotators who gave it.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """The log-likelihood of an item's labels with its difficulty summed out, as for leaving it out.
 
-Difficulties and their spread, moved with the truth of items and who guessed summed out.
-An item that annotators disagree about is easy and has one truth, or difficult and has the other:
-given the one, the other could hardly move. Where the truth is known and nobody guesses there is
-nothing to sum.
+Difficulties and their spread are updated with the truth of items and guesses summed out. If
+annotators disagree about an item, it is easy and has one truth, or difficult and has the other:
+given one of the two, the other could hardly move. If the truth is known and annotators do not
+guess, nothing is summed out.
 
-A difficulty that was fitted to the labels of its item foresees them too well. Sums over a regular
-grid of an integrand that fades away in both directions miss its integral by about
-exp(-2 pi^2 s^2 / h^2), for steps of h and a peak of standard deviation s: with steps of s by 3e-9.
-No peak is narrower than the prior's with a quarter of a unit of information from each label.
+A difficulty that was fitted to the labels of its item predicts them too well: it is therefore
+summed out. A sum over a regular grid, of an integrand that falls to 0 on both sides, has a relative
+error of about exp(-2 pi^2 s^2 / h^2), for steps h and a peak of standard deviation s: 3e-9 with
+h = s. Each label adds at most a quarter of a unit of information, which bounds s from below.
 """
 
 from __future__ import annotations
