@@ -18,7 +18,7 @@ from dissensus.registry import find
 
 @dataclass(frozen=True)
 class Model:
-    """What the library knows of a model without loading it.
+    """Description of a model, which does not load it.
 
     Examples
     --------
@@ -75,7 +75,7 @@ MODELS: Final = (
 
 
 def names() -> list[str]:
-    """Return the names of all models, those that other packages bring last.
+    """Return the names of all models; those of other packages are last.
 
     Examples
     --------
@@ -87,16 +87,16 @@ def names() -> list[str]:
 
 
 def plugins() -> list[str]:
-    """Return the names of models that other packages bring, by an entry point.
+    """Return the names of models that other packages provide by an entry point.
 
-    Its group is ``dissensus.models``, its name the model's, and its value a module in the shape of
-    the modules here, with a `Model` called ``MODEL`` that says what it is for. The guide to a model
-    of one's own, in the documentation, goes through it.
+    The group of the entry point is ``dissensus.models``, its name is that of the model, and its
+    value is a module with the functions of the modules here and a `Model` called ``MODEL``, which
+    describes it. See the guide to your own models in the documentation.
 
     Warns
     -----
     DissensusWarning
-        If a package brings a model under a name that is taken; it is left out.
+        If a package provides a model with a name that exists already; the model is left out.
 
     Examples
     --------
@@ -108,12 +108,12 @@ def plugins() -> list[str]:
 
 
 def get(name: str) -> Model:
-    """Return what is known of one model.
+    """Return the description of a model.
 
     Raises
     ------
     ArgumentError
-        If there is none of that name, or another package brings one that is not in order.
+        If no model has that name, or the model of another package is invalid.
 
     Examples
     --------

@@ -99,7 +99,7 @@ def build(
         ("half_normal", scale), ("half_t", scale, degrees of freedom) or ("exponential", mean).
         The others keep their defaults.
     anonymous : bool
-        Leave annotators' effects out.
+        Fit a model without annotators' effects.
 
     Returns
     -------
@@ -261,8 +261,8 @@ def fit(
     xarray.DataTree
         ``posterior`` with ``mu``, ``sigma_item``, ``sigma_annotator``, ``sigma`` (of numbers),
         ``cutpoint`` (boundary) of ordered labels, and, if kept, ``item_effect`` (item) and
-        ``annotator_effect`` (annotator). Of labels, ``constant_data`` has the latent ``sigma``
-        and the numbers that labels stand for. Attributes summarise r-hat and effective sample
+        ``annotator_effect`` (annotator). For labels, ``constant_data`` has the latent ``sigma``
+        and the numbers that represent the labels. Attributes summarise r-hat and effective sample
         size over the parameters.
 
     Raises

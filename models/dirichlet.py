@@ -1,9 +1,8 @@
 r"""Dirichlet reliability: each annotator names one label.
 
-The story. Behind each item stands a distribution over labels, its *plausibility*
-:math:`\theta_i`: what a large panel of such annotators would say of it. Each annotator drew one
-label from it. What items have in common, and what systems predicted of them, says where an item's
-plausibility is likely to be before anybody has labelled it.
+The story. Each item has a distribution over labels, its *plausibility* :math:`\theta_i`: the shares
+of labels that a large panel of such annotators would give. Each annotator draws one label from it.
+The plausibilities share a prior, which is learned from all items and from the systems' predictions.
 
 .. math::
 
@@ -16,41 +15,43 @@ plausibility is likely to be before anybody has labelled it.
         \quad\text{so that}\quad
     \theta_i \mid s_i \sim \mathrm{Dirichlet}(\kappa m_i + \gamma s_i)
 
-with :math:`s_i` the counts of labels. The *reliability* :math:`\gamma` says how much one label
-counts: 1 takes the annotators at their word as independent draws, 2 counts each of them twice,
-1/2 half; with :math:`\gamma \to \infty` the plausibility shrinks to the observed shares. The data
-do not tell :math:`\gamma`: it is a statement of trust, and results should be looked at over a
-range of it. What items have in common is learned from every label once, whatever the reliability.
+with :math:`s_i` the counts of labels. The *reliability* :math:`\gamma` is the weight of one label:
+with 1, labels are independent draws; with 2, each counts twice; with 1/2, half. As
+:math:`\gamma \to \infty`, the plausibility shrinks to the observed shares. The data do not identify
+:math:`\gamma`: it states how far annotators are trusted, and results should be compared over a
+range of it. The prior is learned from every label once, whatever the reliability.
 
 Priors and why. The prior of the plausibilities is learned, with the plausibilities summed out:
-``concentration`` :math:`\kappa` (how many labels the prior is worth), ``label_weight`` :math:`a`
-(of up to 30 labels; of more, all are alike), ``prediction_weight`` :math:`b` and, where systems
-gave a probability for every label, ``probability_weight`` :math:`c`. With a flat prior instead, and
-few labels an item, the posterior is mostly prior: with three of the hundred labels that ChaosNLI
-has for each item, systems that agree with the hundred on .73 come out at .60; with the learned
-prior at .74. Predictions are evidence: without them an item with the labels a, b, b is the same
-whatever systems say of it, and every system loses. ``prior_count=`` a number fixes the prior at
-Dirichlet(:math:`\alpha, \dots, \alpha`), as the source has it: 1 is uniform over the simplex.
+``concentration`` :math:`\kappa` (the number of labels that the prior is worth), ``label_weight``
+:math:`a` (of up to 30 labels; with more, all are equal), ``prediction_weight`` :math:`b` and, where
+systems gave a probability for every label, ``probability_weight`` :math:`c`. With a flat prior and
+few labels per item, the posterior is mostly prior. An example is ChaosNLI, with three of the
+hundred labels of each item: for systems that agree with the hundred labels on .73, the flat prior
+gives .60, and the learned prior .74. Predictions are evidence: without them, the posterior of an
+item with the labels a, b, b does not depend on the systems' answers, and all systems are
+underestimated. ``prior_count=`` a number fixes the prior at
+Dirichlet(:math:`\alpha, \dots, \alpha`), as in the source: 1 is uniform over the simplex.
 
-What it cannot see: what a system does where the panel is split nearly evenly. That much is not in a
-few labels, and the prior takes it for one of the panel. `top_k_accuracy(insight="learned")`, as
-`dissensus.evaluate`, leaves it open; how often intervals then hold on real panels is in
-`docs/validation.md`. A system that was trained on these very annotations repeats them: fit without
-its predictions.
+Limits. A few labels do not show how a system answers on items where the panel is split nearly
+evenly. There, the prior treats the system as a member of the panel.
+`top_k_accuracy(insight="learned")` adds this uncertainty, and so does `dissensus.evaluate`; the
+coverage of the intervals on real panels is in `docs/validation.md`. A system that was trained on
+these annotations repeats them: fit without its predictions.
 
 When to use it. Nominal or ordinal labels, one from each annotator. When not: annotators who name
-several labels in order (`plackett_luce`, `inverse_rank`); annotators who err in ways of their own,
-or labels with one right answer that you want to find (`dawid_skene`); scores on a scale
+several labels in order (`plackett_luce`, `inverse_rank`); annotators with different kinds of
+errors, or labels with one right answer that you want to find (`dawid_skene`); scores on a scale
 (`normal_scores`). All annotators are exchangeable here, and the order of ordinal labels is not
 used.
 
-To tabulate: `arviz.summary` (1.3) cannot take a dimension called "label"; rename it on the way,
-``az.summary(fit["posterior"].to_dataset().rename(label="answer"))``. Metrics are not concerned.
+To tabulate: `arviz.summary` (1.3) does not accept a dimension called "label". Rename it:
+``az.summary(fit["posterior"].to_dataset().rename(label="answer"))``. Metrics are not affected.
 
 Source: Stutz et al. (2023), "Evaluating AI systems under uncertain ground truth", Appendix A, and
-Section 4 for the plausibility given predictions, p(lambda | b, x), which is asked for and not done
-there. With the plausibilities summed out, items' counts are Dirichlet-multinomial; the prior's few
-parameters are drawn by elliptical slices, and the plausibilities exactly, given these.
+Section 4 for the plausibility given predictions, p(lambda | b, x), which the source proposes
+without a model. With the plausibilities summed out, the counts of items are Dirichlet-multinomial.
+The few parameters of the prior are drawn by elliptical slices; given these, the plausibilities are
+drawn exactly.
 """
 
 from __future__ import annotations
@@ -101,11 +102,11 @@ def build(
     annotations : xarray.Dataset
         Nominal or ordinal annotations.
     reliability : float
-        How much one label counts; > 0.
+        Weight of one label; > 0.
     prior_count : "learned" or float
-        Learn the prior from all items; or the labels that each label is given in advance, > 0.
+        "learned" learns the prior from all items; a number > 0 is the prior count of each label.
     predictions : xarray.Dataset, optional
-        From `dissensus.predictions`: evidence for a learned prior. Their items may be others too.
+        From `dissensus.predictions`: evidence for a learned prior. They may have further items.
 
     Returns
     -------
@@ -155,7 +156,7 @@ def build(
 
 
 def _prior_of_all(annotations: xr.Dataset, settings: Mapping[str, Any]) -> Settled:
-    """Settle the prior that all chunks share."""
+    """Learn the prior shared by all chunks."""
     prior = settings["prior_count"]
     if is_learned(prior):
         fitting.require_kind(chunks_of(annotations)[0].read(), KINDS, "dirichlet")
@@ -189,17 +190,17 @@ def fit(
     annotations : xarray.Dataset
         Nominal or ordinal annotations.
     draws, chains : int
-        How many. Draws of a learned prior hang a little on the ones before; given it, draws of
-        plausibilities are independent.
+        Numbers of draws and chains. Draws of a learned prior depend slightly on those before;
+        given the prior, draws of plausibilities are independent.
     tune : int
-        Draws of the prior before those that are kept; a fixed one needs none.
+        Draws of a learned prior that are discarded first.
     random_seed : int or numpy.random.Generator, optional
         Makes the draws repeatable.
     progressbar : bool
         Show progress.
     log_likelihood, posterior_predictive : bool
-        Add these groups, from the PyMC model. The log-likelihood carries the factor
-        ``reliability``, so compare models by it at reliability 1 only.
+        Add these groups, from the PyMC model. The log-likelihood has the factor
+        ``reliability``: compare models by it at reliability 1 only.
     reliability, prior_count, predictions
         As in `build`.
 
@@ -208,7 +209,7 @@ def fit(
     xarray.DataTree
         ``posterior`` with ``plausibility`` (chain, draw, item, label) and the learned prior's
         ``concentration``, ``label_weight`` (label), ``prediction_weight`` (system) and
-        ``probability_weight`` (scored_system), as far as there are such; ``sample_stats``,
+        ``probability_weight`` (scored_system), if the model has them; ``sample_stats``,
         ``observed_data``, ``constant_data``.
 
     Examples
@@ -275,7 +276,7 @@ def _data(
 ) -> tuple[Floats, float, Any, Features]:
     """Return the counts of labels (item, label), and the checked hyperparameters.
 
-    With them what predictions say of the items.
+    The features by predictions are returned with them.
     """
     fitting.require_kind(annotations, KINDS, "dirichlet")
     counts = label_counts(annotations).astype(np.float64)

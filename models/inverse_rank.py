@@ -2,32 +2,32 @@ r"""Probabilistic inverse rank normalisation (PrIRN): partial rankings, weighed 
 
 The story. Each annotator names labels in order, some perhaps tied. A label in block l of
 :math:`|b_l|` tied labels gets the weight :math:`1/(l\,|b_l|)`; weights are summed over annotators
-and normalised, which is the point estimate IRN that clinical studies have used. PrIRN reads it as
-the shares of :math:`\gamma` labels drawn independently:
+and normalised, which is the point estimate IRN that clinical studies have used. PrIRN treats these
+weights as the shares of :math:`\gamma` labels drawn independently:
 
 .. math::
 
     \mathrm{IRN}_i(k) \propto \sum_r \sum_{l} \frac{1[k \in b^r_l]}{l\,|b^r_l|}, \qquad
     \theta_i \mid b_i \sim \mathrm{Dirichlet}(\alpha + \gamma\, \mathrm{IRN}_i)
 
-There is no likelihood of the rankings behind it: the source defines the posterior directly, and
-so does this model. What `build` returns therefore begins where the rankings have been used. Its
-data are the first choices of *new* annotators, none at first; see there how to predict them, or
-how to learn from them.
+The model has no likelihood of the rankings: the source defines the posterior directly, and so does
+this model. The prior of the PyMC model from `build` is therefore this posterior. Its data are the
+first choices of *new* annotators, at first none; `build` explains how to predict them, or how to
+learn from them.
 
-Priors and why. :math:`\alpha` is ``prior_count``, by default 0: a label that nobody named has
-plausibility exactly 0, and is in no top set. The published notebook adds .01 to each of 419
-labels, which is ``prior_count=0.01``. ``split_ties=False`` gives every tied label the full 1/l, as
-the published code does (it then changes the top label of 33 of the 1,947 dermatology cases).
+Priors and why. :math:`\alpha` is ``prior_count``, by default 0: an unnamed label has plausibility
+exactly 0, and is in no top set. The published notebook adds .01 to each of 419 labels, which is
+``prior_count=0.01``. ``split_ties=False`` gives every tied label the full 1/l, as the published
+code does (this changes the top label of 33 of the 1,947 dermatology cases).
 
-The *reliability* :math:`\gamma` is a number of labels, spread over the item's annotators however
-many they are: PrIRN does not see how many there were. One annotator alone who names two labels in
-order is believed as much as five who agree on that order. With ``reliability_per="annotator"``
-the item's parameter is :math:`\gamma` times the number of its annotators instead.
+The *reliability* :math:`\gamma` is a number of labels for the item, divided among its annotators:
+PrIRN does not depend on their number. One annotator who names two labels in order counts as much as
+five who agree on that order. With ``reliability_per="annotator"`` the parameter of the item is
+:math:`\gamma` times the number of its annotators.
 
-When to use it. As the simple companion of `plackett_luce`, to see how far results hang on the
-aggregation; to compare with studies that used IRN. When not: to read its intervals as those of a
-generative model.
+When to use it. As the simple companion of `plackett_luce`, to see how much results depend on the
+aggregation; to compare with studies that used IRN. When not: if you need intervals of a generative
+model.
 
 Source: Stutz et al. (2023), Eq. 14 to 16 and Appendix B.3. Drawn exactly.
 """
@@ -63,11 +63,11 @@ def build(
     split_ties: bool = True,
     prior_count: float = 0.0,
 ) -> Any:
-    """Write PrIRN as a PyMC model: normalised Gamma strengths of the labels somebody named.
+    """Write PrIRN as a PyMC model: normalised Gamma strengths of the named labels.
 
-    The observed ``first_choice`` counts who of ``new_annotators`` (item) puts which candidate
-    first. There are 0 of them, so that sampling the model gives the posterior that `fit` draws
-    from. Say how many with ``pm.set_data({"new_annotators": ...})``; then
+    The observed ``first_choice`` has the number of ``new_annotators`` (item) who put each
+    candidate first. There are 0 new annotators, so that sampling the model gives the posterior of
+    `fit`. Set their number with ``pm.set_data({"new_annotators": ...})``; then
     ``pm.sample_posterior_predictive(fit, freeze_vars=["plausibility"])`` predicts their choices,
     and ``pm.observe(model, {"first_choice": ...})`` learns from them. Metrics take the draws of
     `pymc.sample` through `dissensus.plausibility.with_candidates`.
@@ -77,13 +77,13 @@ def build(
     annotations : xarray.Dataset
         Rankings, or single labels (then every label is a first choice).
     reliability : float
-        How many labels the ranking is worth; > 0.
+        Number of labels that the rankings are worth; > 0.
     reliability_per : {"item", "annotator"}
-        Whether that is for all annotators of an item together, or for each.
+        Whether this number is for all annotators of an item together, or for each.
     split_ties : bool
         Divide the weight of a block by its size (Eq. 14); the published code does not.
     prior_count : float
-        Added to the Dirichlet parameter of every label, also those nobody named; >= 0.
+        Added to the Dirichlet parameter of every label, also of unnamed labels; >= 0.
 
     Returns
     -------
@@ -153,9 +153,9 @@ def fit(
     annotations : xarray.Dataset
         Rankings, or single labels.
     draws, chains : int
-        How many; all draws are independent.
+        Numbers of draws and chains; all draws are independent.
     tune : int
-        Not used: there is nothing to warm up.
+        Not used: no warm-up is needed.
     random_seed : int or numpy.random.Generator, optional
         Makes the draws repeatable.
     progressbar : bool
@@ -163,8 +163,8 @@ def fit(
     log_likelihood : bool
         Must be False: the model has no likelihood, see its card.
     posterior_predictive : bool
-        Add ``first_choice``, the first choices of as many new annotators as an item has, and the
-        rankings themselves to the observed data.
+        Add ``first_choice``, the first choices of as many new annotators as the item has, and add
+        the rankings to the observed data.
     reliability, reliability_per, split_ties, prior_count
         As in `build`.
 
@@ -214,7 +214,7 @@ def fit(
         found = fitting.predicted(tree, model, rng, progressbar, freeze_vars=["plausibility"])
         coords = {name: score.coords[name] for name in ("candidate_label", "candidate_size")}
         fitting.attach(tree, "posterior_predictive", found.assign_coords(coords))
-        # Their observed counterpart: scores do not tell who agreed with whom.
+        # Their observed counterpart: scores do not show which annotators agreed.
         said = tree["observed_data"].to_dataset().assign(observed(annotations))
         fitting.attach(tree, "observed_data", said)
     return tree
@@ -252,7 +252,7 @@ _NEW = "new_annotators"
 
 
 def _scores(annotations: xr.Dataset, split_ties: bool) -> tuple[Layout, Floats]:
-    """Return which candidate is what, and IRN over (item, candidate)."""
+    """Return the layout of candidates, and IRN over (item, candidate)."""
     fitting.require_kind(annotations, KINDS, "inverse_rank")
     arguments.flags(split_ties=split_ties)
     fitting.require_annotated(

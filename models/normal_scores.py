@@ -79,7 +79,7 @@ def build(annotations: xr.Dataset, *, prior: Prior | str = LEARNED) -> Any:
     annotations : xarray.Dataset
         Continuous annotations, or ordinal ones whose labels are numbers.
     prior : "learned" or (m, k, a, b)
-        "learned" learns the prior from all items; the card says what the numbers mean.
+        "learned" learns the prior from all items; the numbers are explained in the card.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def build(annotations: xr.Dataset, *, prior: Prior | str = LEARNED) -> Any:
 
 
 def _prior_of_all(annotations: xr.Dataset, settings: Mapping[str, Any]) -> Settled:
-    """Settle the prior that all chunks share."""
+    """Learn the prior shared by all chunks."""
     if not is_learned(settings["prior"]):
         return Settled({}, {})
     prior = _learned(annotations, settings)

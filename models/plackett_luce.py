@@ -1,10 +1,10 @@
 r"""Plackett-Luce: partial rankings with ties, such as differential diagnoses.
 
-The story. Behind each item stand strengths :math:`\lambda_k` of all labels, and the plausibility
-of a label is its share of their sum: how probably an annotator names it first. Each annotator
-draws labels without replacement, always in proportion to the strengths of those left, and stops
-somewhere. Some he puts level with each other: of tied labels the order is not known, and the
-likelihood sums over all of them. Labels he does not list come after those he does.
+The story. Each item has strengths :math:`\lambda_k` of all labels. The plausibility of a label is
+its share of their sum: the probability that an annotator names it first. Each annotator draws
+labels without replacement, with probabilities proportional to the strengths of the remaining
+labels, and stops at some point. The order of tied labels is not known: the likelihood sums over all
+their orders. Labels that an annotator does not list come after the listed ones.
 
 .. math::
 
@@ -15,21 +15,19 @@ likelihood sums over all of them. Labels he does not list come after those he do
 
 with blocks :math:`b_1 > \dots > b_L` and :math:`Z_l` the strength of all blocks after the l-th.
 
-The *reliability* :math:`\gamma` says how far annotators are to be trusted; one ranking an item
-cannot tell, so results should be looked at over a range of it. There are two ways to use it.
-``tempering="likelihood"`` takes :math:`p(b \mid \lambda)^\gamma`: at 2, as if each annotator had
-spoken twice. ``tempering="strength"`` takes :math:`p(b \mid \lambda^\gamma)`: at 2, annotators tell
-labels apart twice as sharply. Both are exact, for any :math:`\gamma` from 1e-6 to 1e6; 0 would be
-the prior, and as :math:`\gamma` grows, likelihood tempering goes to `maximum_likelihood`. Where
-annotators are known across items, sharpness can be *learned*, one for all
-(``reliability="common"``) or one each under a hierarchical prior (``"annotator"``); strength
-tempering only, since a power of the likelihood has no likelihood of its own. The prior's
-concentration sets the scale of what is learned: read the differences between annotators
-rather than the values.
+The *reliability* :math:`\gamma` states how far annotators are trusted. One ranking per item does
+not identify it, so results should be compared over a range of it. There are two ways to use it.
+``tempering="likelihood"`` uses :math:`p(b \mid \lambda)^\gamma`: with 2, each ranking counts twice.
+``tempering="strength"`` uses :math:`p(b \mid \lambda^\gamma)`: with 2, log strengths are doubled.
+Both are exact, for any :math:`\gamma` from 1e-6 to 1e6; 0 would be the prior, and as :math:`\gamma`
+grows, likelihood tempering approaches `maximum_likelihood`. Where annotators are known across
+items, the sharpness can be *learned*: one for all (``reliability="common"``), or one for each
+annotator under a hierarchical prior (``"annotator"``). This needs strength tempering, because a
+power of the likelihood is not normalised. The prior's concentration determines the scale of the
+learned sharpness: interpret differences between annotators rather than values.
 
-Priors and why. What items have in common, and what systems predicted of them, says where an item's
-plausibilities are likely to be before anybody has ranked it. So the prior is learned from all items
-together, with the strengths summed out,
+Priors and why. The items share a prior, which is learned from all items and from the systems'
+predictions, with the strengths summed out,
 
 .. math::
 
@@ -40,16 +38,15 @@ together, with the strengths summed out,
 
 with :math:`z` 1 at the label that a system puts first and :math:`1 / \log_2(1 + l)` at the l-th,
 and probabilities :math:`p_s` where it gave one for every label: ``concentration`` :math:`\kappa`,
-``label_weight`` :math:`a` (of up to 30 labels; of more, all are alike), ``prediction_weight``
-:math:`b` and ``probability_weight`` :math:`c`. It is learned from every ranking once, whatever the
-reliability. One ranking an item says nothing of :math:`\kappa`, which then stays where its own
-prior has it; and :math:`\kappa` has a meaning of its own under each ``unranked``. Systems must have
-learned elsewhere: fit without the predictions of one that was trained on these very rankings.
+``label_weight`` :math:`a` (of up to 30 labels; with more, all are equal), ``prediction_weight``
+:math:`b` and ``probability_weight`` :math:`c`. The prior is learned from every ranking once,
+whatever the reliability. One ranking per item does not inform :math:`\kappa`, whose posterior is
+then its prior. The meaning of :math:`\kappa` depends on ``unranked``. A system that was trained on
+these rankings repeats them: fit without its predictions.
 
-``concentration=`` a number a fixes it at :math:`\kappa m_k = a`. The labels nobody named are the
-difficulty then: with 419 conditions and a = 1 they keep .94 of the mass even after six annotators.
-Of the leading condition in Figure 5 of the source these are the mean plausibilities at
-reliability 1:
+``concentration=`` a number a fixes it at :math:`\kappa m_k = a`. The unnamed labels are then a
+difficulty: with 419 conditions and a = 1 they keep .94 of the mass even after six annotators. The
+mean plausibilities of the leading condition in Figure 5 of the source, at reliability 1:
 
 ==================================  =====
 ``unranked="exact"``, a = 1/419      .40
@@ -57,26 +54,26 @@ reliability 1:
 ``unranked="exact"``, a = 1          .012
 ==================================  =====
 
-``concentration=None`` gives each of K labels the shape a = 1/K, one label's worth in all: sparse,
-few labels share the mass. ``unranked`` says what there was to be ranked: all labels
-("exact"); the named ones and one more that stands for all others ("one", as in the published code);
-the labels that someone named for the item ("ignore"); or for each annotator just those he lists,
-as drivers who started in a race ("absent").
+``concentration=None`` gives each of K labels the shape a = 1/K, so that the prior counts as one
+label: it is sparse, and few labels share the mass. ``unranked`` states which labels an annotator
+chose from: all labels ("exact"); the named ones and one more that represents all others ("one", as
+in the published code); the labels that any annotator named for the item ("ignore"); or only those
+that the annotator lists, like the drivers who started in a race ("absent").
 
 When to use it. Rankings, with or without ties, of few or of hundreds of labels. When not: single
-labels from each annotator, of which it makes what `dirichlet` makes with the same prior, but more
-slowly (what is learned begins at :math:`\kappa = 1` here, and at the number of labels there);
-annotators with errors of their own about one truth (`dawid_skene`); to reproduce studies that used
-inverse rank normalisation (`inverse_rank`), whose results can differ: look at both.
+labels from each annotator, for which `dirichlet` gives the same results with the same prior, but
+faster (the prior median of :math:`\kappa` is 1 here, and the number of labels there);
+annotators with different kinds of errors about one truth (`dawid_skene`); to reproduce studies that
+used inverse rank normalisation (`inverse_rank`), whose results can differ: compare both.
 
-Strengths are drawn by an exact Gibbs sampler whose cost lies in the named labels
-(`docs/derivations`); NUTS on the same model is there as a witness. With more than one unnamed
-label, the split of the remainder's mass over its labels, which metrics need where it matters, is
-taken from the prior under ``tempering="strength"``, and under a learned prior from its mean; all
-masses are exact.
+Strengths are drawn by an exact Gibbs sampler, whose cost grows with the number of named labels
+(`docs/derivations`). NUTS on the same model serves as a check. With more than one unnamed label,
+some metrics need the split of the remainder's mass over its labels. Under ``tempering="strength"``
+it is drawn from the prior, and under a learned prior from the mean of that prior; all masses are
+exact.
 
 Source: Stutz et al. (2023), "Evaluating AI systems under uncertain ground truth", Appendix B.4,
-with the slip in B.4.2 mended.
+with the error in B.4.2 corrected.
 """
 
 from __future__ import annotations
@@ -128,40 +125,40 @@ def build(
 ) -> Any:
     """Write the process as a PyMC model.
 
-    `pymc.sample` takes the Gibbs step for it by itself; `dissensus.steps.without_gibbs` goes
-    without. Metrics take the draws of `pymc.sample` through
-    `dissensus.plausibility.with_candidates`. In predictive draws the labels nobody named count as
-    one label, which takes one place.
+    `pymc.sample` chooses the Gibbs step for it, except within `dissensus.steps.without_gibbs`.
+    Metrics take the draws of `pymc.sample` through `dissensus.plausibility.with_candidates`. In
+    predictive draws the unnamed labels count as one label, with one place.
 
-    PyMC's own predictive functions need the trace that `pymc.sample` makes of this model. What
-    `fit` returns holds no ``log_strength``; from it they would draw strengths from the prior
-    without a word. Ask `fit` for ``posterior_predictive=True`` and ``log_likelihood=True`` instead.
+    PyMC's own predictive functions need the trace of `pymc.sample` on this model. The result of
+    `fit` has no ``log_strength``: with it, they would silently draw strengths from the prior. Use
+    ``posterior_predictive=True`` and ``log_likelihood=True`` of `fit` instead.
 
     Parameters
     ----------
     annotations : xarray.Dataset
-        Rankings, or single labels (then every label is a list of its own).
+        Rankings, or single labels (then every label is a list of one label).
     reliability : float, "common" or "annotator"
         How far annotators are trusted; > 0. "common" and "annotator" learn it from the data.
     tempering : {"likelihood", "strength"}
-        Of what the reliability is a power, see the card.
+        The base of the power ``reliability``, see the card.
     concentration : "learned", float or None
-        Learn the prior from all items; or the Gamma shape of each label's strength, > 0; None for
-        one label's worth in all. A learned prior wants ``reliability=1``: see `fit`.
+        "learned" learns the prior from all items; a number > 0 is the Gamma shape of each label's
+        strength; None is 1 divided by the number of labels. A learned prior needs
+        ``reliability=1``: see `fit`.
     unranked : {"exact", "one", "ignore", "absent"}
-        What there was to be ranked, see the card.
+        The labels that an annotator chose from, see the card.
     sampler : {"gibbs", "nuts"}
         Not used: the model is the same. Here so that `build` and `fit` take the same settings.
     predictions : xarray.Dataset, optional
-        From `dissensus.predictions`: evidence for a learned prior. Their items may be others too.
+        From `dissensus.predictions`: evidence for a learned prior. They may have further items.
 
     Returns
     -------
     pymc.Model
-        With ``log_strength`` of every label that is there, the deterministic ``plausibility``
+        With ``log_strength`` of every label in the model, the deterministic ``plausibility``
         (item, candidate) and the observed ``rankings`` (ranking, place): for each label of the
-        ranking's item the number of its block, 0 for unlisted. Where it is learned, the prior's
-        parameters too: see the model's card.
+        ranking's item the number of its block, 0 if it is unlisted. If the prior is learned, also
+        with its parameters: see the model's card.
 
     Raises
     ------
@@ -226,7 +223,7 @@ def _model(what: Process) -> Any:
 
 
 def _learned_shapes(what: Process, lean: Leaning) -> Any:
-    """Write the Gamma shape of each cell, by a prior that all items share."""
+    """Write the Gamma shape of each cell, by a prior shared by all items."""
     import pytensor.tensor as pt
 
     concentration, tilt = in_graph(what.annotations.sizes[LABEL], what.tilts(), 1.0)
@@ -260,7 +257,7 @@ def _sharpness(what: Process) -> Any:
 
 
 def _prior_of_all(annotations: xr.Dataset, settings: Mapping[str, Any]) -> Settled:
-    """Settle the prior that all chunks share."""
+    """Learn the prior shared by all chunks."""
     prior = settings["concentration"]
     if is_learned(prior):
         prior = prior_of(annotations, **settings)
@@ -304,35 +301,34 @@ def fit(
     progressbar : bool
         Show progress.
     log_likelihood : bool
-        Add the log-likelihood of every ranking. With likelihood tempering it carries the factor
-        ``reliability``: compare models by it at 1, or with strength tempering, and only models
-        with the same ``unranked``. To leave out one of an item's few rankings moves its strengths
-        much: look at the Pareto k that `arviz.loo` reports.
+        Add the log-likelihood of every ranking. With likelihood tempering it has the factor
+        ``reliability``: compare models by it at reliability 1, or with strength tempering, and
+        only models with the same ``unranked``. If one of an item's few rankings is left out, its
+        strengths change much: check the Pareto k that `arviz.loo` reports.
     posterior_predictive : bool
-        Add ``label_code``: for every annotation the label that a new annotator of the same item
-        puts in that place (its attribute ``labels`` has the names; -1 is a label nobody named,
-        where ``unranked="one"``), lists being as long and as tied as they are in the data; and
-        ``first_choice_agreement``, how often two annotators of an item then begin with the same
-        labels, to hold against the same among the observed data.
+        Add ``label_code``: for every annotation, the label that a new annotator of the same item
+        puts in that place. Its attribute ``labels`` has the names; -1 is an unnamed label (with
+        ``unranked="one"``). Lists have the lengths and ties of the data. Add also
+        ``first_choice_agreement``, the share of pairs of annotators of an item with the same first
+        labels, to compare with the same share in the observed data.
     reliability, tempering, unranked, predictions
         As in `build`.
     concentration : "learned", float or None
-        As in `build`. A prior is learned from every ranking once, whatever the reliability, and
-        where there are more than 300 items from 300. Where the reliability is learned
-        too, the prior is then held at the mean of what was learned.
+        As in `build`. A prior is learned from every ranking once, whatever the reliability; with
+        more than 300 items, from 300. If the reliability is learned too, the prior is then fixed
+        at its posterior mean.
     sampler : {"gibbs", "nuts"}
         The Gibbs sampler, or NUTS on the same model, slower by far.
     checkpoint : path, optional
-        Where to keep what has been drawn, every half a minute: a fit that is interrupted, or whose
-        machine fails, goes on from there when the same is asked for again, to the same draws. Needs
-        the package zarr. A fit that is finished is read from there.
+        Where to save the state of the fit, every half a minute. The same call resumes a fit that
+        was interrupted, with the same draws, and reads one that is finished. Needs zarr.
 
     Returns
     -------
     xarray.DataTree
         ``posterior`` with ``plausibility`` (chain, draw, item, candidate) in candidate form, see
-        `dissensus.plausibility`, and if it is learned ``reliability`` or
-        ``annotator_reliability``. Its attributes summarise r-hat and effective sample size over
+        `dissensus.plausibility`, and, if it is learned, ``reliability`` or
+        ``annotator_reliability``. Attributes summarise r-hat and effective sample size over
         items.
 
     Warns

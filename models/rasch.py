@@ -40,7 +40,7 @@ When to use it. To estimate the ability of annotators who labelled items of diff
 the difficulty of items, and the accuracy of each annotator on each item
 (`dissensus.weighted_reliability`). When not: if labels are confused with particular other labels
 (`dawid_skene`); to judge systems beside annotators (`symmetric_confusion`); with one label an item
-and no known truth, where ability and difficulty cannot be told apart.
+and no known truth, where ability and difficulty cannot be separated.
 
 Guessing is left out by default only if all truths are known. Without guessing, an item may be so
 difficult that all annotators are wrong about it. Unanimous labels then fit an easy item as well as
@@ -97,9 +97,9 @@ def build(
     Parameters
     ----------
     annotations : xarray.Dataset
-        Labels, nominal or ordinal. Repeated labels by one annotator count each as a label.
+        Labels, nominal or ordinal. Each repeated label of an annotator counts as one label.
     truth : mapping, pandas.Series or DataArray (item), optional
-        From items to the labels that are known to be true; of all items, or of some.
+        From items to labels known to be true; of all items, or of some.
     confidence : bool
         Whether confidences are evidence; they may have at most 10 different levels.
     guessing : bool, optional
@@ -125,10 +125,10 @@ def build(
     Raises
     ------
     AnnotationError
-        If the annotations are no labels, or of fewer than two kinds, an item has none, or
-        confidence is asked for and is not there.
+        If the annotations are not labels, or of fewer than two kinds, if an item has none, or if
+        ``confidence=True`` and confidence is missing.
     ArgumentError
-        If a setting makes no sense, or ``truth`` names items or labels there are not.
+        If a setting makes no sense, or ``truth`` names items or labels that do not exist.
 
     Examples
     --------
@@ -234,7 +234,7 @@ def fit(
         ``difficulty_spread``; ``prevalence`` (label); ``confidence_if_right`` and
         ``confidence_if_wrong`` (level); if kept, ``difficulty`` (item), ``accuracy`` (annotator,
         item), in [0, 1], also of items that the annotator did not label, and ``truth`` (item,
-        label): how probable each label is to be true, given the other parameters of the draw.
+        label), the probability that each label is true, given the other parameters of the draw.
         Attributes summarise r-hat and effective sample size.
 
     Raises

@@ -1,10 +1,9 @@
 r"""Symmetric confusion: one true label for each item, and one accuracy for each respondent.
 
 The story. Every item has one true label. An annotator gives it with a certain probability, the
-accuracy, and otherwise one of the other labels. Systems do the same, each with an accuracy of its
-own. Nobody knows the true labels. But annotators rarely agree by chance, so that agreement tells
-accuracies, and accuracies tell the true labels. A system can turn out to be better than all
-annotators.
+accuracy, and otherwise one of the other labels. Systems do the same, each with its own accuracy.
+The true labels are unknown. But annotators rarely agree by chance: agreement informs accuracies,
+and accuracies inform the true labels. A system can turn out to be better than all annotators.
 
 .. math::
 
@@ -15,9 +14,9 @@ annotators.
 with K labels. The true label z is summed out, and items with the same labels are computed once.
 
 By default this is the process behind kappa: one accuracy p for all annotators
-(``accuracy="common"``), errors that fall on all other labels alike (``errors="equal"``,
-:math:`e_{zy} = 1/(K-1)`), items of the same difficulty. Each assumption can be given up, and
-`dissensus.check_assumptions` says which should be:
+(``accuracy="common"``), equal probabilities of all wrong labels (``errors="equal"``,
+:math:`e_{zy} = 1/(K-1)`), items of the same difficulty. Each assumption can be relaxed, and
+`dissensus.check_assumptions` shows which should be:
 
 ``accuracy="annotator"``
     An accuracy for each annotator, :math:`\operatorname{logit} p_j \sim
@@ -26,29 +25,29 @@ By default this is the process behind kappa: one accuracy p for all annotators
     Errors that are m steps off have a probability proportional to :math:`e^{-\lambda m}`;
     :math:`\lambda` is ``distance_decay``.
 ``errors="unequal"``
-    Errors of each respondent's own, :math:`e_{j z} \sim \mathrm{Dirichlet}(\kappa\, \bar e_z)`
-    around equal ones, or around graded ones if labels are ordered.
+    Different errors for each respondent, :math:`e_{j z} \sim \mathrm{Dirichlet}(\kappa\,
+    \bar e_z)`, around equal errors, or around graded errors if labels are ordered.
 ``difficulty=True``
     A hard item is a guess: the odds of being right are
     :math:`e^{a_j + \tau b_j d_i} + 1 / (K - 1)` with the ease :math:`d_i` from a standard normal
     distribution in fifths, so that no item is answered worse than by guessing. :math:`b_j` is 1 for
-    annotators; each system has a slope of its own. The accuracy for a typical item
-    (:math:`d_i = 0`), of which all priors speak, tells :math:`a_j`. Where it is below guessing,
-    there is no :math:`a_j`, and the accuracy is the same on all items. Accuracies in a fit are
-    averages over items.
+    annotators; each system has its own slope. The accuracy for a typical item (:math:`d_i = 0`), to
+    which all priors refer, determines :math:`a_j`. Where it is below guessing, there is no
+    :math:`a_j`, and the accuracy is the same on all items. Accuracies in a fit are averages over
+    items.
 ``systems="related"``
-    Systems that were trained alike err alike: each gives, with probability c
-    (``shared_answers``), the answer of a source that is drawn once for an item.
+    Systems that were trained on similar data make the same errors: each gives, with probability c
+    (``shared_answers``), the answer of a source that is drawn once for each item.
 
 Correlated errors (``error_correlation``). The label that annotators point to need not be the true
 one: people who are misled by the same thing point to a wrong label together. The card of
-`dawid_skene` says how true labels follow, and with which priors. The default is 0, independent
+`dawid_skene` has the probability of the true labels, and the priors. The default is 0, independent
 errors; `dissensus.evaluate` uses "learned".
 
 Priors and why. Prevalence is uniform over the simplex (``prior_count=1``). The accuracy of
 annotators, or its mean, is uniform above guessing, 1/K: below it "they are mostly right" and "they
 are mostly wrong" explain two labels equally well. The accuracy of systems is uniform from 0 to 1,
-as it is annotators who give labels their meaning. s and :math:`\tau` are half-normal with scale 1
+because annotators determine the meaning of labels. s and :math:`\tau` are half-normal with scale 1
 (logits), :math:`\lambda` is normal with sd 1 around equal errors, :math:`\log\kappa` normal (1.5,
 1), :math:`\log b` normal with sd 1/2, c uniform.
 
@@ -58,18 +57,19 @@ given the true label and the difficulty of the item.
 
 When not: if labels are confused in particular ways and there are enough labels to learn a matrix,
 use `dawid_skene`. If items have no one true label, use `dirichlet`. Do not use it if annotators saw
-the system's answers or each other's. Do not judge a system that was trained on these labels or is
-made of them: a majority vote of the annotators comes out as nearly always right, and no check
-detects it. A mistake that many annotators share counts as the truth, unless errors are correlated.
+the system's answers or each other's. Do not evaluate a system that was trained on these labels or
+computed from them: the accuracy of a majority vote of the annotators is estimated as nearly 1, and
+no check detects it. A mistake that many annotators share counts as the truth, unless errors are
+correlated.
 
 Systems are evidence of the truth too (``evidence="all"``). With ``evidence="annotators"`` the
 parameters of annotators, and ``truth``, are inferred from annotators alone, and those of systems
-given these, as in the source: intervals are wider, but systems do not affect what is said of
-annotators. Several systems are still judged together, each being evidence for the others. If they
-err alike, fit them one by one, or with ``systems="related"``.
+given these, as in the source: intervals are wider, but systems do not affect the results for
+annotators. Several systems are still estimated together, and each is evidence for the others. If
+they make the same errors, fit them one by one, or with ``systems="related"``.
 
-Sampling. An exact Gibbs sampler, whose cost grows with the number of patterns of labels; NUTS on
-the PyMC model is there to check it.
+The sampler is an exact Gibbs sampler, whose cost grows with the number of patterns of labels. NUTS
+on the same model serves as a check.
 
 Source: Lehner (2015), "Estimating the accuracy of automated classification systems using only
 expert ratings that are less accurate than the system", whose algebra is `dissensus.lehner`. The
@@ -122,7 +122,7 @@ def build(
     accuracy : {"common", "annotator"}
         One for all annotators, or one for each.
     errors : {"equal", "graded", "unequal"}
-        Where errors fall, see the card. "graded" needs ordered labels.
+        Distribution of the wrong labels, see the card. "graded" needs ordered labels.
     systems : {"independent", "related"}
         Whether systems share a source of answers.
     error_correlation : float, "learned" or (median, spread)
@@ -131,8 +131,8 @@ def build(
     Returns
     -------
     pymc.Model
-        With ``prevalence`` (label), ``annotator_accuracy``, ``system_accuracy`` (system), what
-        the settings add, and the observed ``labels``: those of annotators, then of systems.
+        With ``prevalence`` (label), ``annotator_accuracy``, ``system_accuracy`` (system), the
+        parameters of the settings, and the observed ``labels``: of annotators, then of systems.
 
     Examples
     --------
@@ -187,13 +187,13 @@ def _model(process: Process) -> Any:
         source = _source(process, spread, base)
         likelihood.name_accuracies(process, prevalence, logit)
         # truth[i] ~ Categorical(prevalence); labels of item i are truth[i] with the probability
-        # sigmoid(logit), and fall as log_error says otherwise. The truth is summed out.
+        # sigmoid(logit); log_error has the distribution of errors. The truth is summed out.
         likelihood.observe(process, prevalence, logit, log_error, source)
     return model
 
 
 def _difficulty(process: Process) -> tuple[Any, Any]:
-    """Add how much items differ in difficulty, and how much that matters to each respondent."""
+    """Add the spread of difficulties, and its effect on each respondent."""
     import pymc as pm
     import pytensor.tensor as pt
 
@@ -220,7 +220,7 @@ def _source(process: Process, spread: Any, base: Any) -> likelihood.Source | Non
 
 
 def _base(process: Process) -> Any:
-    """Add how errors decay with distance; return log-probabilities of errors (label, response)."""
+    """Add errors that decay with distance; return their log-probabilities (label, response)."""
     import pymc as pm
     import pytensor.tensor as pt
 
@@ -293,13 +293,13 @@ def fit(
     -------
     xarray.DataTree
         ``posterior`` with ``annotator_accuracy`` (or one for each annotator), ``system_accuracy``
-        (system): how often it is right on items like these; ``system_correct`` (system): the share
-        of *these* items it got right; ``prevalence`` (label); ``truth`` (item, label), the
+        (system): its accuracy on items like these; ``system_correct`` (system): the share of
+        *these* items on which it is right; ``prevalence`` (label); ``truth`` (item, label), the
         probability that each label is true, given the other parameters of the draw; and, depending
         on the settings, ``mean_accuracy``, ``accuracy_spread``, ``distance_decay``,
         ``error_concentration``, ``difficulty_spread``, ``difficulty_slope`` (system),
-        ``item_difficulty`` (item, logits), ``shared_answers``. What correlated errors add stands
-        in `dissensus.models.dawid_skene.fit`.
+        ``item_difficulty`` (item, logits), ``shared_answers``. For the variables of correlated
+        errors, see `dissensus.models.dawid_skene.fit`.
         Attributes summarise r-hat and effective sample size.
 
     Examples

@@ -113,7 +113,7 @@ def test_of_another_kind_of_annotations_it_is_refused(bring):
 
 def test_a_name_that_is_taken_is_left_out_and_said_so(bring):
     bring(dirichlet="plugins.panel")
-    with pytest.warns(DissensusWarning, match="their-models brings a model 'dirichlet'"):
+    with pytest.warns(DissensusWarning, match="their-models provides a model 'dirichlet'"):
         assert dx.models.plugins() == []
     with pytest.warns(DissensusWarning, match="left out"):
         assert dx.models.get("dirichlet").home == ""

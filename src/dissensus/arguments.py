@@ -52,7 +52,7 @@ def is_whole(value: Any) -> bool:
 
 
 def real(value: Any) -> float:
-    """Return a float: NaN for what is no number, infinity for an integer beyond all floats.
+    """Return a float: NaN if it is not a number, infinity for an integer beyond all floats.
 
     >>> real(1), real(0.5), real("0.5"), real(True), real(10**400)
     (1.0, 0.5, nan, nan, inf)
@@ -102,7 +102,7 @@ def finite(name: str, value: Any, least: float = -math.inf) -> float:
 
 
 def positive(name: str, value: Any, *, other: str = "") -> float:
-    """Return a finite number above 0; ``other`` is a word that the setting may also be."""
+    """Return a finite number above 0; ``other``: a word that is also allowed."""
     number = real(value)
     if not math.isfinite(number) or number <= 0:
         either = f"{other!r} or " if other else ""

@@ -1,7 +1,7 @@
-"""What the library says when it cannot go on.
+"""Errors and warnings.
 
 Every complaint about input names the argument or column, where in the data the trouble
-is, what was expected and what was found, so that it can be mended without a debugger.
+is, what was expected and what was found, so that it can be corrected without a debugger.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import Final, Self
 
 _ROWS: Final = re.compile(r"\Arows? (\d+)(?: and (\d+))?")
 _PAIRS: Final = 3
-"""Names that differ in capitals only, of which as many are shown."""
+"""Maximum number shown of pairs of names that differ only in capitals."""
 _LONGEST: Final = 200
-"""Characters of a name that are shown: some are whole documents."""
+"""Maximum number of characters shown of a name; some names are whole documents."""
 _PACKAGE: Final = str(Path(__file__).parent) + os.sep
 
 
@@ -35,7 +35,7 @@ class DissensusError(ValueError):
     expected : str
         What would have been right.
     found : str
-        What was there instead.
+    The value instead.
     where : str, optional
         The row, item or file position.
     hint : str, optional
@@ -80,7 +80,7 @@ class DissensusError(ValueError):
         place : callable
             From the number of a row to words, such as ``"row 3 (line 5)"``.
         source : str, optional
-            What was read, put in front.
+        The source that was read, put in front.
 
         Examples
         --------
@@ -158,7 +158,7 @@ class PredictionError(AnnotationError):
 
 
 class FormatError(AnnotationError):
-    """A file or an export cannot be read as what it claims to be.
+    """A file or an export cannot be read in its declared format.
 
     Examples
     --------
@@ -209,7 +209,7 @@ class DissensusWarning(UserWarning):
 
 
 class DesignWarning(DissensusWarning):
-    """Labels, or who gave them, leave some of what was asked to priors: more draws are no help.
+    """The design does not identify some parameters: they depend on priors; more draws do not help.
 
     Examples
     --------
@@ -224,12 +224,12 @@ class DesignWarning(DissensusWarning):
     ...         dx.models.symmetric_confusion.fit(ann)
     ...     except dx.DesignWarning as problem:
     ...         print(problem)
-    No item has two labels: nothing tells how accurate anybody is, and the posterior is the prior...
+    No item has two labels: the data do not inform accuracies, and the posterior is the prior...
     """
 
 
 class ConvergenceWarning(DissensusWarning):
-    """Markov chains have not run long enough for some of what was asked.
+    """Markov chains have not run long enough for some results.
 
     Examples
     --------
@@ -277,7 +277,7 @@ def warn_caller(text: str, category: type[DissensusWarning] = DissensusWarning) 
 
 @contextmanager
 def held_back() -> Iterator[list[Said]]:
-    """Collect what this thread would warn of, for one who knows better how to say it.
+    """Collect the warnings of this thread, for a caller that rewords them.
 
     Examples
     --------
@@ -309,7 +309,7 @@ def resembling(name: str, names: Iterable[str]) -> str:
 
 
 def folded(name: object) -> str:
-    """Return a name as text, without what is easily written otherwise: capitals and blanks.
+    """Return a name as text, without capitals and blanks, which are often misspelt.
 
     Examples
     --------
@@ -321,7 +321,7 @@ def folded(name: object) -> str:
 
 
 def misspelt(names: Sequence[object], known: Sequence[object]) -> str:
-    """Say of which known names others differ only in capitals and blanks; nothing if of none.
+    """Return a hint on names that differ from known ones only in capitals and blanks, or "".
 
     Examples
     --------
@@ -340,7 +340,7 @@ def misspelt(names: Sequence[object], known: Sequence[object]) -> str:
 
 
 def shown(names: Sequence[object], limit: int = 5) -> str:
-    """Name the first few of many things, and say how many there are.
+    """Name the first few of many things, and their number.
 
     Examples
     --------

@@ -43,13 +43,13 @@ def _changed(folder: str) -> int:
 
 
 def found(taken: Collection[str]) -> dict[str, EntryPoint]:
-    """Return the entry points by name; those whose name is taken are left out with a warning."""
+    """Return the entry points by name; names that exist already are left out with a warning."""
     out: dict[str, EntryPoint] = {}
     for entry in _entries(_search_path()):
         if entry.name in taken or entry.name in out:
             warnings.warn(
-                f"{_whose(entry)} brings a model {entry.name!r}, but there is one of that name "
-                "already: it is left out.",
+                f"{_whose(entry)} provides a model {entry.name!r}, but a model of that name "
+                "exists: it is left out.",
                 DissensusWarning,
                 stacklevel=3,
             )
@@ -59,7 +59,7 @@ def found(taken: Collection[str]) -> dict[str, EntryPoint]:
 
 
 def package_of(name: str) -> tuple[str, str] | None:
-    """Return the package that brings a model, and its version, if it says."""
+    """Return the package that provides a model, and its version, if it is known."""
     for entry in _entries(_search_path()):
         if entry.name == name and entry.dist is not None:
             return entry.dist.name, entry.dist.version

@@ -1,7 +1,7 @@
 """Files whole or not at all, all of a result or none of it, one process at a time at each.
 
 Everything is written into a folder beside its place, and renamed when the last file is whole: a
-full disk, Ctrl-C or an error on the way leaves what was there, and nothing beside it.
+full disk, Ctrl-C or an error during writing leaves the old files, and no others.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ def release(path: Path) -> None:
 type Writer = Callable[[Path], Any]
 
 _STORE: Final = ("zarr.json", ".zgroup")
-"""What a folder holds if it is a Zarr store."""
+"""Files of a folder that is a Zarr store."""
 _REFUSED: Final = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 def replace(path: Path, write: Writer, *, overwrite: bool = True) -> None:
-    """Write one file (or Zarr store) in the place of what was there; see `replace_all`."""
+    """Write one file (or Zarr store), which replaces an existing one; see `replace_all`."""
     replace_all(path.parent, {path.name: write}, overwrite=overwrite)
 
 
@@ -104,7 +104,7 @@ def replace_all(
 
 
 def check_target(path: Path) -> None:
-    """Raise if a folder that is no Zarr store stands where a file belongs.
+    """Raise if a folder that is not a Zarr store is at the place of a file.
 
     >>> check_target(Path("."))
     Traceback (most recent call last):
@@ -119,12 +119,12 @@ def check_target(path: Path) -> None:
 
 
 def is_store(folder: Path) -> bool:
-    """Say whether a folder is a Zarr store."""
+    """Return whether a folder is a Zarr store."""
     return any((folder / name).exists() for name in _STORE)
 
 
 def there(path: Path) -> bool:
-    """Say whether the name is taken, be it by a symbolic link that leads nowhere."""
+    """Return whether the name exists, also as a broken symbolic link."""
     return os.path.lexists(path)
 
 
@@ -136,7 +136,7 @@ def require_writable(folder: Path, subject: str) -> None:
 
 @contextmanager
 def _beside(folder: Path, subject: str = "path") -> Iterator[Path]:
-    """Make a folder for what is not whole yet, on the same disk, and take it away at the end."""
+    """Make a folder for unfinished files, on the same disk, and remove it at the end."""
     try:
         made = tempfile.TemporaryDirectory(dir=folder, prefix=".dissensus-")
     except OSError as problem:
@@ -151,7 +151,7 @@ def _beside(folder: Path, subject: str = "path") -> Iterator[Path]:
 
 
 def settle(path: Path) -> None:
-    """Have the disk take a file before its name is given away; a full one may say so only now."""
+    """Write a file to disk before it gets its name; a full disk may report an error only now."""
     if path.is_file():  # a Zarr store is thousands of files
         with path.open("rb+") as file:
             os.fsync(file.fileno())
@@ -166,7 +166,7 @@ def _require_absent(path: Path, *, overwrite: bool) -> None:
 
 
 def _keep(path: Path, old: Path) -> None:
-    """Keep what is there, to bring it back: a second name for a file, so that it never lacks."""
+    """Keep an existing file for restoring: under a second name, so that it never disappears."""
     if path.is_dir() and not path.is_symlink():  # nothing can be renamed over a folder
         path.rename(old)
     elif there(path):
@@ -182,7 +182,7 @@ def _move(new: Path, path: Path) -> None:
 
 
 def _restore(path: Path, old: Path, discarded: Path, before: bool) -> None:
-    """Bring back what was there, or nothing; what is new stays if the old had no second name."""
+    """Restore the old file; a new one stays if the old had no second name."""
     if (there(old) or not before) and there(path):
         path.rename(discarded)
     if there(old):

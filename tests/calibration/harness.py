@@ -76,7 +76,7 @@ def run(fit: Fit, simulate: Callable[[np.random.Generator], Case], *, studies: i
             # Of forty short chains one may well be poor; that is what the places are to show.
             warnings.simplefilter("ignore", ConvergenceWarning)
             # Drawn from a prior, annotators are sometimes that bad.
-            for words in ("Annotators mostly call", r"\d+ of \d+ annotators .* are right less"):
+            for words in ("In the posterior, annotators", r"\d+ of \d+ annotators .* right less"):
                 warnings.filterwarnings("ignore", words, DissensusWarning)
             tree = fit(case.annotations, draws=draws * case.thin, chains=1, progressbar=False,
                        random_seed=int(rng.integers(2**31)), **case.hyper)  # fmt: skip

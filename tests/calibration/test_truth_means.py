@@ -32,7 +32,7 @@ def errors(setting, seed=5):
         drawn = draw(setting, rng)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            warnings.filterwarnings("ignore", "Annotators mostly call")
+            warnings.filterwarnings("ignore", "In the posterior, annotators")
             tree = fit(drawn.annotations, draws=800, chains=1, progressbar=False,
                        random_seed=int(rng.integers(2**31)), **drawn.hyper)  # fmt: skip
         mean = tree["posterior"].to_dataset()[["truth", "item_difficulty"]].mean(("chain", "draw"))

@@ -192,7 +192,7 @@ def test_labels_that_changed_places_are_seen():
     found = dx.check_assumptions(fit)
     assert (found["in_place"][:2] < 0.05).all()
     assert "'A' and 'B'" in found.attrs["in_words"]
-    assert "changed places" in found.attrs["recommendation"]
+    assert "Labels may be switched" in found.attrs["recommendation"]
 
 
 def test_what_the_data_cannot_show_is_not_checked():

@@ -83,7 +83,7 @@ def of_rows(votes, rankings):
         case
         for check in (dx.label_check, dx.residual_check)
         for case in (
-            ("counts", partial(check, counts), "single labels or numbers that say whose they"),
+            ("counts", partial(check, counts), "single labels or numbers, with the annotator"),
             ("bare", partial(check, bare), "posterior_predictive=True"),
         )
     ]

@@ -104,7 +104,7 @@ def test_scores_that_do_not_know_their_items():
     fit = fitted("normal_scores", ann, prior=(0, 1, 2, 2))
     expected = dx.agreement_check(fit)
     fit["constant_data"] = xr.DataTree(fit["constant_data"].to_dataset().drop_vars("item_code"))
-    with pytest.raises(dx.ArgumentError, match="annotations: expected what the model was fitted"):
+    with pytest.raises(dx.ArgumentError, match="annotations: expected the annotations of the fit"):
         dx.agreement_check(fit)
     xr.testing.assert_identical(dx.agreement_check(fit, ann), expected)
 

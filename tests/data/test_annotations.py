@@ -254,7 +254,7 @@ BAD = {
     "confidence in words": (
         bad(sure=["high"] * 5),
         {"confidence": "sure"},
-        "column 'sure', row 0.*found 'high'.*Map levels in words, and percents",
+        "column 'sure', row 0.*found 'high'.*map words or percentages",
     ),
     "one item in two clusters": (
         bad(patient=["p", "q", "p", "p", "p"]),

@@ -164,7 +164,7 @@ def test_single_annotators_whose_draws_hang_together_are_a_note(monkeypatch):
         "n_items_poor": int("annotator" in draws.dims)})  # fmt: skip
     attrs = dx.evaluate(study().annotations, **QUIET)["accuracy"].attrs
     assert attrs["n_items_poor"] == 0
-    assert "Intervals of single annotators are rough" in attrs["notes"]
+    assert "Intervals of single annotators have few effective draws" in attrs["notes"]
 
 
 @pytest.mark.long
@@ -191,7 +191,7 @@ def test_sections_that_are_left_out_say_why():
     options = {"draws": 20, "reliability": (1,), "random_seed": 1, "progressbar": False}
     notes = dx.evaluate(ann, **options)["agreement"].attrs["notes"]
     assert "Accuracies are not estimated: only 3 items" in notes
-    assert "There is no ICC: whole numbers that nobody called ordered" in notes
+    assert "There is no ICC: whole numbers without a stated order" in notes
     none = {"truth_model": None, "ground_truth": None, "components": None}
     attrs = dx.evaluate(ann, **none, **options).attrs
     assert {attrs[name] for name in none} == {"none: not asked for"}

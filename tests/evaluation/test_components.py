@@ -51,7 +51,7 @@ def test_the_family_follows_the_labels(annotations, family):
     ("annotations", "reason", "told"),
     [
         (lambda: grades(3, kind="nominal"), "without an order", False),
-        (lambda: grades(5), "nobody called ordered", True),
+        (lambda: grades(5), "without a stated order", True),
         (lambda: grades(5, n_items=4, kind="ordinal"), "only 4 items have two annotators", True),
         (
             lambda: dx.from_matrix([[1.0] * 3] * 9, kind="continuous"),
@@ -218,7 +218,7 @@ def test_what_the_model_refuses_is_noted_unless_it_was_asked_for():
     result = dx.evaluate(ann, threshold=4.0, **QUIET)
     assert "components" not in result.children
     assert "the model refuses" in result["agreement"].attrs["notes"]
-    with pytest.raises(dx.AnnotationError, match="do not explain to within a millionth"):
+    with pytest.raises(dx.AnnotationError, match="must not explain them to within a millionth"):
         dx.evaluate(ann, threshold=4.0, components="gaussian", **QUIET)
 
 

@@ -37,7 +37,7 @@ LOTS = 50
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*chains have not run long enough"),
-    pytest.mark.filterwarnings("ignore:.*no better than guessing"),  # labels that are mere noise
+    pytest.mark.filterwarnings("ignore:.*hardly better than guessing"),  # labels are noise
 ]
 
 

@@ -71,7 +71,7 @@ AGREED = [[[5, 5], [5, 5]], [[1, 1], [2, 2], [4, 4]], [[1, 3], [2, 4]]]
 """Tables that leave no residual: everybody agrees, perhaps but for a constant of their own."""
 SETTINGS = [
     *((dx.from_matrix(np.array(table, dtype=float), kind="continuous"),
-       {"priors": priors_of("gaussian")}, "do not explain to within a millionth")
+       {"priors": priors_of("gaussian")}, "must not explain them to within a millionth")
       for table in AGREED),
     *((NUMBERS, {"priors": priors}, words) for priors, words in PRIORS),
     (NUMBERS, {"anonymous": True, "priors": {"sigma_annotator": ("half_normal", 1.0)}},
@@ -87,7 +87,7 @@ ALONE = dx.annotations(
 OF_POOLS = [
     (NUMBERS, {}, "two or more pools of annotators; found none"),
     (ALONE, {}, r"found 1\. .*there is crossed_effects"),
-    (two_pools("gaussian", shared=True), {}, "annotators 'a0': expected everybody in one pool"),
+    (two_pools("gaussian", shared=True), {}, "annotators 'a0': expected each annotator in one"),
     (two_pools("gaussian"), {"residual": "item"},
      "residual: expected 'shared' or 'pool'; found 'item'"),
     (two_pools("gaussian"), {"correlation_prior": 0},
@@ -130,5 +130,5 @@ def test_a_pool_whose_numbers_leave_no_residual():
     value = np.where(ann["pool_code"] == 0, ann["item_code"] * 1.0, ann["value"])
     ann = ann.assign(value=("annotation", value))
     cross_replication.fit(ann, **QUICK)
-    with pytest.raises(dx.AnnotationError, match="of pool 'new' that they do"):
+    with pytest.raises(dx.AnnotationError, match="of pool 'new' without a residual"):
         cross_replication.fit(ann, residual="pool", **QUICK)

@@ -48,10 +48,10 @@ DATA = [
     (dx.annotations({**ROWS, "label": [0.5, 1.5, 2.5, 3.5]}, kind="continuous"), None,
      "expected kind 'nominal' or 'ordinal' for the model"),
     (dx.annotations({**ROWS, "label": list("xxxx")}), None,
-     r"expected two labels or more; found 'x' only\. If annotators could have said something"),
+     r"expected two labels or more; found 'x' only\. If annotators could give other labels"),
     ("labels", None, "annotations: expected"),
     (None, None, "annotations: expected"),
-    (labels().isel(annotation=[0, 1]), None, "without one nothing speaks of its truth"),
+    (labels().isel(annotation=[0, 1]), None, "without one its truth is not informed"),
     (labels(), answers({1: "x", 2: "z"}),
      r"labels that annotators could give: 'x', 'y'; found 'z'"),
     (labels(), LISTS, "predictions: expected one label from each system and item; found lists"),
@@ -142,12 +142,12 @@ def test_items_that_only_one_side_has_are_left_out_if_asked(fit):
     assert found["posterior"]["truth"].sizes["item"] == 2
 
 
-@pytest.mark.filterwarnings("ignore:Annotators mostly call:dissensus.errors.DissensusWarning")
+@pytest.mark.filterwarnings("ignore:In the posterior, annotators:dissensus.errors.DissensusWarning")
 @each
 def test_no_item_with_two_labels(use):
     """Then neither the accuracy of annotators nor that of systems is identified."""
     ann = dx.annotations({"item": [1, 2, 3], "annotator": list("aab"), "label": list("xyx")})
-    message = "No item has two labels: nothing tells how accurate anybody is"
+    message = "No item has two labels: the data do not inform accuracies"
     with pytest.warns(dx.DissensusWarning, match=message):
         use(ann, **quietly(use))
     pred = answers({1: "x", 2: "y", 3: "y"})

@@ -123,7 +123,7 @@ def test_a_path_taken_by_something_else_is_refused_and_left_alone(tmp_path, what
     make[what]()
     before = sorted(tmp_path.rglob("*"))
     for seed in (1, None):
-        with pytest.raises(dx.ArgumentError, match="which is none"):
+        with pytest.raises(dx.ArgumentError, match="which is not a checkpoint"):
             kept = checkpoint(path, random_seed=seed)
             kept.begin("x")
     assert sorted(tmp_path.rglob("*")) == before
@@ -236,7 +236,7 @@ tests.checkpoint(tests.Path(sys.argv[2])).begin("fingerprint")
         checkpoint(begun.path).begin("fingerprint")  # this one may begin anew: it was interrupted
         begun.release()
         _, problems = child.communicate("go on\n", timeout=120)
-    assert "checkpoint: expected one that no other process is at" in said
+    assert "checkpoint: expected a checkpoint that no other process uses" in said
     assert (child.returncode, problems) == (0, "")
 
 

@@ -119,7 +119,7 @@ def test_a_fit_that_knew_nothing_of_confidence_makes_levels_alike():
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             dx.confidence_check(ann, truth, random_seed=1)
-        return [one for one in caught if "without knowing how sure" in str(one.message)]
+        return [one for one in caught if "without confidence" in str(one.message)]
 
     assert [one.filename for one in warnings_of(blind)] == [__file__]
     assert not warnings_of(fit)

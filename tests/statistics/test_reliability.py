@@ -171,17 +171,17 @@ def test_attributes_say_what_was_done():
 
 def test_who_is_always_right_cannot_agree_with_who_never_is():
     ann = dx.from_matrix([["a", "a"], ["a", "b"]])
-    with pytest.warns(dx.DissensusWarning, match="one is always right and the other never"):
+    with pytest.warns(dx.DissensusWarning, match="one has accuracy 1 and the other 0"):
         found = dx.weighted_reliability(ann, accuracy=[1.0, 0.0], per_item=True)
     np.testing.assert_array_equal(found, [np.nan, 0.0])
-    with pytest.warns(dx.DissensusWarning, match="one is always right and the other never"):
+    with pytest.warns(dx.DissensusWarning, match="one has accuracy 1 and the other 0"):
         assert np.isnan(dx.weighted_reliability(ann, accuracy=[1.0, 0.0]))
     assert float(dx.weighted_reliability(ann, accuracy=[1.0, 0.0], weights=[0, 1])) == 0.0
     one = dx.from_matrix([["a", "a"]], labels=["a"])
     with pytest.warns(dx.DissensusWarning, match="only one label to give"):
         assert np.isnan(dx.weighted_reliability(one, accuracy=0.8, errors="uniform"))
     three = dx.from_matrix([["a", "b", "a"], ["a", "b", "a"]])
-    with pytest.warns(dx.DissensusWarning, match="one is always right and the other never"):
+    with pytest.warns(dx.DissensusWarning, match="one has accuracy 1 and the other 0"):
         found = dx.weighted_reliability(three, accuracy=[1.0, 0.0, 0.0], per_pair=True)
     np.testing.assert_array_equal(found, [[np.nan, 0, np.nan], [0, np.nan, 0], [np.nan, 0, np.nan]])
 

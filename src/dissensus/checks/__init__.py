@@ -1,4 +1,4 @@
-"""Posterior predictive checks: statistics of replicated annotations beside those of the data.
+"""Posterior predictive checks: statistics of replicated annotations and of the data.
 
 Each posterior predictive draw of a fit is one replicate of the annotations. `_replicates` lays
 replicates out as further items, so that `dissensus.statistics` computes thousands at once.

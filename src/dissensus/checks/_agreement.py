@@ -51,7 +51,7 @@ class Check(NamedTuple):
     firsts: bool = False
     """Whether it is computed from first choices."""
     width: int = 1
-    """About how many totals it needs for each version."""
+    """Approximate number of totals for each version."""
 
 
 def checks(both: Replicates, level: str) -> list[Check]:
@@ -372,8 +372,8 @@ def model_discrepancy_ratio(
     both = replicates(fit, annotations)
     if both.another:
         raise ArgumentError(
-            "fit", expected="replicates that name each label", found="some label that nobody named",
-            hint='Fit plackett_luce with unranked="exact": "one" takes all others for one label',
+            "fit", expected="replicates that name each label", found="unnamed labels",
+            hint='Fit plackett_luce with unranked="exact"; "one" treats all other labels as one',
         )  # fmt: skip
     predictions = checked_predictions(predictions)
     places = xr.DataArray(np.arange(len(both.items)), dims=ITEM, coords={ITEM: both.items})

@@ -125,16 +125,16 @@ def check_assumptions(fit: Any, *, draws: int | None = 1000) -> xr.Dataset:
         ``item_agreement`` : items are equally hard
             Standard deviation over items of the agreement of two labels; items with three or more.
         ``system_pairs`` : systems err independently
-            How often two systems agree on one label where two annotators agree on another: the
-            largest excess of a pair of systems over its mean over replicates.
+            The share of cases in which two systems agree on one label and two annotators agree on
+            another: the largest excess of a pair of systems over its mean over replicates.
         ``system_unanimity`` : items hard for annotators are not hard for systems
-            Agreement of a system with annotators who all agree, less its agreement with one of
-            those who do not; the mean over systems.
+            Agreement of a system with annotators on unanimous items, minus its agreement with an
+            annotator on divided items; the mean over systems.
         ``repeats`` : an annotator's second label is as good as another annotator's
-            How often annotators give an item the same label again.
+            The share of repeated labels of an item that are the same.
 
         ``in_place`` (label) is the posterior probability that each label is the most frequent
-        response where it is true: else labels may be switched. Attributes: ``in_words``, one
+        response where it is true; otherwise labels may be switched. Attributes: ``in_words``, one
         sentence a line; ``recommendation``; ``next_model`` and ``next_settings`` (JSON), the model
         to fit next, or "" and "{}".
 
@@ -207,7 +207,7 @@ def _sentence(result: CheckResult) -> str:
         return f"Whether {result.meaning} was not checked: {result.size}."
     p = result.p_value
     if not np.isfinite(p):
-        return f"Whether {result.meaning} was not checked: replicates do not tell."
+        return f"Whether {result.meaning} was not checked: it is undefined in the replicates."
     verdict = "speaks against the model" if p < CLEAR else "a hint" if p < HINT else "as expected"
     return f"{capital(result.size)} (p {_written(p)}; {verdict})."
 
@@ -220,7 +220,7 @@ def _of_places(moved: list[str]) -> list[str]:
     if not moved:
         return []
     names = listed([repr(short(name)) for name in moved])
-    return [f"What annotators mostly say where {names} is true may be another label."]
+    return [f"Where {names} is true, annotators may mostly give another label."]
 
 
 def _advice(fit: Any, both: Labels, results: list[CheckResult]) -> Advice | None:
@@ -242,22 +242,22 @@ def _recommendation(results: list[CheckResult], moved: list[str], proposal: Advi
     lines = []
     if any(result.name == "repeats" for result in against):
         lines.append(
-            "Keep one label of each annotator for an item, and check again: labels that are said "
-            "twice make items look unequal, and systems related."
+            "Keep one label of each annotator for each item, and check again: repeated labels make "
+            "items look unequal, and systems related."
         )
     if proposal:
         lines.append(f"Try {proposal.words()}, and check again.")
     elif left := [result.meaning for result in against if result.name != "repeats"]:
         lines.append(
-            f"No setting of this model answers to what was found of: {'; '.join(left)}. Take its "
+            f"No setting of this model corrects these failed checks: {'; '.join(left)}. Use its "
             "accuracies with caution, and compare other models: dissensus.compare_truth_models."
         )
     elif not any(np.isfinite(result.p_value) for result in results):
-        lines.append("Nothing could be checked: it takes items with two labels by annotators.")
+        lines.append("Nothing could be checked: checks need items with two annotators' labels.")
     elif not against:
         lines.append("Nothing speaks against this model.")
     if moved:
-        lines.append("Labels may have changed places: pool annotators, or use symmetric_confusion.")
+        lines.append("Labels may be switched: pool annotators, or use symmetric_confusion.")
     if hints and not against:
         lines.append(f"Hints: {listed(hints)}.")
     return " ".join(lines)

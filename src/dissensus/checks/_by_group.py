@@ -42,9 +42,9 @@ def rows_of(fit: Any, annotations: Any) -> Rows:
     if both.form not in {"labels", "numbers"} or not {"score", "label_code"} & set(drawn):
         raise ArgumentError(
             "fit",
-            expected="replicates of single labels or numbers that say whose they are",
+            expected="replicates of single labels or numbers, with the annotator of each",
             found=f"{both.form}, of the model {fit.attrs.get('model', '?')!r}",
-            hint="crossed_effects and cross_replication replicate every annotator's own labels",
+            hint="crossed_effects and cross_replication replicate the labels of each annotator",
         )
     if annotations is not None:
         who = annotations[f"{ANNOTATOR}_code"].to_numpy().astype(np.int64)
@@ -52,8 +52,8 @@ def rows_of(fit: Any, annotations: Any) -> Rows:
     observed, name = group_of(fit, OBSERVED), f"{ANNOTATION}_{ANNOTATOR}"
     if name not in observed.coords:
         raise ArgumentError(
-            "annotations", expected="what the model was fitted to: the fit does not say who said "
-            "what", found="None",
+            "annotations", expected="the annotations of the fit: the fit does not record the "
+            "annotator of each label", found="None",
         )  # fmt: skip
     names, who = np.unique(observed[name].to_numpy(), return_inverse=True)
     return Rows(both, who.ravel().astype(np.int64), names)

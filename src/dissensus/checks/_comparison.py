@@ -210,7 +210,7 @@ def compare_truth_models(
         wanted = checked_candidates(candidates)
     if "log_likelihood" in options:
         raise ArgumentError(
-            "log_likelihood", expected="nothing: it is what is compared", found="a value"
+            "log_likelihood", expected="no value: it is the compared quantity", found="a value"
         )
     check_options(options)
     fits, poor = {}, []
@@ -220,7 +220,7 @@ def compare_truth_models(
     if poor:
         warnings.warn(
             f"The chains of {listed(list(map(repr, poor)))} have not run long enough for "
-            "all parameters: before relying on one of them, fit it with more draws.",
+            "all parameters: fit a variant with more draws before you rely on it.",
             ConvergenceWarning, stacklevel=2,
         )  # fmt: skip
     for fit in fits.values():
@@ -282,9 +282,9 @@ def _compared(fits: dict[str, xr.DataTree]) -> pd.DataFrame:
         names = listed([f"{name!r} ({n:,})" for name, n in bad.items()])
         n_items = next(iter(fits.values()))["log_likelihood"].sizes[ITEM]
         warn_caller(
-            f"Some of {n_items:,} items weigh so much that leaving them out cannot be imitated "
-            f"(Pareto k too high): {names}. The elpd of these variants is too high rather than too "
-            "low, by an unknown amount; a few items of hundreds seldom change the order."
+            f"For some of {n_items:,} items, leave-one-out cannot be approximated (Pareto k too "
+            f"high): {names}. The elpd of these variants is probably too high, by an unknown "
+            "amount; a few items of hundreds seldom change the order."
         )
     return table
 
@@ -300,8 +300,9 @@ def _words(table: pd.DataFrame, best: str, like: list[str], simplest: str) -> st
     if like:
         first = table.loc[like[0]]
         out.append(
-            f"{capital(listed(list(map(repr, like))))} cannot be told from it (the nearest: "
-            f"elpd lower by {_about(first['elpd_diff'])}, standard error {_about(first['dse'])})."
+            f"{capital(listed(list(map(repr, like))))} {'is' if len(like) == 1 else 'are'} not "
+            "distinguishable from it (the nearest: elpd lower by "
+            f"{_about(first['elpd_diff'])}, standard error {_about(first['dse'])})."
         )
     rest = [str(name) for name in table.index if str(name) not in {best, *like}]
     if rest:
@@ -312,10 +313,10 @@ def _words(table: pd.DataFrame, best: str, like: list[str], simplest: str) -> st
         )
     if simplest != best:
         out.append(
-            f"The plainest that predicts as well is {simplest!r}; accuracies of the richer are the "
-            "safer, since what hardly changes predictions may change them."
+            f"The simplest variant that predicts as well is {simplest!r}. Accuracies of the richer "
+            "variants are safer: a setting that hardly changes predictions may change accuracies."
         )
-    out.append("See what check_assumptions says of it.")
+    out.append("Check it with check_assumptions.")
     return " ".join(out)
 
 

@@ -36,8 +36,8 @@ def prior_predictive(
 ) -> xr.Dataset:
     """Draw labels and their reliability from the prior of a model of crossed effects.
 
-    Each draw takes parameters from the prior, and from these new labels for the same design. Give
-    ``priors=`` if the prior all but excludes some labels, or is certain of the ICC.
+    Each draw takes parameters from the prior, and then new labels for the same design. Set
+    ``priors=`` if the prior almost excludes some labels, or determines the ICC.
 
     Parameters
     ----------

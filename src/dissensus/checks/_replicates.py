@@ -40,7 +40,7 @@ class Said:
     annotator: Ints
     """(row): code."""
     count: int
-    """How many versions there are."""
+    """Number of versions."""
     values: Callable[[slice], npt.NDArray[Any]]
     """(version, row) of some versions: label codes, or numbers."""
     rank: Ints | None = None
@@ -85,7 +85,7 @@ class Replicates:
     kind: str = ""
     """Kind of the annotations, if they were given."""
     another: bool = False
-    """Whether the code past the last label stands for all labels that nobody named."""
+    """Whether the code after the last label represents all unnamed labels."""
 
 
 def place_within(group: Ints) -> Ints:
@@ -96,7 +96,7 @@ def place_within(group: Ints) -> Ints:
 def stacked(
     rows: Said, values: npt.NDArray[Any], n_items: int, kind: str, labels: npt.NDArray[Any]
 ) -> xr.Dataset:
-    """Lay versions (version, row) one after the other, as annotations with items of their own."""
+    """Concatenate versions (version, row), as annotations with separate items."""
     n = len(values)
     item = (rows.item + n_items * np.arange(n)[:, None]).ravel()
     columns = {"item_code": item, "annotator_code": np.tile(rows.annotator, n)}
@@ -162,7 +162,7 @@ def with_names(codes: Ints, item: Ints, space: Space, start: int) -> Ints:
 
 
 def beside(named: Ints, n_labels: int) -> Ints:
-    """Return the labels of each item, those that nobody named first: (item, place)."""
+    """Return the labels of each item, unnamed labels first: (item, place)."""
     used = np.zeros((len(named), n_labels + 1), dtype=bool)
     np.put_along_axis(used, np.where(named < 0, n_labels, named), True, axis=1)
     return np.argsort(used[:, :n_labels], axis=1, kind="stable")
@@ -318,8 +318,8 @@ def _scores(source: _Source) -> Replicates:
         item = where["item_code"].to_numpy()
     else:
         raise ArgumentError(
-            "annotations", expected="what the model was fitted to: the fit does not say which "
-            "item a score belongs to", found="None",
+            "annotations", expected="the annotations of the fit: the fit does not record the item "
+            "of each score", found="None",
         )  # fmt: skip
     return _by_row(source, "numbers", items, np.array([]), item, given, drawn)
 
@@ -370,7 +370,8 @@ def _ranked(source: _Source) -> _Rows:
         raise ArgumentError(
             "fit", expected="the annotations, in the group 'observed_data'",
             found=f"no {' and no '.join(lacking)}",
-            hint="Fits made before dissensus kept it: fit again, with posterior_predictive=True",
+            hint="The fit was made by an older version, which did not store it: fit again with "
+            "posterior_predictive=True",
         )  # fmt: skip
     item = tables.match(rows[f"{ANNOTATION}_{ITEM}"].to_numpy(), items)
     who = pd.factorize(rows[f"{ANNOTATION}_{ANNOTATOR}"].to_numpy())[0]

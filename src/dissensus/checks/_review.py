@@ -22,11 +22,11 @@ RASCH: Final = "rasch"
 ROWS: Final = "dawid_skene"
 MODELS: Final = (RASCH, "symmetric_confusion", ROWS)
 UNSAID: Final = {
-    "difficulty_spread": "difficulty=True: how hard an item is goes with what is true of it, and "
-    "draws of both together are not kept",
+    "difficulty_spread": "difficulty=True: the difficulty of an item depends on its true label, "
+    "and joint draws of both are not stored",
     "error_correlation": "error_correlation=: further labels of an item are not independent of "
-    "those it has, given its truth",
-    "error_concentration": 'errors="unequal": the errors of each annotator are not kept',
+    "its labels, given its truth",
+    "error_concentration": 'errors="unequal": the errors of each annotator are not stored',
 }
 """Variables of posteriors that do not suffice, and why."""
 
@@ -52,7 +52,7 @@ class ReviewDraws:
         return np.asarray(mean.to_numpy(), dtype=np.float64)
 
     def after(self, further: int) -> Floats:
-        """Return the probability that the leading label is right after further labels (item)."""
+        """Return P(the most plausible label is true) after further labels (item)."""
         parts = []
         for some in self._lots():
             truth = _laid(self.truth.isel({ITEM: some}), ITEM, LABEL)
@@ -111,9 +111,9 @@ def _require(posterior: xr.Dataset, model: str, names: tuple[str, ...]) -> None:
     for name, why in UNSAID.items():
         if model != RASCH and name in posterior:
             raise ArgumentError(
-                "fit", expected="draws that say how a further annotator would label each item",
+                "fit", expected="draws of the probability of a further label for each item",
                 found=f"a fit of {model} with {why}",
-                hint="Items that differ in how hard they are: dissensus.models.rasch. Else fit "
+                hint="For items of different difficulty: dissensus.models.rasch. Otherwise fit "
                 "without this setting",
             )  # fmt: skip
 
@@ -181,9 +181,9 @@ def items_to_review(fit: xr.DataTree, *, further: int = 1) -> xr.Dataset:
     Notes
     -----
     The gain lies between 0 and :math:`1 - \max_z P(z_i = z)`, and is 0 where the truth is known.
-    It does not measure disagreement: a very difficult item in `rasch`, of which all annotators
-    guess, has no gain, and an item with few labels by accurate annotators has one although nobody
-    disagrees.
+    It does not measure disagreement: a very difficult item in `rasch`, on which all annotators
+    guess, has no gain, and an item with few labels by accurate annotators has a gain although all
+    labels agree.
 
     :math:`P(z_i, y)` is the mean over draws of
     :math:`P(z_i = z \mid \text{draw})\, P(y \mid z, \text{draw})`, in which labels are of random
@@ -234,8 +234,8 @@ def _check(further: Any, n_labels: int) -> None:
     if n_counts(n_labels, int(further)) > MOST_COUNTS:
         fits = [n for n in range(1, int(further)) if n_counts(n_labels, n) <= MOST_COUNTS]
         raise ArgumentError(
-            "further", expected=f"at most {max(fits, default=0)} with {n_labels} labels: of more "
-            f"there are over {MOST_COUNTS:,} things they can say, all of which are gone through",
+            "further", expected=f"at most {max(fits, default=0)} with {n_labels} labels: more "
+            f"further labels have over {MOST_COUNTS:,} combinations, all of which are enumerated",
             found=str(further),
         )  # fmt: skip
 
@@ -244,9 +244,9 @@ def _warn_of_chains(attrs: dict[Any, Any]) -> None:
     if attrs.get("n_items_poor", 0):
         r_hat = f", r-hat up to {attrs['r_hat_max']:.2f}" if "r_hat_max" in attrs else ""
         warn_caller(
-            f"The chains of {attrs['model']} had not run long enough: as few as "
+            f"The chains of {attrs['model']} were too short: minimum "
             f"{attrs['ess_bulk_min']:.0f} effective draws ({attrs['ess_bulk_min_item']}){r_hat}. "
-            "Another run may rank items in another order; fit with more draws.",
+            "Another run may rank the items differently; fit with more draws.",
             ConvergenceWarning,
         )
 
@@ -278,7 +278,11 @@ def _sentences(ranked: xr.Dataset, further: int) -> list[str]:
     items = counted(n, "item")
     out = [f"The most probable label is expected to be right on {share(now, places)} of {items}."]
     if not gain.any():
-        return [*out, f"{_labels(further)} would change nothing: none can turn a leading label."]
+        return [
+            *out,
+            f"{_labels(further)} would change nothing: no further label can change a most "
+            "plausible label.",
+        ]
     out.append(
         f"Sending back the {counted(half, 'item')} of the largest gain for "
         f"{_labels(further).lower()} raises that to {share(float(along[half - 1]), places)}; "
@@ -290,7 +294,7 @@ def _sentences(ranked: xr.Dataset, further: int) -> list[str]:
         out.append(
             f"On {counted(stuck, 'item')} the leading label is right with less than "
             f"{share(_OPEN)}, and {_labels(further).lower()} would hardly help (gain below "
-            f"{share(_HARDLY)}): too few to turn it, or by annotators who guess there."
+            f"{share(_HARDLY)}): too few to change it, or from annotators who guess on these items."
         )
     return out
 

@@ -107,9 +107,9 @@ def require_whole(fit: xr.DataTree, drawn: xr.Dataset, dims: tuple[str, ...]) ->
         code = (observed if dim == LABEL else constant)[f"{dim}_code"].to_numpy()
         if code.max(initial=-1) >= constant.sizes.get(dim, 0):
             raise ArgumentError(
-                "fit", expected=f"all that it was fitted to: {code.max() + 1} {dim}s or more",
+                "fit", expected=f"all of the fitted data: {code.max() + 1} {dim}s or more",
                 found=f"{constant.sizes.get(dim, 0)} of them",
-                hint="Leave some out before fitting, or choose from what is returned",
+                hint="Remove some before fitting, or select from the result",
             )  # fmt: skip
 
 
@@ -173,7 +173,7 @@ class CheckResult:
     values: Floats
     """(version); nothing where it is not checked."""
     size: str
-    """The size of the effect in words, or why the statistic was not computed."""
+    """The size of the effect in words, or the reason that the statistic was not computed."""
     two_sided: bool = False
     """Whether small values speak against the model too."""
 
@@ -264,7 +264,7 @@ def annotator_agreement(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
     """Return the standard deviation of annotators' agreement with the others."""
     n = _labels_with_others(both)
     if (n > 0).sum() < 3:
-        return None, "it takes three annotators to see which one agrees less"
+        return None, "fewer than three annotators share items with others"
     there = n > 0
     agreement = sums.agreed[:, there] / n[there]
     weight = n[there] / n.sum()
@@ -313,7 +313,7 @@ def system_pairs(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
 
 
 def system_unanimity(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
-    """Return how much more systems agree with annotators who all agree."""
+    """Return the difference of systems' agreement between unanimous and divided items."""
     if not len(both.systems):
         return None, "there are no systems"
     unanimous = _divided(sums.unanimous[..., 1], sums.unanimous[..., 0])
@@ -321,7 +321,7 @@ def system_unanimity(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
     gap = unanimous - divided
     there = np.isfinite(gap[0])
     if not there.any():
-        return None, "annotators are of one mind about all items, or about none"
+        return None, "annotators agree on all items, or on none"
     values = gap[:, there].mean(axis=1)
     most = int(np.argmax(np.abs(gap[0] - _mean(gap))[there]))
     system = np.flatnonzero(there)[most]
@@ -334,7 +334,7 @@ def system_unanimity(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
 
 
 def repeats(both: Labels, _: Sums) -> tuple[Floats | None, str]:
-    """Return how often an annotator gives an item the same label again."""
+    """Return the share of repeated labels that are the same."""
     if not len(both.repeats):
         return None, "nobody labelled an item twice"
     first, second = both.repeats.T
@@ -371,7 +371,7 @@ def results_of(both: Labels) -> list[CheckResult]:
 
 
 def _labels_with_others(both: Labels) -> Floats:
-    """Return how many labels each annotator gave to items that have two or more."""
+    """Return the number of labels of each annotator on items with two or more labels."""
     rows = np.repeat(both.n_of_items > 1, both.n_of_items)
     n = np.bincount(both.where.annotator[rows], minlength=both.where.n_annotators)
     return n.astype(np.float64)

@@ -72,7 +72,7 @@ def evaluate(
         str | None, typer.Option("--companion", help="A second model beside it, or none.")
     ] = None,
     reliability: Annotated[
-        str | None, typer.Option(help="Reliabilities to go through: '0.5,1,2,5'.")
+        str | None, typer.Option(help="Reliabilities to evaluate at: '0.5,1,2,5'.")
     ] = None,
     threshold: Annotated[float | None, typer.Option(help="The cut, for scores.")] = None,
     risk: Annotated[Path | None, typer.Option(help="JSON file: label to risk.")] = None,

@@ -79,7 +79,7 @@ def read_predictions(
     path: Path | None, *, kind: str | None, score: str | None, rank: str | None,
     threshold: float | None = None, **how: Any,
 ) -> Any:  # fmt: skip
-    """Read predictions, if a file is given; as nominal labels if ``kind`` says labels."""
+    """Read predictions, if a file is given; as nominal labels if ``kind`` is a kind of labels."""
     import dissensus as dx
 
     if path is None:

@@ -31,12 +31,12 @@ Confidence = Annotated[
 ]
 Trial = Annotated[str | None, typer.Option(help="Column that numbers repeated labels.")]
 Pool = Annotated[str | None, typer.Option(help="Column of annotators' groups.")]
-Cluster = Annotated[str | None, typer.Option(help="Column of what was sampled, such as patients.")]
+Cluster = Annotated[str | None, typer.Option(help="Column of the sampled units, such as patients.")]
 Stratum = Annotated[str | None, typer.Option(help="Column of kinds of items.")]
 Delimiter = Annotated[str | None, typer.Option(help="What separates cells, such as ';'.")]
 Encoding = Annotated[str, typer.Option(help="Of text files.")]
 Format = Annotated[str | None, typer.Option(help="Name of a format, see dissensus.formats.")]
-Predictions = Annotated[Path | None, typer.Option(help="What the systems said.")]
+Predictions = Annotated[Path | None, typer.Option(help="File of the systems' predictions.")]
 System = Annotated[str, typer.Option(help="Column that names the system.")]
 Score = Annotated[str | None, typer.Option(help="Column of scores in the predictions.")]
 PredictionLabel = Annotated[
@@ -64,7 +64,7 @@ _ARGUMENT: Final = re.compile(
     r"|truth_model)="
     r"(?:[\"']([^\s\"']+)[\"']|([\d.]+\d|\d))?(?![\w\"'])"
 )
-"""How an error speaks of an argument to somebody who writes Python."""
+"""The form of an argument's name in errors of the Python functions."""
 
 
 def as_options(text: str) -> str:
@@ -168,7 +168,7 @@ def mapping(path: Path | None, option: str, value: str) -> dict[str, Any] | None
 
 
 class _TwiceError(Exception):
-    """A key that an object has twice, of which JSON would keep the last without a word."""
+    """A duplicate key of an object, of which JSON would silently keep the last."""
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -180,7 +180,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def or_none(**options: str | None) -> dict[str, Any]:
-    """Read names of which "none" is none at all; leave out the options that were not given.
+    """Read names, with "none" as None; leave out the options that were not given.
 
     Examples
     --------
@@ -191,7 +191,7 @@ def or_none(**options: str | None) -> dict[str, Any]:
 
 
 def accuracy(text: str | None) -> dict[str, Any]:
-    """Read what the ground truth is judged by: a number, or a word, of which "none" is nothing.
+    """Read the setting of the ground truth: a number or a word; "none" is None.
 
     Examples
     --------
@@ -205,7 +205,7 @@ def accuracy(text: str | None) -> dict[str, Any]:
 
 
 def pool_named(annotations: Any, name: str | None) -> Any:
-    """Return a pool by what it was called on the command line, where 2 and "2" are one word."""
+    """Return the pool with a name from the command line, where 2 and "2" are the same."""
     if name is None or "pool" not in annotations.coords:
         return name
     known = annotations["pool"].to_numpy().tolist()
@@ -248,7 +248,7 @@ def result_folder(out: Path, store: str, force: bool) -> None:
 
 @contextmanager
 def on_cluster(scheduler: str | None, chunks: int | None) -> Iterator[None]:
-    """Let Dask work on the cluster of a name, if there is one; it is none of ours to shut down.
+    """Let Dask work on the named cluster, if there is one; it is not shut down.
 
     ``local`` is a cluster of this machine's processors, for as long as it is used.
     """
@@ -268,7 +268,7 @@ def on_cluster(scheduler: str | None, chunks: int | None) -> Iterator[None]:
     from distributed import Client
 
     try:
-        # Not as the default yet: one that found nobody would stay so, and wait for ever.
+        # Not yet the default: a client without a scheduler would wait for ever.
         address = None if scheduler == "local" else scheduler
         client = Client(address, timeout="30s", set_as_default=False)
     except (OSError, ValueError) as problem:
@@ -295,11 +295,11 @@ Items = Annotated[
 ]
 Accuracy = Annotated[
     float | None,
-    typer.Option(help="The imagined system's accuracy; .8 by default, .9 if the truth is unknown."),
+    typer.Option(help="Accuracy of the simulated system; .8 by default, .9 with --truth."),
 ]
 Assurance = Annotated[
     float | None,
-    typer.Option(help="How probable a target has to be; .8 by default, .9 if of an unknown truth."),
+    typer.Option(help="Probability of reaching the target; .8 by default, .9 with --truth."),
 ]
 Studies = Annotated[
     int | None, typer.Option(help="Simulated studies of each size; 20 or 40 by default.")
@@ -326,15 +326,15 @@ Reliability = Annotated[float | None, typer.Option(help="Trust in one annotator;
 
 Truth = Annotated[
     bool,
-    typer.Option("--truth", help="Items have one true label, unknown: how many show a system's "
-                 "accuracy, which may be above the annotators'?"),
+    typer.Option("--truth", help="Plan for one unknown true label per item: number of items needed "
+                 "to estimate a system's accuracy, which may exceed the annotators'."),
 ]  # fmt: skip
 Kappa = Annotated[
     float | None, typer.Option(help="Of --truth, for a pilot: agreement where chance is 1/labels.")
 ]
 LabelCount = Annotated[int | None, typer.Option(help="With --kappa: labels to choose from.")]
 Within = Annotated[
-    float | None, typer.Option(help="Of --truth: how far an estimate may be off; .1 by default.")
+    float | None, typer.Option(help="Of --truth: maximum error of an estimate; .1 by default.")
 ]
 Violated = Annotated[
     bool,

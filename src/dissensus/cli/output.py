@@ -1,4 +1,4 @@
-"""What a command leaves behind: files, tables, and with ``--json`` one object."""
+"""Output of commands: files, tables, and with ``--json`` one object."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dissensus.evaluation.evidence import summary
 from dissensus.reports import report
 from dissensus.storage import Writer, replace_all
 
-# What a command leaves behind that made an evaluation: files, and tables on the terminal.
+# Output of a command that made an evaluation: files, and tables on the terminal.
 
 
 _console = SafeConsole()
@@ -40,25 +40,25 @@ def finish(result: xr.DataTree, out: Path, store: str, *, as_json: bool = False)
         _console.print(f"wrote {path}", markup=False, highlight=False)
 
 
-# Writing results: never half, and small enough to keep.
+# Writing results: all files or none.
 
 
 MORE: Final = (
     ("agreement", "statistics"), ("components", "components"), ("accuracy", "accuracy"),
     ("weighted_reliability", "weighted_reliability"),
 )  # fmt: skip
-"""Groups that have a table of their own, and its name."""
+"""Groups with their own table, and its name."""
 
 
 def write_evaluation(evaluation: xr.DataTree, out: Path, store: str = "nc") -> list[Path]:
     """Write the draws, the tables and the report into a folder; return the paths.
 
-    Posterior draws are stored in single precision: their Monte Carlo error is some thousand
-    times larger than what is lost. Only where that would turn a tiny plausibility into 0, which
-    is in no top set, they stay as they are.
+    Posterior draws are stored in single precision: their Monte Carlo error is about a thousand
+    times larger than the rounding error. They stay in double precision where single precision
+    would turn a tiny plausibility into 0, which is in no top set.
 
-    All files are replaced together, or none is if one cannot be written. Names in tables that a
-    spreadsheet would run as formulas have an apostrophe in front (`_spreadsheet.disarmed`).
+    All files are replaced together; if one cannot be written, none is. Names in tables that a
+    spreadsheet would run as formulas begin with an apostrophe (`_spreadsheet.disarmed`).
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def _single_precision(evaluation: xr.DataTree) -> xr.DataTree:
 
 
 def _fits(values: xr.DataArray) -> bool:
-    """Say whether these are draws about items, and none would turn into 0 or infinity."""
+    """Return whether these are draws of items, and none would become 0 or infinity."""
     if not {CHAIN, ITEM} <= set(values.dims) or values.dtype != "float64":
         return False
     size = np.abs(values.to_numpy())
@@ -118,7 +118,7 @@ def _fits(values: xr.DataArray) -> bool:
     return not bool((((size > 0) & (size < limits.tiny)) | (size > limits.max)).any())
 
 
-# What the commands print with ``--json``: one object, for other programs to read.
+# Output with ``--json``: one object, for other programs to read.
 
 
 def print_json(said: Any) -> None:
@@ -127,7 +127,7 @@ def print_json(said: Any) -> None:
 
 
 def of_evaluation(result: xr.DataTree, written: Iterable[Path]) -> dict[str, Any]:
-    """Say what an evaluation found: the tables that are written, row by row."""
+    """Return the results of an evaluation: the tables that are written, row by row."""
     metrics = summary(result)
     out: dict[str, Any] = {
         name: result.attrs.get(name)
@@ -146,7 +146,7 @@ def of_evaluation(result: xr.DataTree, written: Iterable[Path]) -> dict[str, Any
 
 
 def of_plan(found: xr.Dataset) -> dict[str, Any]:
-    """Say what a plan foresees: its numbers over its dims; draws are left out."""
+    """Return the results of a plan: its numbers over its dims, without draws."""
     bare = found.drop_vars([name for name in found.variables if set(SAMPLE) & {
         str(dim) for dim in found[name].dims}])  # fmt: skip
     return {

@@ -56,7 +56,7 @@ def plan(
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:
-    """Plan a study: how many annotators, how many items.
+    """Plan a study: the numbers of annotators and items.
 
     --target, --width: how reliable labels are, and how precisely that is known.
     --truth, --kappa: a system's accuracy; items have one true label, unknown.

@@ -25,7 +25,7 @@ _ROWS: Final = 20
 """Rows of a body that are printed; the report and the CSV files have all."""
 _LEGEND: Final = (
     "Intervals are {}s. P(best): probability of being the best on new items. Disagreement "
-    "ignored: against a point estimate of the labels."
+    "ignored: metric against a point estimate of the labels."
 )
 
 
@@ -116,7 +116,7 @@ def plan_tables(plan: xr.Dataset) -> list[Table]:
 
 
 def _accuracy_table(plan: xr.Dataset) -> Table:
-    """Return how well the accuracy of a system would be known."""
+    """Return the precision of a system's accuracy."""
     rows = []
     for n in plan[ANNOTATOR].to_numpy():
         row = plan.sel({ANNOTATOR: n})
@@ -131,7 +131,7 @@ def _accuracy_table(plan: xr.Dataset) -> Table:
 
 
 def _reliability_table(plan: xr.Dataset) -> Table:
-    """Return the reliability of the mean of so many labels."""
+    """Return the reliability of the mean of numbers of labels."""
     level, target = plan.attrs["probability"], share(plan.attrs["target"])
     bodies = []
     for name, part in per_pool(plan):
@@ -149,7 +149,7 @@ def _reliability_table(plan: xr.Dataset) -> Table:
 
 
 def _width_table(plan: xr.Dataset) -> Table:
-    """Return the widths of intervals, and how often they are narrow enough."""
+    """Return the widths of intervals, and the rates at which they are narrow enough."""
     bodies = []
     for name, part in quantities(plan):
         rows = []
@@ -169,7 +169,7 @@ def _width_table(plan: xr.Dataset) -> Table:
 
 
 def _closeness_table(plan: xr.Dataset) -> Table:
-    """Return how often estimates of an accuracy are close to it, without known labels."""
+    """Return the rates at which estimates of an accuracy are close to it, without known labels."""
     new = plan.sel({SCOPE: SCOPES[1]})
     bodies = []
     for k in plan[ANNOTATOR].to_numpy():
@@ -193,7 +193,7 @@ def _closeness_table(plan: xr.Dataset) -> Table:
 
 
 def _enough(items: float, plan: xr.Dataset) -> str:
-    """Write how many items are enough: exactly, at most, or more than were tried."""
+    """Write the number of items that is enough: exactly, at most, or more than were tried."""
     tried = plan[ITEM].to_numpy()
     if not np.isfinite(items):
         return f"> {tried[-1]:,}"

@@ -17,7 +17,7 @@ from dissensus.errors import AnnotationError, brief, shown
 from dissensus.kernels.types import Floats, Ints
 
 _MANY = 20
-_IN_WORDS = "Map levels in words, and percents, to numbers from 0 to 1 first, and say how"
+_IN_WORDS = "First map words or percentages to numbers from 0 to 1, and report the mapping"
 
 
 def annotations(
@@ -249,7 +249,7 @@ def whole_ranks(column: "pd.Series[Any]", name: str) -> Ints:
 
 
 def grouped(column: "pd.Series[Any]", name: str) -> tables.Encoded:
-    """Encode the names of groups, in order, without categories that nobody used."""
+    """Encode the names of groups, in order, without unused categories."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.cat.remove_unused_categories()
     return tables.encode(column, name, sort=True)

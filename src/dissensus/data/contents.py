@@ -1,4 +1,4 @@
-"""What is in a set of annotations and in predictions, as numbers."""
+"""Contents of annotations and predictions, as numbers."""
 
 from __future__ import annotations
 

@@ -14,7 +14,8 @@ import xarray as xr
 def data_hash(data: xr.Dataset) -> str:
     """Return a hash of a Dataset's names and values, the same before and after it is stored.
 
-    What a file changes does not count: the width of numbers and text, the order of variables.
+    Storage in a file may change the width of numbers and text and the order of variables: these
+    do not count.
     """
     said = [str(data.attrs.get(name, "")) for name in ("kind", "kind_source")]
     found = hashlib.sha256(repr(said).encode())
@@ -64,7 +65,7 @@ def contents_hash(value: Any) -> str:
 
 
 def pieces(value: Any) -> Iterator[Any]:
-    """Go through what a value is made of: arrays, numbers and texts.
+    """Yield the parts of a value: arrays, numbers and texts.
 
     >>> list(pieces({"x": [1, (None, "a")]}))
     ['x', 1, None, 'a']

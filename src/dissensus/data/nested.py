@@ -41,7 +41,7 @@ def from_rankings(rankings: Mapping[Any, Any], labels: Sequence[Any] | None = No
     Raises
     ------
     AnnotationError
-        If a block is empty, or a label stands twice in a ranking.
+        If a block is empty, or a label is twice in a ranking.
 
     Examples
     --------

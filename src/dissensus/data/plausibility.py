@@ -52,7 +52,7 @@ REMAINDER: Final = -2
 
 
 class Space(NamedTuple):
-    """A plausibility's label space: what its positions mean.
+    """The label space of a plausibility: the meaning of its positions.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class Space(NamedTuple):
 
 
 def space(plausibility: xr.DataArray) -> Space:
-    """Read the label space off a plausibility of either form.
+    """Return the label space of a plausibility in either form.
 
     Examples
     --------
@@ -160,10 +160,10 @@ def _check_candidates(codes: Ints, sizes: Ints, names: Array, n_labels: int | No
 
 
 class _Looks(NamedTuple):
-    """What is remembered of draws that do not change."""
+    """Cached results of draws that do not change."""
 
     depth: int
-    """How many of the top labels will be asked for."""
+    """Number of top labels that will be needed."""
     seen: dict[Any, dict[Any, Any]]
 
 
@@ -185,13 +185,13 @@ def looked_at_once(depth: int) -> Iterator[None]:
 
 
 def remembered(plausibility: xr.DataArray) -> tuple[int, dict[Any, Any]]:
-    """Return how many top labels will be asked for, and what is known of these draws so far."""
+    """Return the number of top labels that will be needed, and the cached results of the draws."""
     looks = _LOOKS.get()
     if looks is None or plausibility.chunks is not None:
         return 0, {}
     values = plausibility.data
     place = (values.ctypes.data, values.shape, values.strides)
-    # The values are held, so that nothing else comes to stand there.
+    # A reference to the values is kept: otherwise their address could be reused.
     return looks.depth, looks.seen.setdefault(place, {"values": values})
 
 
@@ -199,7 +199,7 @@ NAME = "plausibility"
 
 
 class Layout(NamedTuple):
-    """Which named labels stand where in the candidate form.
+    """The places of the named labels in the candidate form.
 
     Examples
     --------
@@ -212,7 +212,7 @@ class Layout(NamedTuple):
     codes: Ints
     """(item, candidate): a label code, `PADDING`, or `REMAINDER` in the last column."""
     sizes: Ints
-    """(item, candidate): how many labels a candidate stands for."""
+    """(item, candidate): number of labels of a candidate."""
     place: Ints
     """(annotation): the candidate of each row's label."""
 
@@ -225,7 +225,7 @@ def layout(annotations: xr.Dataset, also: Flags | None = None) -> Layout:
     annotations : xarray.Dataset
         Annotations with labels.
     also : array (item, label), optional
-        Which labels are candidates beside those that somebody named.
+    Labels that are candidates besides the named ones.
 
     Examples
     --------
@@ -313,7 +313,7 @@ def candidate_form(
 
 
 def _no_label(dtype: np.dtype[Any]) -> Any:
-    """Return what stands for a label where there is none."""
+    """Return the value of a missing label."""
     return "" if dtype.kind in "UO" else -1
 
 
@@ -346,7 +346,7 @@ def _laid_out(codes: Ints, annotations: xr.Dataset) -> Layout:
 
 
 def _unnamed(layout: Layout, n_labels: int) -> Ints:
-    """Return the first label nobody named, for each item."""
+    """Return the first unnamed label of each item."""
     used = np.zeros((len(layout.codes), n_labels + 1), dtype=bool)
     np.put_along_axis(used, np.where(layout.codes < 0, n_labels, layout.codes), True, axis=1)
     return np.argmin(used[:, :n_labels], axis=1)
@@ -424,7 +424,7 @@ def _candidates_named(tree: xr.DataTree) -> xr.DataArray | xr.Dataset:
 
 
 _ROUNDING: Final = 1e-5
-"""How far above 1 a mass may come out; stored in single precision, say."""
+"""Maximum excess of a mass over 1, for example in single precision."""
 
 
 def _check_values(plausibility: xr.DataArray) -> None:

@@ -151,7 +151,7 @@ def _wide(frame: Any, item: str, system: str, label: str) -> dict[str, Any] | No
             where=f"row {bad[0]}",
             expected=f"a column {str(label)!r}, or probabilities of all labels that add up to 1",
             found=f"{shown(labels)} with the sum {total[bad[0]]:g} (such rows: {len(bad)})",
-            hint="Name the column of labels with label=, or leave out columns that are no labels",
+            hint="Name the label column with label=, or remove the columns without labels",
         )
     n = len(labels)
     return {
@@ -203,7 +203,7 @@ def _check_options(score: str | None, rank: str | None, kind: str | None) -> Non
 def _require_distinct(
     rows: _Rows, key: Ints, *, expected: str, labels: tables.Encoded | None = None, hint: str = ""
 ) -> None:
-    """Raise if a key stands in two rows; ``labels`` are those that a list has twice."""
+    """Raise if a key is in two rows; ``labels`` are those that a list has twice."""
     again = np.flatnonzero(pd.Series(key).duplicated().to_numpy())
     if len(again):
         row = int(again[0])

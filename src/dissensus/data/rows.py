@@ -81,7 +81,7 @@ def voices_per(annotations: xr.Dataset, dim: str) -> Ints:
 
 
 def label_counts(annotations: xr.Dataset) -> Ints:
-    """Count how often each label was given to each item: (item, label).
+    """Count the labels of each item: (item, label).
 
     Examples
     --------

@@ -15,7 +15,7 @@ _ARMED: Final = re.compile(f"{_BEGINS}{_FORMULA}")
 
 
 def disarmed(text: str) -> str:
-    r"""Put an apostrophe before what a spreadsheet would take for a formula.
+    r"""Put an apostrophe before text that a spreadsheet would run as a formula.
 
     Formulas begin with ``=``, ``+``, ``-``, ``@``, a tab or a carriage return, perhaps after
     blanks and quotation marks, at the beginning or after a semicolon, tab or line break within.

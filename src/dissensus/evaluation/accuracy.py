@@ -58,7 +58,7 @@ from dissensus.sampling import convergence, fitting
 from dissensus.statistics._votes import by_annotator
 from dissensus.wording import counted, listed
 
-# Which models of one true label are compared.
+# The compared models of one true label.
 
 
 GROUP: Final = "accuracy"
@@ -131,7 +131,7 @@ def plan(
     anonymous = int(voices_per(annotations, ANNOTATOR).max()) < 2
     if anonymous:
         remarks.append(
-            "No annotator labelled two items, so that one accuracy stands for all of them."
+            "No annotator labelled two items: one accuracy is estimated for all of them."
         )
     if "cluster_code" in annotations:
         remarks.append(
@@ -228,7 +228,7 @@ def _candidates(
 def one_label_each(
     annotations: xr.Dataset, predictions: xr.Dataset | None
 ) -> tuple[xr.Dataset | None, str]:
-    """Return the one label of each system and item, or why there is none."""
+    """Return the one label of each system and item, or the reason that there is none."""
     if predictions is None:
         return None, ""
     firsts = first_labels(annotations, predictions)
@@ -272,7 +272,7 @@ class Fitted(NamedTuple):
 
 
 def fits(annotations: xr.Dataset, run: Run) -> Fitted:
-    """Fit all candidates, and take the one that predicts labels best.
+    """Fit all candidates, and choose the one that predicts labels best.
 
     All systems are judged in one fit. None is evidence of the truth: otherwise systems with the
     same errors would outvote the annotators.
@@ -343,10 +343,10 @@ def _require_settled(draws: xr.Dataset, plan: AccuracyPlan, one: Candidate) -> N
     if found["n_items_poor"] and not plan.by_name:
         r_hat = f", r-hat up to {found['r_hat_max']:.2f}" if "r_hat_max" in found else ""
         raise AnnotationError(
-            "annotations", expected="chains that agree on how accurate anybody is",
-            found=f"different answers, so that there may be too few labels to tell, or too much "
-            f"disagreement: as few as {found['ess_bulk_min']:.0f} effective draws{r_hat}",
-            hint=f'More draws may do; truth_model="{one.model}" shows them all the same',
+            "annotations", expected="chains that agree on the accuracies",
+            found=f"chains that differ (minimum {found['ess_bulk_min']:.0f} effective "
+            f"draws{r_hat}): there may be too few labels, or too much disagreement",
+            hint=f'More draws may suffice; truth_model="{one.model}" shows them nevertheless',
         )  # fmt: skip
 
 
@@ -506,7 +506,7 @@ def majority(
     """Return accuracies by majority vote: of systems, and of annotators against the others.
 
     ``majority_accuracy`` (system) and ``annotator_majority`` (annotator); n tied labels count 1/n
-    each. NaN for annotators who share no item with anybody.
+    each. NaN for annotators who share no item with others.
     """
     out = xr.Dataset({"annotator_majority": by_annotator(annotations)})
     if predictions is not None:
@@ -526,6 +526,6 @@ def _diagnosed(out: xr.Dataset) -> tuple[dict[str, Any], list[str]]:
     if not single["n_items_poor"] or worst["n_items_poor"]:
         return worst, []
     return worst, [
-        "Intervals of single annotators are rough: as few as "
-        f"{single['ess_bulk_min']:.0f} effective draws. More draws (draws=) make them finer."
+        "Intervals of single annotators have few effective draws (minimum "
+        f"{single['ess_bulk_min']:.0f}). Increase draws=."
     ]

@@ -1,10 +1,10 @@
 """The group ``answers``: three quantities that are all called accuracy, and which one leads.
 
-- Annotator agreement: how often a system agrees with a random annotator. It needs no model.
+- Annotator agreement: a system's rate of agreement with a random annotator. It needs no model.
   Human agreement is the same for two annotators.
-- Panel agreement: how often a system gives the label that most of a large panel of such
+- Panel agreement: the rate at which a system gives the label that most of a large panel of such
   annotators would give.
-- Accuracy: how often a system gives the one true label.
+- Accuracy: the rate at which a system gives the one true label.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class Categories:
         out = []
         for k in range(int(first.sum(POSITION).max())):
             there = first.isel({POSITION: [k]})
-            # Past the end of the first block, any label will do: its probability is 0.
+            # After the end of the first block, any label is valid: its probability is 0.
             code = category.isel({POSITION: [k]}).where(there, category.isel({POSITION: [0]}))
             probability = there.isel({POSITION: 0}) / first.sum(POSITION)
             data = xr.Dataset(
@@ -155,7 +155,7 @@ def accuracy(
     theta: xr.DataArray, lists: list[xr.Dataset], weights: xr.DataArray | None, on_missing: str,
     insight: xr.DataArray | None = None, random_seed: Any = None,
 ) -> xr.DataArray:  # fmt: skip
-    """Return how often the leading category is that of the label a system puts first.
+    """Return the rate at which the leading category is that of a system's first label.
 
     ``theta`` and ``lists`` are the `Categories`' plausibility and predictions.
     """

@@ -118,7 +118,7 @@ SOURCE: Final = "hyper_family"
 NOTE: Final = "There is no ICC"
 FAMILIES: Final = ("gaussian", "ordinal", "bernoulli")
 LEVELS: Final = 10
-"""Maximum number of ordered labels with cutpoints of their own. More labels, if they are numbers,
+"""Maximum number of ordered labels with cutpoints. More labels, if they are numbers,
 are modelled as numbers: many cutpoints are slow to draw and add little to equal steps."""
 MOST_POOLS: Final = 8
 """Maximum number of pools that are compared pair by pair."""
@@ -179,15 +179,15 @@ def _family(
         return Reason(f"{counted(len(labels), 'label')} without an order")
     if are_classes(annotations, predictions):
         return Reason(
-            "whole numbers that nobody called ordered are taken for classes, of which there is no "
-            "ICC", noted=True,
+            "whole numbers without a stated order are treated as classes, which have no ICC",
+            noted=True,
         )  # fmt: skip
     many = len(labels) > LEVELS and labels.dtype.kind in "if"
     return "gaussian" if many else "ordinal"
 
 
 def _too_little(annotations: xr.Dataset) -> Reason | None:
-    """Return why the labels cannot tell items from annotators, if so."""
+    """Return the reason if the labels do not separate items from annotators."""
     several = int((voices_per(annotations, ITEM) > 1).sum())
     if several == 0:
         return Reason(NO_PAIR)
@@ -198,9 +198,7 @@ def _too_little(annotations: xr.Dataset) -> Reason | None:
         )
     values = annotations["value" if "value" in annotations else "label_code"].to_numpy()
     if (values == values[0]).all():
-        return Reason(
-            "all labels are the same, so that there is no variance to share out", noted=True
-        )
+        return Reason("all labels are the same, so their variance is 0", noted=True)
     return None
 
 
@@ -211,8 +209,8 @@ def _design(annotations: xr.Dataset, family: str, reference: Any, by_name: bool)
     several = 2 <= len(pools) <= MOST_POOLS
     if len(pools) > MOST_POOLS:
         remarks.append(
-            f"There are {len(pools)} pools, too many to compare with each other (up to "
-            f"{MOST_POOLS} are): the ICC takes all annotators for one pool."
+            f"There are {len(pools)} pools, too many to compare with each other (maximum "
+            f"{MOST_POOLS}): the ICC treats all annotators as one pool."
         )
     if reference is not None and (not several or reference not in pools.tolist()):
         raise ArgumentError(
@@ -224,8 +222,8 @@ def _design(annotations: xr.Dataset, family: str, reference: Any, by_name: bool)
     anonymous = int(voices_per(annotations, ANNOTATOR).max()) < 2
     if anonymous:
         remarks.append(
-            "No annotator labelled two items, so that how annotators differ cannot be told from "
-            "chance: the model has no annotators' effects, and there is no annotator ICC."
+            "No annotator labelled two items: differences between annotators are not separable "
+            "from chance. The model has no annotator effects, and there is no annotator ICC."
         )
     shared = 0
     if several:
@@ -233,8 +231,8 @@ def _design(annotations: xr.Dataset, family: str, reference: Any, by_name: bool)
         shared = int((n_pools > 1).sum())
     if shared and not anonymous:
         remarks.append(
-            f"{counted(shared, 'annotator')} in several pools: the model gives them an effect of "
-            "their own in each, as if they were different people."
+            f"{counted(shared, 'annotator')} in several pools: the model gives each of them a "
+            "separate effect in each pool, as if they were different people."
         )
     return ComponentsPlan(
         family, pools=several, anonymous=anonymous, shared=bool(shared), reference=reference,

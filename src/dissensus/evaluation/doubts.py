@@ -23,7 +23,7 @@ from dissensus.dims import CHAIN, DRAW, RELIABILITY
 from dissensus.sampling import convergence, design
 
 DOUBT: Final = "doubt"
-"""Column of every summary with the reason; empty where there is none."""
+"""Column of every summary with the reason, or an empty text."""
 MARK: Final = "!"
 """Printed behind the interval of a marked number."""
 _FITTED: Final = (

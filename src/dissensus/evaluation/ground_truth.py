@@ -1,4 +1,4 @@
-"""The section ``weighted_reliability``: how often the label of most annotators is true.
+"""The section ``weighted_reliability``: the rate at which the label of most annotators is true.
 
 Nothing is fitted here. Accuracies of annotators are those of the section ``accuracy``, with their
 draws, or else how often an annotator agrees with the majority of the others. Annotators may differ
@@ -106,7 +106,7 @@ _STEPS: Final = 2_000_000_000
 
 
 def right_by_panel(given: Any, annotations: xr.Dataset, label: xr.DataArray) -> xr.DataArray | None:
-    """Return draws (chain, draw) of how often the majority label of an item is right, or None.
+    """Return draws (chain, draw) of the accuracy of the majority label of an item, or None.
 
     None if all annotators are equally accurate, if there are too many different panels, or if one
     is larger than `MOST`. ``label`` (chain, draw) is how often a label is right.
@@ -138,7 +138,7 @@ def _panels(annotations: xr.Dataset) -> Counter[tuple[int, ...]]:
 
 
 TARGET: Final = 0.95
-"""How often a ground truth should be right, for ``annotators_for_truth``."""
+"""Target accuracy of a ground truth, for ``annotators_for_truth``."""
 LEAST_DRAWS: Final = 1000
 FEW_LABELS: Final = 5000
 """Maximum number of annotations for which all draws are made: they are quick."""
@@ -193,7 +193,7 @@ def _draws(annotations: xr.Dataset, asked: int) -> int:
 
 
 def _label_accuracy(groups: Groups, given: Any, draws: int) -> xr.DataArray:
-    """Return how often a label is right: (chain, draw)."""
+    """Return the accuracy of a label: (chain, draw)."""
     if isinstance(given, str):  # against the majority of the others
         agreement = groups["agreement"]["leave_one_out_agreement"].isel({DRAW: slice(draws)})
         return agreement.drop_attrs()
@@ -222,7 +222,7 @@ def _fitted(
 def _of_majority(
     label: xr.DataArray, per_item: Any, n_labels: int, right: xr.DataArray | None = None
 ) -> xr.Dataset:
-    """Return how often a label and a majority are right, and the annotators needed."""
+    """Return the accuracies of a label and of a majority, and the annotators needed."""
     if right is None:
         size, n_items = np.unique(np.minimum(per_item, MOST), return_counts=True)
         share = xr.DataArray(n_items / n_items.sum(), {ANNOTATOR: size}, (ANNOTATOR,))

@@ -56,8 +56,8 @@ _OF_SOME: Final = rf".*(rests on fewer than|{NO_OTHERS}|{NO_ITEMS})"
 """Matches warnings about annotators with few or no items to judge them by."""
 
 CLASSES: Final = (
-    "The labels are whole numbers, and nothing says that they are in an order: agreement and "
-    'discrepancies take them for classes. If they are grades, read them with kind="ordinal".'
+    "The labels are whole numbers without a stated order: agreement and discrepancies treat them "
+    'as classes. If they are grades, read them with kind="ordinal".'
 )
 
 

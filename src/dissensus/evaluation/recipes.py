@@ -23,7 +23,7 @@ from dissensus.metrics._groups import event_plausibility
 from dissensus.sampling import convergence
 from dissensus.sampling.learned_prior import LEARNED, prior_of
 
-# What turns annotations of one kind into plausibilities, by one model.
+# From annotations of one kind to plausibilities, by one model.
 
 
 BELOW, ABOVE = "below", "above"
@@ -57,7 +57,7 @@ class Recipe:
     point: Callable[[xr.Dataset], xr.DataArray] = shares
     """The point estimate, for naive metrics that ignore uncertainty."""
     leading: str = "the majority label of each item"
-    """What the point estimate takes for the truth, in words."""
+    """In words: the truth according to the point estimate."""
     is_limit: bool = True
     """Whether the posterior shrinks to the point estimate as the reliability grows."""
     prior_weight: Callable[..., float] | None = None
@@ -256,7 +256,7 @@ def _completed(fit: xr.DataTree, model: str, options: dict[str, Any]) -> xr.Data
     return fit
 
 
-# Which model serves which kind of annotations, and what its default look at trust is.
+# The model for each kind of annotations, and its default reliabilities.
 
 
 HEAVY_PRIOR = 0.5
@@ -318,7 +318,7 @@ RECIPES: Final = (
 
 _DEFAULT: Final = {"continuous": "normal_scores", "ranking": "plackett_luce"}
 DEFAULT: Final = "default"
-"""Stands for the default companion of the default model."""
+"""Represents the default companion of the default model."""
 
 
 def recipe_for(
@@ -341,7 +341,7 @@ def recipe_for(
         if threshold is not None:
             raise ArgumentError(
                 "threshold",
-                expected=f"None: {model} of {kind} annotations knows no numbers to cut",
+                expected=f"None: {model} of {kind} annotations has no numbers to cut",
                 found=repr(threshold),
             )
         return replace(recipe, kind=kind)
@@ -386,7 +386,7 @@ def companion_for(main: Recipe, companion: str | None, *, by_default: bool) -> R
     if not others or isinstance(main, ThresholdRecipe):
         raise ArgumentError(
             "companion",
-            expected=f"None: no other model judges what {main.model} does of {main.kind} "
+            expected=f"None: there is no other model to compare {main.model} with for {main.kind} "
             "annotations",
             found=repr(companion),
         )

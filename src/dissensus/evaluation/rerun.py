@@ -74,7 +74,7 @@ def _opened(path: Path) -> xr.DataTree:
         except (FileNotFoundError, ValueError, KeyError, TypeError) as problem:
             raise FormatError(
                 str(path), expected="an evaluation in a Zarr store of format 3",
-                found=f"a folder that is none ({brief(problem)})",
+                found=f"a folder that is not a Zarr store ({brief(problem)})",
             ) from problem  # fmt: skip
     return xr.open_datatree(path, engine="h5netcdf")
 
@@ -83,8 +83,8 @@ def rerun(tree: xr.DataTree, *, progressbar: bool = True) -> Rerun:
     """Evaluate again, and compare all variables."""
     if NOT_RECORDED in tree.attrs:
         raise ArgumentError(
-            "evaluation", expected="one all of whose arguments could be recorded",
-            found=f"one that was made with {tree.attrs[NOT_RECORDED]}",
+            "evaluation", expected="an evaluation with all arguments recorded",
+            found=f"arguments that could not be recorded: {tree.attrs[NOT_RECORDED]}",
             hint="Call dissensus.evaluate with them and the seed "
             f"({tree.attrs['random_seed']}), and compare",
         )  # fmt: skip
@@ -136,7 +136,8 @@ def _data(tree: xr.DataTree) -> tuple[xr.Dataset, xr.Dataset | None]:
         if recorded != now:
             raise FormatError(
                 name, expected=f"the data that were evaluated ({recorded})", found=f"{now}",
-                hint="The file was changed after it was written, or they do not survive NetCDF",
+                hint="The file was changed after it was written, or NetCDF does not preserve these "
+                "values",
             )  # fmt: skip
         found.append(data)
     if found[0] is None:

@@ -117,7 +117,7 @@ def score_categories(
 
 
 def deepest(predictions: xr.Dataset | None) -> int:
-    """Return how many of a draw's first labels are looked at."""
+    """Return the number of leading labels of a draw that are used."""
     return 1 if predictions is None else int(min(3, predictions.sizes[POSITION]))
 
 
@@ -242,7 +242,7 @@ def _warn_of_chains(found: xr.Dataset, task: Task) -> None:
 
 
 def _step(run: Run, task: Task, gamma: float) -> tuple[Groups, Groups, int]:
-    """Fit and score at one reliability; also return how many bytes of draws can be freed."""
+    """Fit and score at one reliability; also return the bytes of draws that can be freed."""
     with warnings.catch_warnings(), fitting.all_or_nothing():
         warnings.simplefilter("ignore", ConvergenceWarning)  # see _warn_of_chains
         fit = run.recipe.fit(
@@ -283,7 +283,7 @@ def _scored(run: Run, task: Task, gamma: float, fit: xr.DataTree) -> tuple[Group
 def _kept(
     run: Run, task: Task, fit: xr.DataTree, theta: xr.DataArray, grouped: xr.DataArray | None
 ) -> Groups:
-    """Return what is kept of the reference reliability only."""
+    """Return the results that are stored for the reference reliability only."""
     attrs = fit["posterior"].attrs
     if run.keeps_draws:
         posterior = fit["posterior"].to_dataset()

@@ -1,4 +1,4 @@
-"""What the sections of an evaluation share: settings, warnings, and the way from a plan to groups.
+"""Shared by the sections of an evaluation: settings, warnings, and groups made from a plan.
 
 A section is a module such as `components`. Before anything is fitted, its ``plan`` returns a
 `Plan`, or a `Reason` why the section is left out. Its ``draws`` turn a plan into groups, and
@@ -97,7 +97,7 @@ class Reason:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """What a section computes, decided before anything is fitted."""
+    """The computations of a section, decided before any fit."""
 
     by_name: bool = False
     """Whether the caller named the model. An error of the model is then raised, not noted."""

@@ -1,4 +1,4 @@
-"""Fits by a sweep sampler: what a family defines, and what all families share.
+"""Fits by a sweep sampler: the parts that a family defines, and the parts shared by all.
 
 A family subclasses `Fit`, which makes chains and names draws. `run` checks the options, samples by
 the Gibbs kernel or by NUTS, and puts the draws into a DataTree.
@@ -218,7 +218,7 @@ def truth_constants(process: Any, truth_mean: Floats) -> dict[str, xr.DataArray]
 def require_room(fit: Fit[Any, Any], n_bytes: float, of: str, remedy: str) -> None:
     """Raise if the draws that grow with the items would take more than 4 GB.
 
-    ``of`` and ``remedy`` are the subject of the draws, and what can be done without them, for the
+    ``of`` and ``remedy`` are the subject of the draws, and the alternative without them, for the
     message.
     """
     if n_bytes > ROOM:

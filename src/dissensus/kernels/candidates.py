@@ -1,4 +1,4 @@
-"""Items by candidate labels: how surely one leads, groups of labels, items that are alike."""
+"""Items by candidate labels: probability that a label leads, groups of labels, similar items."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def grouped_candidates(
             for step in range(sizes[c]):
                 if not np.isinf(a):
                     share, rest = next_share(state, rest, step, labels, a)
-                    # What is left past rounding is given away whole, and the draw ends.
+                    # The rest after rounding is given to one label, and the draw ends.
                     if rest < _NEGLIGIBLE * theta[c]:
                         share, rest = share + rest, 0.0
                 out[group[labels[step]]] += share
@@ -174,7 +174,7 @@ class Patterns(NamedTuple):
     rows: Ints
     """(pattern, label): numbers of cells, in order; no two patterns alike."""
     times: Ints
-    """(pattern): of how many items it is the pattern."""
+    """(pattern): number of items with the pattern."""
 
     def some(self, which: slice) -> Patterns:
         """Return some of the patterns."""
@@ -184,7 +184,7 @@ class Patterns(NamedTuple):
 def find_patterns(columns: Sequence[Floats]) -> Patterns:
     """Find the distinct items.
 
-    ``columns`` (item, label): what is known of each label.
+    ``columns`` (item, label): the properties of each label.
     """
     code = np.zeros(columns[0].shape, dtype=np.int64)
     found = np.empty((1, 0))
@@ -219,10 +219,11 @@ def _counted(cells: Floats, rows: Ints, times: Ints) -> Patterns:
 
 
 def distinct(patterns: Patterns, probability: Floats) -> tuple[Ints, Floats]:
-    """Return each pattern's distinct cells, and the sum of the probabilities of its labels there.
+    """Return the distinct cells of each pattern, and the total probability of its labels in each.
 
-    ``probability`` (pattern, label): of what a label may do, and one of them does.
-    Returns ``cell``, ``probability`` (pattern, place): filled up with cells of probability 0.
+    ``probability`` (pattern, label): probability of the event that a label stands for; exactly
+    one of the events happens.
+    Returns ``cell``, ``probability`` (pattern, place): padded with cells of probability 0.
     """
     rows = patterns.rows
     place = np.cumsum(np.diff(rows, axis=1, prepend=rows[:, :1]) > 0, axis=1)

@@ -9,9 +9,9 @@ wrappers besides, for calls from Python and from C. Hence:
 - What is called at one place only may be a `part` of what calls it, before anything is optimised.
   That saves optimising all that is below once more, but is not free: where little is below, or no
   bundles of arrays are handed on, it takes as long.
-- Functions that a factory makes get a name of their own (`named_after`). Numba names machine code
-  after module, function and a count that begins anew in each process: of two functions of one
-  name, cached by different processes, one would be taken for the other, without a word
+- Functions that a factory makes get distinct names (`named_after`). Numba names machine code
+  after module, function and a count that restarts in each process: of two functions of one
+  name, cached by different processes, one would be silently used for the other
   (https://github.com/numba/numba/issues/10486).
 - Loops are written out. A slice that is assigned to (``a[:] = b``), arithmetic of whole arrays and
   a sum along an axis take .2 to .3 s each to compile, and bring in two seconds of code for their
@@ -29,7 +29,7 @@ from numba import njit, types
 from numba.extending import typeof_impl
 
 kernel = njit(cache=True, nogil=True)
-"""Compile a function that is called from Python; the interpreter goes on meanwhile."""
+"""Compile a function that is called from Python, and that releases the interpreter's lock."""
 
 part = njit(cache=True, inline="always")
 """Make a function a part of what calls it, which is to be one place: it is compiled there alone."""
@@ -54,8 +54,8 @@ class Inner:
 
     @functools.cached_property
     def _wrapped(self) -> Any:
-        # The function is a global of its wrapper, as if that stood beside it: Numba can cache what
-        # refers to a global on disk, but not what has a compiled function in a closure.
+        # The function is a global of its wrapper: Numba can cache code on disk that refers to a
+        # global, but not code that has a compiled function in a closure.
         code = _forward.__code__.replace(
             co_filename=self.py_func.__code__.co_filename,
             co_firstlineno=self.py_func.__code__.co_firstlineno,
@@ -89,7 +89,7 @@ def _(value: Inner, context: Any) -> Any:
 
 
 def named_after(made: Callable[..., Any], part: Callable[..., Any]) -> Callable[..., Any]:
-    """Name what a factory made after the part it was made of, of which there is but one."""
+    """Name a factory's product after the part it was made of, of which there is exactly one."""
     made.__module__ = part.__module__
     made.__name__ = made.__qualname__ = f"{part.__qualname__}_{made.__name__}"
     return made

@@ -30,12 +30,12 @@ def draw_dirichlet(
 ) -> Draws:
     r"""Draw :math:`\theta \sim \mathrm{Dirichlet}(\alpha)` as normalised Gamma variates.
 
-    Small parameters are drawn in logarithms, as all Gamma variates of a row may underflow to 0. The
-    density is taken from the logarithms too, and is finite where a component underflows.
+    Small parameters are drawn in logarithms, because all Gamma variates of a row may underflow to
+    0. The density is computed from the logarithms too, and is finite where a component underflows.
 
-    ``alpha`` (row, k): at least one positive in each row. Where one is 0, theta is exactly 0.
-    ``keys`` (row): where each row's stream of random numbers starts. The draws of a row depend on
-    its key and its parameters only; the first of many are those of few.
+    ``alpha`` (row, k): at least one positive in each row. Where alpha is 0, theta is exactly 0.
+    ``keys`` (row): start of each row's stream of random numbers. The draws of a row depend only on
+    its key and its parameters; a shorter run gives the first draws of a longer run.
     ``out`` (draw, row, k): where to write theta.
     """
     _check(alpha)
@@ -47,7 +47,7 @@ def draw_dirichlet(
 
 @kernel
 def _fill(alpha: Floats, states: Keys, theta: Floats, density: Floats) -> None:
-    """Draw all rows again and again, so that what is written lies side by side."""
+    """Draw all rows repeatedly, so that memory is written in order."""
     n_rows, n = alpha.shape
     constant, logs, of_shape = 0.0, np.empty(n), np.empty((n_rows, n, 2))
     in_logs = np.zeros(n_rows, dtype=np.bool_)
@@ -104,7 +104,7 @@ def _draw(
 
 @inner
 def _draw_in_logs(state: Keys, alpha: Floats, logs: Floats, theta: Floats) -> float:
-    """Do so where variates may be below the smallest number."""
+    """Do the same where variates may be below the smallest number."""
     top, mass, excess, out = -math.inf, 0.0, 0.0, 0.0
     for k in range(len(alpha)):
         if alpha[k] > 0.0:
@@ -149,7 +149,7 @@ def draw_log_row(state: State, shape: Floats, skipped: int, out: Floats) -> None
 
 
 _TAIL: Final = 1e-18
-"""Of the largest gamma variate's distribution: what is left out at either end."""
+"""Probability omitted at either end of the distribution of the largest gamma variate."""
 _LEAST: Final = -28.0
 """Logarithm of a variate below which its distribution function is a power, to 1e-12."""
 _AT_ONCE: Final = 1000

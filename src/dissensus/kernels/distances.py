@@ -82,13 +82,13 @@ class Lists(NamedTuple):
     code: Ints
     """(entry): label code, rising along a list."""
     ahead: Ints
-    """(entry): how many labels are in the blocks before its own."""
+    """(entry): number of labels in the blocks before its block."""
     size: Ints
-    """(entry): how many labels are in its block."""
+    """(entry): number of labels in its block."""
 
 
 def lists_of(number: Ints, code: Ints, block: Ints, n_lists: int) -> Lists:
-    """Lay out lists whose labels stand in rows, each label once in a list.
+    """Lay out lists with labels in rows, each label once in a list.
 
     Of each row: the number of its list, the code of its label, and its block (small comes first,
     equal is tied).

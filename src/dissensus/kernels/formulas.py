@@ -6,7 +6,7 @@ label is y with probability :math:`R_{mzy}` if z is true. After n further labels
 
 .. math:: \sum_c \max_z \frac{1}{M} \sum_m T_{mz} \binom{n}{c} \prod_y R_{mzy}^{c_y}
 
-The mean over draws is inside the maximum, as nobody knows which draw is right.
+The mean over draws is inside the maximum, because the true draw is unknown.
 
 Equal skill, all errors alike (Lehner 2015): with N labels an annotator is right with probability p
 and gives each wrong label with probability (1 - p) / (N - 1). Two annotators agree with probability
@@ -50,13 +50,13 @@ def counts_of(n_labels: int, further: int) -> Ints:
 
 
 def orders(counts: Ints) -> Floats:
-    """Return in how many orders labels of these counts can come (count)."""
+    """Return the number of orders of labels with these counts (count)."""
     total = counts.sum(axis=1)
     return np.rint(np.exp(gammaln(total + 1.0) - gammaln(counts + 1.0).sum(axis=1)))
 
 
 def right_after(truth: Floats, response: Floats, further: int) -> Floats:
-    """Return how probably the leading label is right after further labels (item).
+    """Return the probability that the most plausible label is true after further labels (item).
 
     ``truth`` (draw, item, label): probabilities of the true label.
     ``response`` (draw, label, response): probabilities of a further label, given the true one.
@@ -80,7 +80,7 @@ def right_after_alike(truth: Floats, accuracy: Floats, further: int) -> Floats:
     """Do the same for accuracies (draw, item), with errors spread evenly over the other labels."""
     n_draws, n_items, n_labels = truth.shape
     wrong = (1.0 - accuracy) / max(n_labels - 1, 1)
-    # Only how many of the further labels name the truth makes a difference to a draw.
+    # A draw depends only on the number of further labels that name the truth.
     named = np.empty((n_items, n_labels, further + 1))
     for k in range(further + 1):
         odds = accuracy**k * wrong ** (further - k)
@@ -99,7 +99,7 @@ _ROUNDING = 1e-12
 
 
 def stepped_up(reliability: npt.ArrayLike, labels: npt.ArrayLike) -> Floats:
-    """Return the reliability of the mean of so many labels.
+    """Return the reliability of the mean of n labels.
 
     NaN where there is none: no more than 1 - 1/r labels can all be correlated by r < 0.
     """
@@ -121,7 +121,7 @@ def labels_needed(reliability: npt.ArrayLike, target: float) -> Floats:
     with np.errstate(over="ignore"):  # a reliability of 1e-320 needs more than there are numbers
         exact = target * (1 - one) / (np.where(some, one, 1.0) * (1 - target))
     count = np.maximum(np.ceil(exact), 1.0)
-    # What the quotient's rounding may have moved by one is decided by the formula itself.
+    # Rounding of the quotient may change the result by 1: the formula itself decides.
     fewer = np.maximum(count - 1, 1.0)
     count = np.where(_reached(one, fewer, target), fewer, count)
     count = np.where(_reached(one, count, target), count, count + 1)
@@ -135,7 +135,7 @@ def _reached(reliability: Floats, labels: Floats, target: float) -> Flags:
 
 
 BINS: Final = 10
-"""(0, .1], (.1, .2], ..., (.9, 1]: what the probability of the leading label is sorted into."""
+"""(0, .1], (.1, .2], ..., (.9, 1]: bins of the probability of the most plausible label."""
 EDGE: Final = 1e-9
 """In widths of a bin: so close above an edge a probability is on it, and in the bin below."""
 PROBABILITY, ITEMS, AGREEMENT = range(3)
@@ -143,7 +143,7 @@ PROBABILITY, ITEMS, AGREEMENT = range(3)
 
 
 class Answers(NamedTuple):
-    """What systems say of the items of each pattern; entries of one pattern stand together."""
+    """Systems' answers on the items of each pattern; entries of a pattern are adjacent."""
 
     start: Ints
     """(pattern + 1): where the entries of each pattern begin."""
@@ -267,7 +267,7 @@ def binned_answers(
 ) -> Floats:
     """Sort the answers of systems by the probability of the label that leads.
 
-    ``weights`` (set of weights, entry of answers): how many items each answer is about.
+    ``weights`` (set of weights, entry of answers): number of items of each answer.
     ``accuracy`` (set of weights), ``prevalence`` (set of weights, label): NaN where unknown.
     Returns (set of weights, system, bin, 3), lowest bin first: the sum of the leading label's
     probability, the items, and those where the system gives that label (1/n of an item where n
@@ -280,7 +280,7 @@ def binned_answers(
 
 
 NOTHING: Final = 1e-12
-"""What is as close to what guesses would give is taken for it: sums are rounded."""
+"""Values this close to those of guesses count as equal to them: sums are rounded."""
 
 
 def accuracy_from(disagreement: Floats, n_labels: int) -> Floats:
@@ -299,7 +299,7 @@ def accuracy_from(disagreement: Floats, n_labels: int) -> Floats:
 
 
 def guessed(accuracy: Floats, n_labels: int) -> Flags:
-    """Return whether an accuracy or probability is 1/N, so that it tells no label from another.
+    """Return whether an accuracy or probability is 1/N, so that it distinguishes no labels.
 
     >>> guessed(np.array([0.25, 0.5]), 4)
     array([ True, False])
@@ -308,7 +308,7 @@ def guessed(accuracy: Floats, n_labels: int) -> Flags:
 
 
 def base_rates(share: Floats, accuracy: Floats) -> Floats:
-    """Return how often each label is the true one (..., label), by Eq. 5.
+    """Return the prevalence of each true label (..., label), by Eq. 5.
 
     Clipped to [0, 1] and brought to a sum of 1. Not for an accuracy (...) of 1/N.
 

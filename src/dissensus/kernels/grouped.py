@@ -23,7 +23,7 @@ class Grouped(NamedTuple):
     start: Ints
     """(item + 1): rows ``start[i]`` to ``start[i + 1]`` of the order belong to item i."""
     order: Ints
-    """(row): which row stands where."""
+    """(row): the row at each place."""
     own: Ints
     """(row): the row, in the order, after the last one of the same item and annotator."""
     share: Floats

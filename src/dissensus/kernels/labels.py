@@ -63,7 +63,7 @@ class LabelPairs(NamedTuple):
     r"""Pairs a < b of labels by item, with :math:`\sum_{r \neq s} q_{ra} q_{sb} + q_{rb} q_{sa}`.
 
     Any disagreement of the annotators of an item is the sum over its pairs of the amount times
-    the distance of the two labels. A pair may stand several times; its amounts add up.
+    the distance of the two labels. A pair may occur several times; its amounts are added.
     """
 
     start: Ints
@@ -128,7 +128,7 @@ def label_pairs(
             "annotations",
             expected=f"up to {MOST:,} pairs of different labels within items",
             found=f"{begin[-1]:,}",
-            hint="Round the numbers, or take a distance that needs no list of pairs: nominal, "
+            hint="Round the numbers, or use a distance that needs no list of pairs: nominal, "
             "interval (squared) or absolute",
         )
     found = _label_pairs(
@@ -225,7 +225,7 @@ def leading_label_named(
     rows: Grouped, weight: Floats, codes: npt.NDArray[np.integer], n_labels: int, *,
     any_tied: bool = False,
 ) -> tuple[Floats, Floats]:  # fmt: skip
-    """Return how often annotators name the label that leads among the others of their item.
+    """Return the rate at which annotators name the label that leads among the others of their item.
 
     Time grows with the rows (sorting an item's distinct labels apart), not with pairs of
     annotators.
@@ -235,7 +235,7 @@ def leading_label_named(
     ``any_tied``: whether naming one of several leaders counts in full; else its share counts.
     Returns the share of annotators (item), NaN with fewer than two; and the credit of each
     annotator (row), in the order of ``rows``, at the annotator's first row of an item, NaN
-    elsewhere and where nobody else gave a label.
+    elsewhere and where no other annotator gave a label.
 
     >>> from dissensus.kernels.grouped import grouped
     >>> rows = grouped(np.array([0, 0, 0, 1]), np.array([0, 1, 2, 0]), 2)
@@ -259,7 +259,7 @@ def leading_label_by_annotator(
     annotator: npt.NDArray[np.integer],
     n_annotators: int,
 ) -> Floats:
-    """Return how often each annotator names the label that leads among the others of an item.
+    """Return each annotator's rate of naming the label that leads among the others of an item.
 
     Of n leading labels, naming one counts 1/n.
 

@@ -1,6 +1,6 @@
 r"""The hyperparameters of a Dirichlet prior that all items share, plausibilities summed out.
 
-An item's prior leans to what was predicted of it:
+An item's prior favours its predicted labels:
 
 .. math::
 
@@ -9,13 +9,13 @@ An item's prior leans to what was predicted of it:
     p(n_i \mid \kappa, a, w) = \frac{\Gamma(\kappa)}{\Gamma(\kappa + \gamma n_{i\cdot})}
         \prod_k \frac{\Gamma(\kappa m_{ik} + \gamma n_{ik})}{\Gamma(\kappa m_{ik})}
 
-with :math:`z_{if}` what feature f says of the labels: a 1 at the label that a system predicted, or
-the logarithms of its probabilities. Most labels of an item are in no way different from each
-other. So the sum goes over *cells*, the labels that somebody gave or that a feature speaks of.
+with :math:`z_{if}` the values of feature f for the labels: a 1 at the label that a system
+predicted, or the logarithms of its probabilities. Most labels of an item have the same count and
+features. The sum is therefore over *cells*, the labels with a count or feature that is not 0.
 
-Drawn by elliptical slices (Murray, Adams & MacKay 2010) around a normal approximation at the mode:
-where that is good, as with many items it is, each draw takes about one evaluation, and hangs
-hardly on the one before.
+Drawn by elliptical slices (Murray, Adams & MacKay 2010) around a normal approximation at the mode.
+With many items the approximation is good: each draw takes about one evaluation, and hardly depends
+on the one before.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def around_mode(
     step = -direction @ ((direction.T @ slope) / size)
     mode = spread * np.round(found / spread + np.clip(step, -0.1, 0.1), 4)
     _, size, direction = _shape(loss, mode, spread)
-    # Symmetric, as directions have no sign of their own.
+    # Symmetric, because the sign of a direction is arbitrary.
     root = np.round((direction / np.sqrt(size)) @ direction.T, 5)
     return mode, np.ascontiguousarray(spread[:, None] * root)
 
@@ -106,7 +106,7 @@ def _shape(
 
 
 MOST_FREE: Final = 30
-"""Labels up to which each has a weight of its own; of more, most are hardly ever given."""
+"""Maximum number of labels with separate weights; of more, most are hardly ever given."""
 CONCENTRATION_SPREAD: Final = 1.5
 """Of the logarithm of the concentration, around that of the number of labels."""
 LABEL_SPREAD: Final = 1.0
@@ -116,29 +116,29 @@ _WIDER: Final = 1.1
 
 
 class Cells(NamedTuple):
-    """What is known of items, label by label where there is something to know."""
+    """Counts and features of items, for labels with a count or feature that is not 0."""
 
     n_labels: int
     times: Floats
-    """(item): how many items are like this one."""
+    """(item): number of items like this one."""
     start: Ints
     """(item + 1): its first cell."""
     label: Ints
     """(cell)"""
     given: Floats
-    """(cell): how often the label was given, times the reliability."""
+    """(cell): count of the label, times the reliability."""
     spoken: Ints
     """(cell + 1): its first word."""
     feature: Ints
     """(word)"""
     value: Floats
-    """(word): what the feature says of the label."""
+    """(word): value of the feature for the label."""
 
 
 def cells_of(counts: Floats, features: list[Floats], times: Floats | None = None) -> Cells:
-    """Find the cells of counts and features (item, label); a feature of 0 says nothing.
+    """Return the cells of counts and features (item, label); a feature of 0 is not informative.
 
-    ``counts`` are multiplied by the reliability. ``times`` (item) is how many items are like each,
+    ``counts`` are multiplied by the reliability. ``times`` (item) is the number of items like each,
     1 by default.
 
     >>> cells = cells_of(np.array([[2.0, 0, 0]]), [np.array([[0, 1.0, 0]])])
@@ -163,7 +163,7 @@ def cells_of(counts: Floats, features: list[Floats], times: Floats | None = None
 def alike(
     counts: Floats, features: list[Floats], times: Floats | None = None
 ) -> tuple[Floats, list[Floats], Floats]:
-    """Return each kind of item once, and how many there are of it; ``times`` of those given.
+    """Return each kind of item once, and its number of items; ``times`` of those given.
 
     >>> counts, _, times = alike(np.array([[1.0, 0], [0, 1.0], [1.0, 0]]), [])
     >>> counts.tolist(), times.tolist()
@@ -179,12 +179,12 @@ class Layout(NamedTuple):
     """Where a vector of hyperparameters holds what: first the logarithm of the concentration."""
 
     n_free: int
-    """Labels with a weight of their own: all, or none."""
+    """Number of labels with a weight: all, or 0."""
     n_features: int
 
     @property
     def size(self) -> int:
-        """How many numbers."""
+        """Number of hyperparameters."""
         return 1 + self.n_free + self.n_features
 
     def spreads(self) -> Floats:
@@ -195,12 +195,12 @@ class Layout(NamedTuple):
 
 
 def layout(n_labels: int, n_features: int) -> Layout:
-    """Settle whether labels have weights of their own."""
+    """Decide whether labels have separate weights."""
     return Layout(n_labels if n_labels <= MOST_FREE else 0, n_features)
 
 
 _STEPS: Final = 3
-"""For each draw, so that it hardly hangs on the one before."""
+"""Steps for each draw, so that it hardly depends on the one before."""
 
 
 def draw_hyperparameters(
@@ -329,7 +329,7 @@ def _height(
     label: Ints, given: Floats, spoken: Ints, feature: Ints, value: Floats, centre: Floats,
     spread: Floats, n_free: int,
 ) -> float:  # fmt: skip
-    """Return how much higher the density is than the normal one, at a place in units of that."""
+    """Return the log ratio of the density to the normal density, at a place in its units."""
     square = 0.0
     for j in range(len(at)):
         x[j] = mode[j]

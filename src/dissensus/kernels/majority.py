@@ -1,4 +1,4 @@
-"""How often the label with most votes is right, and how many votes that takes.
+"""Accuracy of the label with most votes, and the number of votes needed for a target.
 
 The right label has probability p in each vote, and each of the L - 1 wrong ones (1 - p)/(L - 1).
 Which wrong label a wrong vote falls on does not depend on the voter. So the chance that x right
@@ -29,7 +29,7 @@ _NOTHING: Final = 1e-17
 
 @lru_cache(maxsize=1024)
 def winning_chances(votes: int, n_labels: int) -> Floats:
-    """Return the chance that the right label wins with 0, 1, ... of the votes."""
+    """Return the probability that the right label wins with 0, 1, ... of the votes."""
     wrong, x = n_labels - 1, np.arange(votes + 1)
     rest = votes - x
     out = np.where(x > rest, 1.0, 0.0)
@@ -69,7 +69,7 @@ def _won(x: int, rest: int, wrong: int) -> float:
     tilted = logs + radius * np.arange(x + 1)
     height = tilted.max() + math.log(np.exp(tilted - tilted.max()).sum())
     mass = np.exp(tilted - height)
-    # Beyond so many points lie sums that a Poisson variable of that mean never reaches.
+    # Beyond this number of points are sums that a Poisson variable of that mean never reaches.
     points = rest + 12 * math.isqrt(rest) + 42
     turn = np.exp(-2j * np.pi * np.arange(points) / points)
     place = np.arange(points)
@@ -122,14 +122,14 @@ def _nodes(degree: int) -> tuple[Floats, Floats]:
 
 
 MOST: Final = 999
-"""How many annotators are looked at with several labels: time grows with the square."""
+"""Maximum number of annotators with several labels: time grows with the square."""
 _MOST_OF_TWO: Final = 2**50 + 1
 _ROUNDING: Final = 1e-12
 """A target missed by no more than this part of it is missed by rounding only."""
 
 
 def majority_alike(accuracy: npt.ArrayLike, annotators: int, n_labels: int) -> Floats:
-    """Return how often the majority is right where all annotators are equally accurate."""
+    """Return the accuracy of the majority where all annotators are equally accurate."""
     p = np.asarray(accuracy, dtype=np.float64)
     if n_labels == 2:
         # The binomial tail. With an even number the last vote only makes ties, half of them won.
@@ -141,7 +141,7 @@ def majority_alike(accuracy: npt.ArrayLike, annotators: int, n_labels: int) -> F
 
 
 def majority_unlike(accuracy: npt.ArrayLike, n_labels: int) -> Floats:
-    """Return how often the majority is right, of annotators along the last axis."""
+    """Return the accuracy of the majority of annotators along the last axis."""
     p = np.asarray(accuracy, dtype=np.float64)
     rows = np.ascontiguousarray(p.reshape(-1, p.shape[-1]))
     found = _right_votes(rows) @ winning_chances(p.shape[-1], n_labels)
@@ -164,7 +164,7 @@ def annotators_for_target(accuracy: npt.ArrayLike, target: float, n_labels: int)
 
 
 def in_all(n: Floats, correlation: Floats) -> Floats:
-    """Return how many annotators are worth n who err independently.
+    """Return the number of annotators that are worth n who err independently.
 
     N with errors of that correlation are worth N / (1 + (N - 1) r): never as many as 1 / r.
     """
@@ -175,7 +175,7 @@ def in_all(n: Floats, correlation: Floats) -> Floats:
 
 
 def _bracketed(p: Floats, goal: float, n_labels: int) -> Floats:
-    """Double the number until the target is reached, then halve what is left in between."""
+    """Double the number until the target is reached, then bisect."""
     step, most = (2, _MOST_OF_TWO) if n_labels == 2 else (1, MOST)  # two labels: odd numbers only
     last = (most - 1) // step
     low, high = np.zeros(len(p), dtype=np.int64), np.ones(len(p), dtype=np.int64)
@@ -231,7 +231,7 @@ def _binomial_mean(p: Floats, value: Floats, log_factorial: Floats) -> Floats:
 
 @kernel
 def _right_votes(accuracy: Floats) -> Floats:
-    """Return how probable each number of right votes is, row by row, adding vote after vote."""
+    """Return the probability of each number of right votes, row by row, adding vote after vote."""
     rows, n = accuracy.shape
     out = np.zeros((rows, n + 1))
     for row in range(rows):

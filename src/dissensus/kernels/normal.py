@@ -16,7 +16,7 @@ _LARGEST_LOG = 690.0
 
 
 class Moments(NamedTuple):
-    """What the scores of one item say: all the model needs of them."""
+    """Sufficient statistics of the scores of one item."""
 
     n: Floats
     mean: Floats

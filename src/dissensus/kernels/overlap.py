@@ -1,4 +1,4 @@
-"""How far two rankings agree: overlap of their heads, and rank correlation.
+"""Agreement of two rankings: overlap of their heads, and rank correlation.
 
 Agreement of a predicted list with the true order, as an expectation over ties.
 A predicted list is given by the labels' codes and, for each, where its block of tied labels
@@ -128,7 +128,7 @@ def distinct_tops(top: Codes, listed: Codes, seen: Codes, example: Codes, out: C
 
 @inner
 def _table(code: Codes) -> Codes:
-    """Return where each label stands in a long list, by code; -1 for a label that does not.
+    """Return the place of each label in a long list, by code; -1 if it is not in the list.
 
     For a short list nothing: it is searched sooner than the table is made.
     """
@@ -147,7 +147,7 @@ def _table(code: Codes) -> Codes:
 
 @inner
 def _find(label: int, code: Codes, table: Codes) -> int:
-    """Return where a label stands in a list, -1 if it does not."""
+    """Return the place of a label in a list, -1 if it is not in the list."""
     if len(code) > _FEW:
         return int(table[label]) if 0 <= label < len(table) else -1
     for p in range(len(code)):
@@ -233,7 +233,7 @@ def _tied_pairs(ordered: Floats, first: int, last: int) -> float:
 
 @inner
 def _sort_counting(values: Floats) -> float:
-    """Sort in place by merging, and return how many pairs stood in the wrong order."""
+    """Sort in place by merging, and return the number of pairs in the wrong order."""
     n, width, swaps = len(values), 1, 0.0
     other = np.empty(n)
     while width < n:

@@ -27,7 +27,7 @@ LARGEST_RECURSION = 7
 """Up to this size the recursion is the faster of the two; both are exact far beyond it."""
 
 _DROP = 37.0
-"""The quadrature goes on until the integrand is below e^-37 of its largest value."""
+"""The quadrature ends where the integrand is below e^-37 of its largest value."""
 
 _WIDEST = 0.5
 """Largest first step in log x: e^-x alone, seen over log x, allows no wider one."""
@@ -297,7 +297,7 @@ def _start(ends: Ints, block: int) -> int:
 
 @kernel
 def of_ranks(log_strength: Floats, rank: Ints) -> tuple[float, Floats]:
-    r"""Do so for a ranking given by the block of each label, 0 for a label that is not listed.
+    r"""Do the same for a ranking given by the block of each label, 0 for an unlisted label.
 
     ``log_strength`` (label): :math:`\log \lambda_k`; minus infinity for a label that is not there
     to be ranked.

@@ -1,12 +1,11 @@
-"""Where streams of random numbers start, and a small stream for compiled code.
+"""Starts of streams of random numbers, and a small stream for compiled code.
 
-Kernels that must see the same random numbers whenever they look at the same draw cannot use NumPy's
-generator inside Numba: seeding resets the state that all compiled code of the user shares, and
-costs more than the few numbers wanted. SplitMix64 (Steele, Lea & Flood 2014) needs one word of
-state, and passes the usual batteries of tests.
+Some kernels need the same random numbers each time they read a draw. NumPy's generator inside Numba
+does not suit: seeding resets the state shared by all compiled code, and is slow. SplitMix64
+(Steele, Lea & Flood 2014) needs one word of state, and passes the usual batteries of tests.
 
-The key of a stream comes from the name of its item, not from its place. The stream is then the same
-whatever other items there are, in whatever order, lot or chunk, on whatever machine.
+The key of a stream is computed from the name of its item, not from its place. The stream does not
+depend on other items, their order, the chunks, or the machine.
 """
 
 from __future__ import annotations

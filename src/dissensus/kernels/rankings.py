@@ -29,8 +29,8 @@ def inverse_rank_weights(rank: Codes, ranking: Codes, *, split_ties: bool) -> Fl
 class Rankings(NamedTuple):
     """Who ranked what, item after item.
 
-    An item has *cells*: the labels that somebody named for it, and perhaps more that nobody did,
-    each with a strength of its own.
+    An item has *cells*: the labels that were named for it, and perhaps unnamed labels,
+    each with its own strength.
     """
 
     item_start: Codes
@@ -42,7 +42,7 @@ class Rankings(NamedTuple):
     rank: Codes
     """(row): the number of its block, from 1."""
     cell_start: Codes
-    """(item + 1): where each item's cells start, if those of all items stand in one row."""
+    """(item + 1): start of each item's cells, if those of all items are in one row."""
     closed: Flags
     """(ranking): only the listed cells were there to choose from.
 

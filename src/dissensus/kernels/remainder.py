@@ -1,6 +1,6 @@
-"""Labels that nobody named for an item, and the labels that lead a draw.
+"""Unnamed labels of an item, and the labels that lead a draw.
 
-The labels nobody named are exchangeable: their shares are a symmetric Dirichlet(a, ..., a) draw,
+The unnamed labels are exchangeable: their shares are a symmetric Dirichlet(a, ..., a) draw,
 independent of everything else. A size-biased pick gives the shares one by one, the large ones
 early: with U labels, the i-th takes the fraction Beta(1 + a, a (U - i)) of what is left, and goes
 to a label drawn uniformly from those left. The draw can stop as soon as what is left cannot matter.
@@ -85,7 +85,7 @@ def next_share(state: State, rest: float, step: int, labels: Ints, a: float) -> 
         taken, kept, _ = parted(state, a, left)
         return rest * taken, rest * kept
     odds = log_gamma_variate(state, a * left) - log_gamma_variate(state, 1.0 + a)
-    # Both parts by themselves: rest - share would be 0 or noise where the share is nearly all.
+    # Both parts separately: rest - share would be 0 or noise where the share is nearly all.
     ratio = math.exp(-abs(odds))
     larger, smaller = rest / (1.0 + ratio), rest * ratio / (1.0 + ratio)
     return (smaller, larger) if odds > 0 else (larger, smaller)
@@ -111,7 +111,7 @@ def expand(theta: Floats, codes: Ints, sizes: Ints, a: float, key: int, out: Flo
 
 
 NOBODY = -1
-"""Stands where fewer labels than asked for have a positive plausibility."""
+"""Fills the places if fewer labels than needed have a positive plausibility."""
 
 
 # Up to here, inserting into a short sorted list beats sorting all labels.
@@ -191,7 +191,7 @@ def _insert_drawn(
     values: Floats, top: Codes, rest: float, codes: Codes, size: int, n_labels: int, a: float,
     key: int,
 ) -> None:  # fmt: skip
-    """Insert the remainder's labels, whose shares are drawn until what is left cannot matter."""
+    """Insert the remainder's labels; shares are drawn until the rest is negligible."""
     state, places = started(key), np.arange(size)
     for step in range(size):
         share, rest = next_share(state, rest, step, places, a)

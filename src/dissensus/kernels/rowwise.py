@@ -45,7 +45,7 @@ _MANY = 200_000
 
 
 class _Argument(NamedTuple):
-    """One argument of a kernel, as its signature says."""
+    """One argument of a kernel, according to its signature."""
 
     dtype: str
     core: tuple[str, ...]
@@ -136,7 +136,7 @@ def _arguments(signature: str, layout: str) -> tuple[_Argument, ...]:
 
 
 def _sizes(name: str, read: list[_Argument], cores: list[tuple[int, ...]]) -> dict[str, int]:
-    """Return the size of each core dim, which is the same wherever it stands."""
+    """Return the size of each core dim, which must be the same in all arguments."""
     sizes: dict[str, int] = {}
     for one, core in zip(read, cores, strict=True):
         for dim, size in zip(one.core, core, strict=True):
@@ -166,7 +166,7 @@ def _loops(function: Callable[..., None], arguments: tuple[_Argument, ...]) -> A
     cache = not function.__code__.co_filename.startswith("<")
     code = function.__code__
     scope: dict[str, Any] = {"row": njit(function, inline="always")}
-    # As if it stood where the kernel stands: Numba caches beside the source, by file and line.
+    # Placed at the line of the kernel: Numba caches beside the source, by file and line.
     text = "\n" * (code.co_firstlineno - 1) + "\n".join(lines)
     exec(compile(text, code.co_filename, "exec"), scope)  # noqa: S102
     kinds = [

@@ -73,7 +73,7 @@ def draw(state: State, lines: Floats) -> tuple[float, float]:
 
 @inner
 def draw_from(state: State, lines: Floats, i: int) -> tuple[float, float]:
-    """Do so from one of the pieces."""
+    """Do the same from one of the pieces."""
     end, sign = _near_end(i)
     width = lines[EDGE, i + 1] - lines[EDGE, i]
     x = lines[EDGE, end] + sign * _inverse(uniform(state), sign * lines[SLOPE, i], width)
@@ -111,7 +111,7 @@ _STEPS = 60
 """Maximum number of steps out (Neal 2003, Fig. 3): bounds the loop for flat densities."""
 
 _LEVEL, _LOW, _HIGH, _SHRINK = range(4)
-"""What the density is asked for: the level of the slice, either end of it, or a point within."""
+"""Kinds of requests of the density: level of the slice, either end, or a point within."""
 
 
 def slicer(log_density: Callable[..., float]) -> Any:
@@ -121,9 +121,9 @@ def slicer(log_density: Callable[..., float]) -> Any:
     last call is at the point that the sampler (state, x, width, \*args) returns.
     """
 
-    # Cached as part of what calls it. One file for all slicers would name types of every caller,
-    # and could not be read once one of these has changed. The density is asked in one place, or
-    # it would be compiled into each of four.
+    # Cached as part of its callers. One cache file for all slicers would contain types of every
+    # caller, and would be invalid after a change of one. The density is called in one place only:
+    # otherwise it would be compiled four times.
     def draw(state: State, x: float, width: float, *args: Any) -> float:
         at, doing, level, low, high, below, above = x, _LEVEL, 0.0, 0.0, 0.0, 0, 0
         while True:

@@ -29,7 +29,7 @@ def _sort_run(key: Numbers, order: Ints, low: int, high: int) -> None:
 
 @inner
 def _merge(key: Numbers, order: Ints, low: int, middle: int, high: int) -> None:
-    """Merge two sorted runs that stand side by side."""
+    """Merge two adjacent sorted runs."""
     n = middle - low
     left_key, left_order = key[low:middle].copy(), order[low:middle].copy()
     left, right, to = 0, middle, low

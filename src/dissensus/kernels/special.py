@@ -51,7 +51,7 @@ _TURN = 0.9
 """The correlation where the second part begins."""
 _WIDEST = math.sqrt(1.0 - _TURN**2)
 _REACH = 9.0
-"""So many times smaller than the difference of the bounds, x adds e^-40 of the whole."""
+"""If x is smaller than the difference of the bounds by this factor, it adds e^-40 of the total."""
 _RATIO = 3.0
 """Of the ends of a panel."""
 _SAME = 1e-10
@@ -69,7 +69,7 @@ def excess(h: float, k: float, correlation: float) -> float:
 
     Both below the mean, at correlation 1/2: one third rather than one quarter.
     """
-    # Turned round, a negative correlation is a positive one.
+    # With one variable negated, a negative correlation becomes positive.
     sign = -1.0 if correlation < 0 else 1.0
     k *= sign
     correlation = min(abs(correlation), 1.0)
@@ -193,7 +193,7 @@ def _scaled_tail(x: float) -> float:
 
 @inner
 def _far(low: float, high: float) -> tuple[float, float, float]:
-    """Do so for two numbers far below 0."""
+    """Do the same for two numbers far below 0."""
     width = high - low
     drop = 0.5 * width * (high + low)  # the density at low is exp(drop) of that at high
     relative = math.exp(drop) if drop > -700.0 else 0.0
@@ -238,7 +238,7 @@ def _below(low: float, high: float) -> tuple[float, float, float]:
 _FEW = 32
 """Factors that are multiplied one by one: sooner done than two gamma functions."""
 _LARGE = 1e8
-"""So many factors of such a size stay below what a number can be."""
+"""Number of factors of this size whose product does not overflow."""
 
 
 @inner
@@ -269,7 +269,7 @@ def log_rising_of(a: float, n: float) -> float:
 def factorised(matrix: Floats, n: int) -> bool:
     """Turn the leading n rows of a symmetric matrix into its lower Cholesky factor, in place.
 
-    Returns whether the matrix is positive definite; if not, what is left in it is rubbish.
+    Returns whether the matrix is positive definite; if not, its content is undefined.
     """
     for j in range(n):
         for i in range(j, n):

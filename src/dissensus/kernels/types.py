@@ -1,4 +1,4 @@
-"""Arrays by what they hold: the names that annotations of all modules share."""
+"""Arrays by their content: names for the type annotations of all modules."""
 
 from __future__ import annotations
 

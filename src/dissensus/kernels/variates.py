@@ -26,7 +26,7 @@ _MANY = 10.0
 
 @inner
 def binomial(state: State, n: int, p: float) -> int:
-    """Draw how many of n succeed, each with probability p."""
+    """Draw the number of successes among n, each with probability p."""
     if n <= 0 or p <= 0.0:
         return 0
     if p >= 1.0:
@@ -82,7 +82,7 @@ def _rejected(state: State, n: int, p: float) -> int:
 
 @inner
 def scatter(state: State, n: int, weight: Floats, total: float, found: Ints) -> None:
-    """Write how many of n fall into each cell, with probabilities proportional to the weights.
+    """Write the counts of n draws by cell, with probabilities proportional to the weights.
 
     ``total`` is the sum of the weights, up to rounding.
     """
@@ -110,10 +110,10 @@ def scatter(state: State, n: int, weight: Floats, total: float, found: Ints) -> 
 
 
 def draw_exponential(keys: Keys, draws: int) -> Floats:
-    """Draw variates (draw, column), each column from a stream of its own.
+    """Draw variates (draw, column), each column from a separate stream.
 
-    The draws of a column depend on the start of its stream, ``keys`` (column), only; the first of
-    many are those of few.
+    The draws of a column depend only on the start of its stream, ``keys`` (column); a shorter run
+    gives the first draws of a longer run.
 
     >>> keys = np.array([3, 5], dtype=np.uint64)
     >>> both = draw_exponential(keys, 4)
@@ -195,7 +195,7 @@ def normal_between(state: State, low: float, high: float) -> float:
 
 @inner
 def _between(state: State, low: float, high: float) -> float:
-    """Do so where the middle of the interval is above 0."""
+    """Do the same where the middle of the interval is above 0."""
     if low < 0.3 and high - low > _WIDE:
         while True:
             x = normal(state)
@@ -218,7 +218,7 @@ SMALL: Final = 0.1
 -708 with probability e^-70, at 0.01 already with probability e^-7."""
 
 LEAST: Final = 1e-300
-"""Smaller shapes count as this, so that logarithms stay finite; no result could tell."""
+"""Smaller shapes count as this, so that logarithms stay finite; no result depends on it."""
 
 
 @inner

@@ -42,7 +42,7 @@ def voices_of(rows: Grouped) -> Voices:
 
 @kernel
 def names_apart(first: Ints, start: Ints, said: Ints, n_labels: int) -> Floats:
-    """Return how often each voice and another of the item differ: (voice), NaN if it is alone.
+    """Return the rate at which a voice and another of the item differ (voice); NaN if it is alone.
 
     >>> names_apart(np.array([0, 3]), np.arange(4), np.array([0, 0, 1]), 2)
     array([0.5, 0.5, 1. ])
@@ -74,7 +74,7 @@ def names_apart(first: Ints, start: Ints, said: Ints, n_labels: int) -> Floats:
 
 @kernel
 def name_towards(start: Ints, said: Ints, target: Ints) -> Floats:
-    """Return how often each voice differs from a label (voice); NaN where the label is -1.
+    """Return the rate at which each voice differs from a label (voice); NaN where the label is -1.
 
     >>> name_towards(np.array([0, 2, 3]), np.array([1, 0, 0]), np.array([0, 5]))
     array([0.5, 1. ])
@@ -90,7 +90,7 @@ def name_towards(start: Ints, said: Ints, target: Ints) -> Floats:
 
 
 _DIGITS: Final = 1e-3
-"""What is left of a sum is computed afresh if it is less than this share: digits were lost."""
+"""The rest of a sum is recomputed if it is less than this share: digits were lost."""
 
 
 @inner
@@ -132,8 +132,8 @@ def squares_apart(first: Ints, start: Ints, given: Floats) -> tuple[Floats, Floa
         if others < 1:
             continue
         mean, square = _centred(start, given, low, high)
-        # What is after a voice, in each of three sums; what is before it is summed as we go.
-        # Taking a voice off the whole sum would leave nothing but rounding beside a wild number.
+        # Three sums over the voices after each voice; those before it are summed in the loop.
+        # Subtracting a voice from the total would leave only rounding errors of extreme numbers.
         after = np.zeros((high - low + 1, 3))
         for v in range(high - low - 1, -1, -1):
             after[v, 0] = after[v + 1, 0] + mean[v]
@@ -168,7 +168,7 @@ def square_towards(start: Ints, given: Floats, target: Floats) -> Floats:
 
 @kernel
 def excess_towards(start: Ints, given: Floats, target: Floats, tolerance: float) -> Floats:
-    """Return by how much each voice's difference from a number exceeds what is tolerated (voice).
+    """Return the excess of each voice's difference from a number over the tolerance (voice).
 
     >>> excess_towards(np.array([0, 2]), np.array([1.0, 3.0]), np.array([0.0]), 1.5)
     array([0.75])
@@ -335,7 +335,7 @@ def pairs_apart(rows: Grouped, voices: Voices, delta: Delta) -> Floats:
 
 
 def pairs_towards(rows: Grouped, voices: Voices, delta: Delta, asked: Ints) -> Floats:
-    """Return the mean distance of voices to what a system said of their items (voice).
+    """Return the mean distance of voices to a system's answers on their items (voice).
 
     ``delta`` maps the places of statements, and the items, to distances. Voices that are not among
     ``asked`` are NaN.

@@ -17,7 +17,7 @@ from dissensus.kernels.types import Floats, Ints
 
 
 class Rows(NamedTuple):
-    """Who labelled which item, sorted by item; the same in all versions."""
+    """The annotator and item of each label, sorted by item; the same in all versions."""
 
     start: Ints
     """(item + 1): rows ``start[i]`` to ``start[i + 1]`` are of item i."""
@@ -63,7 +63,7 @@ def _add_annotators(
     where: Rows, label: Ints, count: Ints, i: int, v: int,
     pairs: Floats, agreed: Floats, excess: Floats, items: Floats,
 ) -> None:  # fmt: skip
-    """Add an item's labels (row) of one version; ``count`` holds how many there are of each."""
+    """Add an item's labels (row) of one version; ``count`` has the number of each."""
     n = where.start[i + 1] - where.start[i]
     together = 0.0
     for a in range(where.n_labels):
@@ -146,14 +146,14 @@ def sums(where: Rows, labels: npt.NDArray[np.integer], answers: npt.NDArray[np.i
 
 
 class Votes(NamedTuple):
-    """Patterns of labels; entries of one pattern stand together."""
+    """Patterns of labels; entries of a pattern are adjacent."""
 
     start: Ints
     """Where the entries of each pattern begin (pattern + 1)."""
     respondent: Ints
     label: Ints
     times: Ints
-    """How often the respondent gave the label (entry)."""
+    """Count of the label by the respondent (entry)."""
     n_items: Ints
     """Number of items with the pattern (pattern)."""
     known: Ints = np.empty(0, dtype=np.int64)

@@ -30,7 +30,7 @@ def more_sure(right: Floats, wrong: Floats, start: Ints) -> tuple[Floats, Floats
 def weighted_sums(weights: Floats, sums: Floats) -> Floats:
     """Multiply (set of weights, item) by (item, sum).
 
-    Linear algebra libraries are made for square matrices, and start threads of their own. With
+    Linear algebra libraries are made for square matrices, and start threads. With
     three sums, and called from two threads, NumPy's product takes six times as long.
 
     >>> weighted_sums(np.array([[1.0, 2.0]]), np.array([[1.0, 10.0], [2.0, 20.0]]))
@@ -51,10 +51,10 @@ def weighted_sums(weights: Floats, sums: Floats) -> Floats:
 
 @kernel
 def midranks(values: Floats, weights: Floats) -> Floats:
-    """Return the weight of what is below each value, plus half of what equals it (row, item).
+    """Return the weight below each value, plus half of the weight at it (row, item).
 
     With equal weights, the usual rank, ties in the middle, up to scale and place. One row of values
-    stands for all rows of weights.
+    is used for all rows of weights.
     """
     out = np.empty(weights.shape)
     ordered, order = sorted_with_order(values[0])
@@ -78,7 +78,7 @@ def midranks(values: Floats, weights: Floats) -> Floats:
 def line(x: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
     """Return slope, intercept and correlation of the least squares line, row by row.
 
-    One row of x or y stands for all rows of weights, each of which sums to 1. The results are NaN
+    One row of x or y is used for all rows of weights, each of which sums to 1. The results are NaN
     where x does not vary, the correlation also where y does not.
     """
     rows, items = weights.shape
@@ -86,7 +86,7 @@ def line(x: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]
     out[:] = np.nan
     for row in range(rows):
         x_row, y_row = x[row % len(x)], y[row % len(y)]
-        # A first guess at the means keeps what is squared small, and exact where nothing varies.
+        # A first guess of the means is subtracted: squares are small, and exact without variation.
         left, right = x_row[0], y_row[0]
         total = 0.0
         mean_x, mean_y, xx, yy, xy = 0.0, 0.0, 0.0, 0.0, 0.0

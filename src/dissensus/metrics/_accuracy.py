@@ -53,11 +53,11 @@ def top_k_accuracy(
     predictions : xarray.Dataset
         From `dissensus.predictions`.
     k : int
-        How many predicted labels count. Predicted ties that straddle k count with the
-        probability that a random order puts them within.
+        Number of predicted labels that count. Predicted ties across place k count with the
+        probability that a random order puts them within the first k.
     weights : array (item), mapping, "bayesian-bootstrap", optional
         Weights of the items, matched by name where they have names; the bootstrap draws them
-        from Dirichlet(1, ..., 1), anew for each draw and the same for all systems.
+        from Dirichlet(1, ..., 1), again for each draw and the same for all systems.
     per_item : bool
         Keep the items apart.
     on_missing : {"raise", "drop"}
@@ -79,10 +79,10 @@ def top_k_accuracy(
 
     Notes
     -----
-    After a fixed prior, and of plausibilities that did not see the predictions, it misleads: where
-    annotators leave an item open every answer gets partial credit, and all systems come out too
-    low, the more so the fewer annotators there are. With k near the number of labels all systems
-    are good.
+    With a fixed prior, and with plausibilities from a fit without predictions, it misleads: where
+    annotators leave an item open, every answer gets partial credit, and all systems are
+    underestimated. With fewer annotators the error is larger. With k near the number of labels all
+    systems are good.
 
     Source: Stutz et al. (2023), Eq. 8. Equal plausibilities (a point estimate may have them)
     are broken by label order.

@@ -125,9 +125,9 @@ def actual_accuracy(
     Notes
     -----
     Both assume that the system agrees equally often with correct and wrong labels of the ground
-    truth, as a system does that has learned the annotators' labels with their mistakes. A better
-    system, whose errors are independent of the annotators' *given the true label*, is underrated by
-    such a ground truth. No formula of a and g applies to it; use a model without a ground truth:
+    truth, like a system that has learned the annotators' labels with their mistakes. The accuracy
+    of a better system, whose errors are independent of the annotators' *given the true label*, is
+    underestimated by such a ground truth. No formula of a and g applies; use a model of the truth:
     `models.symmetric_confusion`, `lehner`.
 
     Source: Cabitza et al. (2020), "The elephant in the machine", section 2 (98 % on a ground truth
@@ -220,8 +220,8 @@ def probability_of_support(
     if bool((undefined > 0).any()):
         total = int(np.prod([draws.sizes[dim] for dim in SAMPLE]))
         warn_caller(
-            f"Draws are undefined (NaN), up to {int(undefined.max()):,} of {total:,}, and so is "
-            "the probability of support."
+            f"Draws are undefined (NaN), up to {int(undefined.max()):,} of {total:,}; the "
+            "probability of support is then undefined too."
         )
     probability = (draws >= claim * (1 - _ROUNDING)).mean(SAMPLE).where(undefined == 0)
     return named(probability, "probability_of_support", "higher")

@@ -1,10 +1,10 @@
-"""Insight: what a system knows of the panel beyond what a few labels of an item show.
+"""Insight: a system's knowledge of the panel beyond the few labels of an item.
 
-Few labels do not show how evenly a panel is split, nor what a system does on evenly split items. A
-learned prior takes a system for one of the panel there. Systems that give the panel's leading label
-on split items too then come out too low, and no label of the study tells. One number for each
-system, its *insight*, is therefore drawn and not estimated: the log odds that an answer is the
-leading label are larger by it. Decision 0017 says where its distribution comes from.
+Few labels do not show how evenly a panel is split, nor how a system answers on evenly split items.
+A learned prior treats a system as a member of the panel there. Systems that give the panel's
+leading label on split items too are then underestimated, and the labels do not show this. One
+number for each system, its *insight*, is therefore drawn and not estimated: it is added to the log
+odds that an answer is the leading label. Decision 0017 gives the source of its distribution.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def draw_insights(
 
 
 def with_insight(prepare: Prepare, insight: xr.DataArray, random_seed: Any) -> Prepare:
-    """Return ``prepare`` with scores that lean by each system's insight."""
+    """Return ``prepare`` with scores that are shifted by each system's insight."""
 
     def leaning(theta: xr.DataArray, lists: xr.Dataset, where: Space) -> Score:
         score, lean = prepare(theta, lists, where), leans(theta, insight, random_seed)
@@ -113,7 +113,7 @@ def with_insight(prepare: Prepare, insight: xr.DataArray, random_seed: Any) -> P
 def leans(
     theta: xr.DataArray, insight: xr.DataArray, random_seed: Any
 ) -> Callable[[xr.DataArray, Hashable], xr.DataArray]:
-    """Return a function of one system's scores (chain, draw, item) and its name that leans them.
+    """Return a function that shifts a system's scores (chain, draw, item), given its name.
 
     An item has one random number a draw for all systems, so that systems with the same answer and
     the same insight are right in the same draws.

@@ -48,7 +48,7 @@ def check_bootstrap(weights: str) -> None:
 
 
 def require_sample(scores: xr.DataArray) -> None:
-    """Raise unless there are draws, of which each has weights of its own."""
+    """Raise unless there are draws; each draw has separate weights."""
     if not set(SAMPLE) <= set(scores.dims):
         raise ArgumentError(
             "weights",

@@ -330,7 +330,7 @@ _MOST_SEQUENCES = 4096
 def _distinct(
     theta: xr.DataArray, label_space: Space, lists: xr.Dataset, depth: int
 ) -> _DistinctTops | None:
-    """Return the distinct sequences, or None where each draw is scored as fast by itself."""
+    """Return the distinct sequences, or None if scoring each draw separately is as fast."""
     deepest, known = remembered(theta)
     if not deepest and lists.sizes[SYSTEM] == 1:
         return None

@@ -98,7 +98,7 @@ def annotators_for_truth(accuracy: Any, target: float = 0.95, n_labels: int = 2)
     Parameters
     ----------
     accuracy : DataArray, array or float
-        How often each annotator is right.
+        Accuracy of each annotator.
     target : float
         The target, between 0 and 1.
     n_labels : int
@@ -236,7 +236,7 @@ def truth_accuracy(
     -----
     The assumptions above link the reliability of pairs to the accuracy of a majority. If accuracies
     differ between annotators or items, the majority is less often right for the same rho, most of
-    all where some items are hard for everybody. With a model of accuracies by annotator and item,
+    all where some items are hard for all. With a model of accuracies by annotator and item,
     average `majority_accuracy` over items instead. With more than two labels rho must have
     ``errors="uniform"``; with two there is no difference.
 

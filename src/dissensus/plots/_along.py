@@ -37,8 +37,8 @@ def reliability(
     """Draw a metric of every system against the reliability of the annotators.
 
     Lines are posterior means. Dark bands are intervals for these items, pale bands for new items.
-    A cross at the right edge is the value against a point estimate of the labels; below it stands
-    ∞ if this is the limit of a growing reliability. A star is the known value.
+    A cross at the right edge is the value against a point estimate of the labels, with ∞ below it
+    if this is the limit of a growing reliability. A star is the known value.
 
     Parameters
     ----------

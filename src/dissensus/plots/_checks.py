@@ -1,4 +1,4 @@
-"""Predictive checks of fits: observed statistics beside those of replicated annotations."""
+"""Predictive checks of fits: statistics of the data and of replicated annotations."""
 
 from __future__ import annotations
 
@@ -311,7 +311,7 @@ def _residuals(ax: Axes, data: xr.Dataset, name: str, limit: int) -> int:
 
 
 def _name_items(ax: Axes, named: xr.Dataset) -> None:
-    """Write names beside the ends of the ordered marks: low ones at the left, high at the right."""
+    """Write names at the ends of the ordered marks: low ones left, high ones right."""
     low, high = ax.get_ylim()
     observed = named["observed"].to_numpy()
     right = observed > (low + high) / 2

@@ -183,8 +183,7 @@ def item(
     """Draw one item: its annotations, its plausibilities, and the predictions.
 
     Tied labels are in braces. Dots are draws, bars their means, crosses a point estimate that
-    ignores uncertainty. With each prediction stands the probability that it holds the leading
-    label.
+    ignores uncertainty. Each prediction has the probability that it contains the leading label.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Names beside points and at the ends of lines, and texts that a page shows at a mark."""
+"""Names of points and at the ends of lines, and texts that a page shows at a mark."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ Box = tuple[float, float, float, float]
 
 _ANGLES: Final = np.deg2rad([0, 180, 90, 270, 45, 315, 135, 225, 20, 340, 160, 200, 70, 110])
 _DISTANCES: Final = (6.0, 11.0, 18.0, 27.0, 38.0, 52.0, 70.0, 95.0)
-"""Points from a mark to its name; beyond the second distance, a line leads to the mark."""
+"""Distances from a mark to its name, in points; beyond the second, a line leads to the mark."""
 _ROOM: Final = 4.0
-"""Points between two names in a line."""
+"""Distance between two names in a row, in points."""
 _MARK: Final = 3.5
-"""Points: half the size of a mark."""
+"""Half the size of a mark, in points."""
 
 
 def name_points(ax: Axes, xy: Floats, names: Sequence[str], color: str) -> None:

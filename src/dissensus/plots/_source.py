@@ -189,7 +189,7 @@ def returned(
 
 
 def sides(evaluation: xr.DataTree) -> list[xr.DataTree]:
-    """Return the evaluation and its companion, if there is one; each has groups of its own."""
+    """Return the evaluation and its companion, if there is one; each has separate groups."""
     companion = evaluation.children.get("companion")
     return [evaluation] if companion is None else [evaluation, companion]
 

@@ -122,7 +122,7 @@ def width_of(figsize: Size | None, default: float = WIDTH) -> float:
 
 
 def fitted(figsize: Size | None, width: float, height: float) -> tuple[float, float]:
-    """Return the given size, with defaults for what is not given.
+    """Return the given size, with defaults for missing values.
 
     Examples
     --------
@@ -250,7 +250,7 @@ _OF_MODEL: Final = ("metrics", "companion", "comparison", "certainty", "posterio
 
 
 def _reason(source: Any, group: str) -> str:
-    """Return the reason not to rely on a group of an evaluation; empty where there is none."""
+    """Return the reason not to rely on a group of an evaluation, or an empty text."""
     if not isinstance(source, xr.DataTree) or "statistics" not in source.children:
         return ""
     if group in _OF_MODEL:

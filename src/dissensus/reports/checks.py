@@ -36,7 +36,7 @@ Topics = list[tuple[str, Facts]]
 
 
 def _models(evaluation: xr.DataTree) -> list[tuple[xr.DataTree, str]]:
-    """Return each model, with the words that name it if there are two."""
+    """Return each model, and its name if there are two."""
     models = sides(evaluation)
     return [(side, f"Under {side.attrs['model']}: " if len(models) > 1 else "") for side in models]
 
@@ -92,7 +92,7 @@ def _of_side(side: xr.DataTree, whose: str) -> Iterator[tuple[str, Facts]]:
 
 
 def _poor(side: xr.DataTree) -> Facts:
-    """Return for how many items the chains are too short, at each reliability."""
+    """Return the number of items with too short chains, at each reliability."""
     if not evidence.has(side, "convergence"):
         return {}
     data = side["convergence"].to_dataset()

@@ -79,7 +79,7 @@ def prediction_lines(contents: Mapping[str, Any], needs: str = NEEDS) -> Lines:
         if items:
             out.append((title, f"{len(items):,}: {_few(items)}" + (f". {needs}" if needs else "")))
     if not contents["items_in_common"]:
-        out.append(("items in common", "none: are they named alike in both files?"))
+        out.append(("items in common", "none: check that items have the same names in both files"))
     if contents["unlike"]:
         out.append(("unlike", f"{contents['unlike']}: an evaluation refuses them as they are"))
     lists = contents.get("labels_per_list")

@@ -150,7 +150,7 @@ def _answers(statements: list[Statement]) -> list[Line]:
 
 
 def _bar(theta: xr.DataArray, item: object, row: Candidate, beside: Floats | None) -> Bar:
-    """Return a candidate; ``beside`` are the item's means under the companion model."""
+    """Return a candidate; ``beside``: the item's means under the companion model."""
     mean = float(row.draws.mean())
     if row.label is not None:
         label: str = Name(row.label)

@@ -33,7 +33,7 @@ ALONE: Final = (
 
 
 def data(evaluation: xr.DataTree) -> Facts:
-    """Return numbers of items, annotators and annotations, and how often annotators disagree."""
+    """Return numbers of items, annotators and annotations, and the rate of disagreement."""
     annotations = evaluation["annotations"].to_dataset()
     kind = annotations.attrs["kind"]
     n_items, n_annotators = annotations.sizes[ITEM], annotations.sizes[ANNOTATOR]
@@ -45,7 +45,7 @@ def data(evaluation: xr.DataTree) -> Facts:
     if kind in {"nominal", "ordinal"} and several.any():
         leading = evaluation["statistics"]["leading_share"].to_numpy()[several]
         split = float((leading < 1).mean())
-    # Names that occur once each, as in tables of counts, do not tell the number of annotators.
+    # Names that occur once each, as in tables of counts, do not show the number of annotators.
     is_nameless = n_annotators == given > n_items
     return {
         "annotators": "Annotators named once each" if is_nameless
@@ -106,7 +106,7 @@ def _achieves(metric: str, value: str) -> str:
 
 
 def _rivals(pairs: xr.Dataset, ranked: xr.Dataset, d: int) -> Facts:
-    """Return how probably the leading system is better than the second, and the best of all."""
+    """Return the probabilities that the leading system is better than the second, and the best."""
     first, second, *_ = systems = ranked[SYSTEM].to_numpy().tolist()
     pair = pairs.sel({SYSTEM: first, other(SYSTEM): second})
     better, equal = (
@@ -296,7 +296,7 @@ def certainty_along(evaluation: xr.DataTree) -> Facts:
 
 
 def truth(values: xr.Dataset) -> Facts:
-    """Return how many intervals hold the known value; ``values`` are at one reliability."""
+    """Return the number of intervals with the known value; ``values`` are at one reliability."""
     known = values["truth"].notnull()
     if not bool(known.any()):
         return {}

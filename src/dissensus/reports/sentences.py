@@ -25,7 +25,7 @@ from dissensus.wording import (
 )
 
 _NAME, _TITLE = 40, 1000
-"""Letters of a name that are shown, and that are shown when the pointer rests on it."""
+"""Maximum length of a name as shown, and as shown under the pointer."""
 
 
 class Name(str):

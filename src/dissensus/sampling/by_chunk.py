@@ -1,6 +1,6 @@
 """Fits of chunks of items, drawn when they are asked for: Dask arrays, put together block by block.
 
-A model whose items are independent given the data draws each item from a stream of its own. So the
+A model whose items are independent given the data draws each item from a separate stream. So the
 fit of some items is a part of the fit of all, number by number, and nothing has to be computed but
 the blocks that are needed.
 """
@@ -40,9 +40,9 @@ CHAINS: Final = (("r_hat_max", np.max), ("ess_bulk_min", np.min), ("ess_tail_min
 """Diagnostics of the chains of a block, and how they are reduced over blocks."""
 
 _POOR: Final = (
-    "The chains have not run long enough for some items. How many, and how far they are from it, "
-    "stands in fit['sample_stats']: n_items_poor, ess_bulk_min, ess_tail_min, r_hat_max. Do not "
-    "trust their intervals; ask for more draws (draws=)."
+    "The chains have not run long enough for some items. fit['sample_stats'] has their number and "
+    "diagnostics: n_items_poor, ess_bulk_min, ess_tail_min, r_hat_max. Do not trust the intervals "
+    "of these items; ask for more draws (draws=)."
 )
 
 _TIMES: Final = 4
@@ -54,7 +54,7 @@ _SAID: Final[set[tuple[str, str]]] = set()
 
 
 class Block(NamedTuple):
-    """Some items of a chunk: what is drawn at once."""
+    """Some items of a chunk, which are drawn at once."""
 
     chunk: int
     low: int
@@ -120,8 +120,8 @@ def _warn(name: str, said: list[Said]) -> None:
 
         warn = distributed.warn
     for text, category in said:
-        # All blocks in the same words, once for each fit and process. Python would see to that, had
-        # it not forgotten what it has said whenever some library catches warnings.
+        # The same words for all blocks, once for each fit and process. Python's own filter is not
+        # enough: it is reset whenever a library catches warnings.
         words = _POOR if category is ConvergenceWarning else text
         if (name, words) not in _SAID:
             _SAID.add((name, words))
@@ -129,7 +129,7 @@ def _warn(name: str, said: list[Said]) -> None:
 
 
 def chunk_size() -> int:
-    """Return how many bytes Dask takes for a chunk: its setting ``array.chunk-size``."""
+    """Return the number of bytes of a chunk in Dask: its setting ``array.chunk-size``."""
     import dask
     from dask.utils import parse_bytes
 
@@ -167,17 +167,17 @@ _DATA: Final = ("observed_data", "constant_data")
 _FEWEST: Final = {"draws": 1, "chains": 1, "tune": 0}
 
 _WHOLE: Final = ("log_likelihood", "posterior_predictive", "checkpoint")
-"""What is made of all items at once, in memory."""
+"""Results of all items at once, in memory."""
 
 
 class Settled(NamedTuple):
-    """What is the same for all chunks, as it depends on all items."""
+    """Results that depend on all items and are the same for all chunks."""
 
     settings: dict[str, Any]
     attrs: dict[Any, Any]
     """That say so."""
     groups: Mapping[str, dict[str, xr.DataArray]] = {}
-    """What there is in the fit beside what its items have."""
+    """Variables of the fit that do not belong to items."""
     width: int | None = None
     """Candidates of the item with the most, if they are not the labels it has alone."""
 
@@ -185,7 +185,7 @@ class Settled(NamedTuple):
 def settled_prior(
     prior: LearnedPrior, name: str, labels: Array, said: Features, prefix: str = ""
 ) -> Settled:
-    """Return what a learned prior adds to a fit; ``name`` is the argument that it stands for."""
+    """Return the part of a learned prior in a fit; ``name`` is the argument that it replaces."""
     density = xr.DataArray(prior.log_density, dims=(CHAIN, DRAW))
     return Settled(
         {name: prior._replace(told=False)}, prior.diagnosed(labels, said, prefix),
@@ -225,7 +225,7 @@ def by_chunks(settle: Settle | None = None, whole: Callable[..., bool] | None = 
 
 
 class _Variable(NamedTuple):
-    """A variable of a fit: all but how many items, chains and draws it has."""
+    """A variable of a fit, without its numbers of items, chains and draws."""
 
     group: str
     name: str
@@ -261,7 +261,7 @@ class _Lazy:
         ]
 
     def _probe(self, rng: np.random.Generator) -> xr.DataTree:
-        """Fit one item: what there is in a fit, and what it is called.
+        """Fit one item, to get the variables of a fit and their names.
 
         That takes from the generator what one fit of all items would take.
         """
@@ -276,7 +276,7 @@ class _Lazy:
         return {**self.task.settings, **known, **others}
 
     def variables(self) -> list[_Variable]:
-        """Return what a fit has of every item, or as a sum over items."""
+        """Return the variables of a fit by item, or as sums over items."""
         return [
             _Variable(group, str(name), one, name in node.coords)
             for group, node in self.probe.children.items()
@@ -288,7 +288,7 @@ class _Lazy:
         return self.sizes.get(dim, one.like.sizes[dim])
 
     def _bytes_each(self) -> int:
-        """Return how much room an item's draws take."""
+        """Return the memory of an item's draws."""
         return sum(
             8 * math.prod(self._size(one, dim) for dim in one.like.dims if dim != ITEM)
             for one in self.variables()
@@ -296,7 +296,7 @@ class _Lazy:
         )
 
     def tree(self, settled: Settled) -> xr.DataTree:
-        """Put the arrays together, with what is the same for all."""
+        """Combine the arrays with the results that are the same for all."""
         said = settled.attrs
         drawn = self._blocks(self.task)
         name = f"{self.task.name}-data"
@@ -374,7 +374,7 @@ class _Lazy:
 
 
 def _width(rows: Sequence[Any], frame: Frame) -> int:
-    """Return how many candidates the item with the most has: named labels, and the remainder."""
+    """Return the largest number of candidates of an item: named labels, and the remainder."""
     import dask
 
     place = [frame.columns.index(name) for name in ("item_code", "label_code")]
@@ -383,6 +383,6 @@ def _width(rows: Sequence[Any], frame: Frame) -> int:
 
 
 def _most_labels(item: Array, label: Array) -> int:
-    """Return how many labels the item has that has the most of them."""
+    """Return the largest number of labels of an item."""
     pairs = np.unique(np.stack([item, label]), axis=1)[0]
     return int(np.unique(pairs, return_counts=True)[1].max(initial=0))

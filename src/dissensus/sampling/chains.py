@@ -1,4 +1,4 @@
-"""Parallel work in threads, in lots between which it can be interrupted."""
+"""Parallel work in threads, in lots; it can be interrupted between lots."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def swept(
 
 
 class _Chains:
-    """Chains, and how far each has come, also if an interruption falls between two chains."""
+    """Chains, and the progress of each, also if an interruption falls between two chains."""
 
     def __init__(self, runs: Sequence[Chain], first: int) -> None:
         self.runs = runs

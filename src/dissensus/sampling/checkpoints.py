@@ -54,7 +54,7 @@ class Checkpoint:
     @property
     def in_words(self) -> str:
         """The message of an interruption."""
-        return f"; what was done is kept in {self.path}: fit again with checkpoint= to go on"
+        return f"; the finished part is saved in {self.path}: fit again with checkpoint= to resume"
 
     def begin(self, fingerprint: str) -> None:
         """Create the store, or check that the existing one is of the same fit.
@@ -77,8 +77,8 @@ class Checkpoint:
             claim(self.path / _HEADER, self)
         except BlockingIOError:
             raise ArgumentError(
-                "checkpoint", expected="one that no other process is at",
-                found=f"{self.path}, which another fit goes on from",
+                "checkpoint", expected="a checkpoint that no other process uses",
+                found=f"{self.path}, which another fit uses",
             ) from None  # fmt: skip
         for unfinished in self.path.glob(".part-*"):  # parts of a run that was killed
             shutil.rmtree(unfinished, ignore_errors=True)
@@ -120,8 +120,8 @@ class Checkpoint:
                 warn_caller(
                     f"The checkpoint {self.path} could not be written "
                     f"({problem.strerror or problem}). "
-                    "Sampling goes on; interrupted, it would be resumed from what was written "
-                    "before."
+                    "Sampling goes on; if it is interrupted, it resumes from the last checkpoint "
+                    "that was written."
                 )
             self._failed = True
             return False
@@ -145,7 +145,7 @@ class Checkpoint:
             group = _zarr().create_group(beside, zarr_format=3)
             for name, values in arrays.items():
                 # Draws do not compress: a checksum only. Chunks of zeros are written, too, as they
-                # could not be told from missing ones otherwise.
+                # could otherwise not be distinguished from missing ones.
                 group.create_array(name, data=np.ascontiguousarray(values),
                                    compressors=(Crc32cCodec(),),
                                    config={"write_empty_chunks": True})  # fmt: skip
@@ -176,8 +176,8 @@ def opened(
     if isinstance(random_seed, np.random.Generator):
         raise ArgumentError(
             "random_seed",
-            expected="a whole number, or None, where there is a checkpoint: the fit that goes on "
-            "from it must begin as this one does",
+            expected="a whole number or None, with checkpoint=: a resumed fit must begin in the "
+            "same way",
             found="a Generator",
         )
     if random_seed is None:
@@ -226,7 +226,7 @@ def _header(path: Path) -> dict[str, Any] | None:
     if attributes.get("format") != _FORMAT:
         raise ArgumentError(
             "checkpoint", expected="a path that is not taken, or a checkpoint of this library",
-            found=f"{path}, which is none",
+            found=f"{path}, which is not a checkpoint",
         )  # fmt: skip
     return attributes
 

@@ -1,4 +1,4 @@
-"""Convergence of Markov chains, item by item, with warnings that say what to do."""
+"""Convergence of Markov chains, item by item, with warnings that give a remedy."""
 
 from __future__ import annotations
 
@@ -206,19 +206,19 @@ def _warn(found: dict[str, Any], what: str, draws: int) -> None:
     advice = f"ask for more draws (draws={times * draws})"
     if found["n_items_undefined"]:
         advice = (
-            "some draws are no finite numbers, which is a fault. Use nothing of this fit; look "
-            "for numbers of extreme size in the data, or priors of extreme width, and report it"
+            "some draws are not finite. Do not use this fit; check for extreme values in the data "
+            "or very wide priors, and report the problem"
         )
     elif found["n_items_stuck"]:
         advice = (
-            "a chain stands still, and more draws do not move it. Fit again with another "
-            "random_seed, or a longer warm-up (tune=2000), and leave the chain out if it happens "
-            "again"
+            "a chain stands still, and more draws do not help. Fit again with another "
+            "random_seed, or a longer warm-up (tune=2000). If a chain stands still again, leave "
+            "it out"
         )
     elif found.get("r_hat_max", 1.0) > APART:
         advice = (
-            "they seem to have settled in different places, where more draws do not help. "
-            "Compare them chain by chain (fit['posterior'].mean('draw')), and try a plainer model"
+            "the chains seem to have settled in different places, and more draws do not help. "
+            "Compare them chain by chain (fit['posterior'].mean('draw')), and try a simpler model"
         )
     tails = f" ({found['ess_tail_min']:.0f} in the tails)" if _thin_tails(found) else ""
     warn_caller(
@@ -262,12 +262,12 @@ found at once, by Fourier's transform."""
 
 
 class Diagnostics(NamedTuple):
-    """One number each for every number that was drawn."""
+    """One diagnostic for each sampled number."""
 
     bulk: Floats
     """Effective draws in the middle of the distribution."""
     tail: Floats
-    """... of two quantiles, the lesser of both."""
+    """... of two quantiles, the smaller of both."""
     r_hat: Floats
     """The larger of that of ranks and that of ranks of distances from the median; NaN for one
     chain."""

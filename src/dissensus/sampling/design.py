@@ -4,7 +4,7 @@ Warnings of a design are given before sampling, in time linear in the number of 
 
 Label switching: data are equally likely if all annotators exchange two labels. Priors keep
 annotators above chance on average, and chains in one mode. `near_guessing` warns if the data do not
-tell the modes apart.
+distinguish the modes.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def two_sided(group: Ints, told: Flags, names: Array) -> str:
 
     >>> names = np.array(["a", "b", "c"])
     >>> two_sided(np.array([0, 0, 1]), np.array([False, False, False]), names)[:57]
-    "Annotators who share items two at a time only ('a', 'b'):"
+    "Annotators share items only two at a time ('a', 'b'): the"
     """
     size = np.bincount(group[group >= 0], minlength=1)
     loose = (group >= 0) & ~told & (size[np.maximum(group, 0)] > 1)
@@ -136,9 +136,10 @@ def two_sided(group: Ints, told: Flags, names: Array) -> str:
     _, code = np.unique(group[loose], return_inverse=True)
     listed = listed_islands(code, names[loose])
     return (
-        f"Annotators who share items two at a time only ({listed}): how often two agree is known, "
-        "and not which of them errs; their accuracies are held apart by the prior, and at best by "
-        "how often each gives each label. Have a third label some of the same items."
+        f"Annotators share items only two at a time ({listed}): their labels show how often two "
+        "agree, but not which of them errs. Their accuracies are separated only by the prior, and "
+        "by how often each annotator gives each label. Let a third annotator label some of the "
+        "same items."
     )
 
 
@@ -150,7 +151,7 @@ _SURE: Final = 0.95
 
 
 def near_guessing(accuracy: xr.DataArray, n_labels: int) -> dict[str, Any]:
-    """Return how far annotators as a whole may be guessing, and warn of annotators below chance.
+    """Return the share of draws near guessing, and warn of annotators below chance.
 
     The attribute ``near_guessing`` is the share of draws in which the mean accuracy is at most a
     twentieth of the way from chance to 1. A `DesignWarning` is given if it is above .1 (more draws
@@ -164,16 +165,16 @@ def near_guessing(accuracy: xr.DataArray, n_labels: int) -> dict[str, Any]:
         by_chain = near.mean("draw").to_numpy().tolist()
         chains = ", ".join(f"{part:.0%}" for part in by_chain)
         why = (
-            "The labels hardly tell which of them are true: read the other way round they would "
-            "fit nearly as well, and that annotators are mostly right is the prior's word."
+            "The labels hardly show which of them are true: with the two labels exchanged, the "
+            "fit is nearly as good, and only the prior assumes that annotators are mostly right."
             if n_labels == 2
-            else "Labels agree hardly more than by chance, and which of them are true is mostly "
-            "the prior's word."
+            else "Labels agree hardly more than by chance, and mostly the prior determines which "
+            "of them are true."
         )
         warn_caller(
-            f"In {share:.0%} of the draws (chain by chain {chains}) annotators are on average no "
-            f"better than guessing ({chance:.0%}), or hardly. {why} Do not report accuracies or "
-            "truths; have items labelled by more annotators, or find the truth of some.",
+            f"In {share:.0%} of the draws (chain by chain {chains}) annotators are on average "
+            f"hardly better than guessing ({chance:.0%}), or worse. {why} Do not report accuracies "
+            "or truths; let more annotators label each item, or use known labels of some items.",
             DesignWarning,
         )
     elif ANNOTATOR in accuracy.dims:
@@ -198,8 +199,8 @@ def _warn_of_worse(accuracy: xr.DataArray, chance: float) -> None:
     if len(names):
         warn_caller(
             f"{len(names)} of {len(worse)} annotators ({shown(list(names))}) are right less often "
-            f"than by guessing ({chance:.0%}), says the posterior. Have they exchanged labels? If "
-            "all of a group had, the truth itself would be the other way round: look at what "
-            "they were asked.",
+            f"than by guessing ({chance:.0%}) in the posterior. Check whether they exchanged "
+            "labels, and the question that they were asked. If a whole group exchanged labels, the "
+            "estimated truth is exchanged too.",
             DissensusWarning,
         )

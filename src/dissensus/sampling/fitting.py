@@ -61,7 +61,7 @@ def require_choice(annotations: xr.Dataset) -> None:
             "annotations",
             expected="two labels or more",
             found=f"{shown(list(labels))} only",
-            hint="If annotators could have said something else, read them again with labels=",
+            hint="If annotators could give other labels, read the annotations again with labels=",
         )
 
 
@@ -93,7 +93,7 @@ def fitted(
     diagnostics: Mapping[str, Any] | None = None,
     asked: tuple[int, int] | None = None,
 ) -> xr.DataTree:
-    """Return a fit as a DataTree in ArviZ's schema, with attributes that say how it was made.
+    """Return a fit as a DataTree in ArviZ's schema, with attributes on how it was made.
 
     ``asked`` are the requested chains and draws, if an interruption can leave fewer.
     """
@@ -120,7 +120,7 @@ def fitted(
 
 
 def _storable(value: Any) -> Any:
-    """Return a hyperparameter as NetCDF can hold it, which has no booleans and no None."""
+    """Return a hyperparameter in a form for NetCDF, which has no booleans and no None."""
     if value is None:
         return "default"
     return int(value) if isinstance(value, bool | np.bool_) else value
@@ -192,7 +192,7 @@ def with_predictions(
 def predicted(
     posterior: Any, model: Any, rng: np.random.Generator, progressbar: bool, **options: Any
 ) -> xr.Dataset:
-    """Draw the observed variables of a model anew, from each draw of the posterior."""
+    """Draw replicates of the observed variables of a model, from each draw of the posterior."""
     import pymc as pm
 
     with quiet(not progressbar), noticing() as interrupted:
@@ -211,7 +211,7 @@ def predicted(
 
 @contextmanager
 def quiet(wanted: bool) -> Iterator[None]:
-    """Silence PyMC's log of what it samples, and Numba's warnings of slow products in PyTensor."""
+    """Silence PyMC's log of its samplers, and Numba's warnings of slow products in PyTensor."""
     from numba.core.errors import NumbaPerformanceWarning
 
     logger = logging.getLogger("pymc.sampling.forward")

@@ -1,4 +1,4 @@
-"""Learning the Dirichlet prior that all items share, and that leans to what was predicted."""
+"""Learning the Dirichlet prior shared by all items, which favours predicted labels."""
 
 from __future__ import annotations
 
@@ -49,20 +49,20 @@ class LearnedPrior(NamedTuple):
     """Draws of the hyperparameters, from all items."""
 
     values: Floats
-    """(chain, draw, hyperparameter): as `dissensus.kernels.learned_prior.Layout` says."""
+    """(chain, draw, hyperparameter): see `dissensus.kernels.learned_prior.Layout`."""
     log_density: Floats
     """(chain, draw)"""
     n_labels: int
     n_items: int = 0
-    """That taught it."""
+    """Items from which the prior was learned."""
     told: bool = True
     """Whether a fit is to hold these draws too: not where it is of a chunk of items."""
     unnamed: float | None = None
-    """Of rankings: the mean shape of a label that nobody named, for the remainder's split."""
+    """Of rankings: the mean shape of an unnamed label, for the remainder's split."""
 
     @property
     def n_free(self) -> int:
-        """Labels with a weight of their own."""
+        """Number of labels with a weight."""
         return layout(self.n_labels, 0).n_free
 
     def draws(self, labels: npt.NDArray[Any], found: Features) -> dict[str, xr.DataArray]:
@@ -88,7 +88,7 @@ class LearnedPrior(NamedTuple):
 
 
 def chosen(items: npt.NDArray[np.generic], most: int) -> npt.NDArray[np.bool_]:
-    """Return which items teach the prior, by their names, so that order and chunks do not count."""
+    """Return the items to learn the prior from, by their names: order and chunks do not matter."""
     if len(items) <= most:
         return np.ones(len(items), dtype=np.bool_)
     hashes = name_hashes(items)
@@ -200,7 +200,7 @@ def no_evidence(predictions: xr.Dataset | None, name: str, value: Any) -> None:
 
 
 def in_graph(n_labels: int, found: Features, typical: float) -> Any:
-    """Write the prior's concentration, and what labels lean by, as part of a PyMC model."""
+    """Write the prior's concentration and weights of labels as part of a PyMC model."""
     import pymc as pm
 
     concentration = pm.LogNormal("concentration", math.log(typical), CONCENTRATION_SPREAD)

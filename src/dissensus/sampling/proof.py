@@ -149,7 +149,7 @@ class _Expressions:
         return numbers
 
     def has_more(self, actual: int, wanted: int, names: set[str]) -> bool:
-        """Return whether a sum is another with further terms, in which none of the names stands."""
+        """Return whether a sum is another sum with further terms that contain none of the names."""
         more = list(self._summands(actual))
         for term in self._summands(wanted):
             if term not in more:

@@ -42,7 +42,7 @@ _LEFT_OUT: ContextVar[bool] = ContextVar("gibbs_steps_left_out", default=False)
 def without_gibbs() -> Iterator[None]:
     """Let `pymc.sample` choose among PyMC's own steps only, here NUTS for everything.
 
-    PyMC then gives each chain of NUTS a start of its own, which r-hat needs. With
+    PyMC then gives each chain of NUTS a different start, which r-hat needs. With
     ``step=pm.NUTS()`` all chains begin at one point.
 
     Examples
@@ -107,7 +107,7 @@ def refuse_other_uses(model: Any, moved: Iterable[Any], observed: Any) -> None:
         if variable in moved or variable is observed:
             continue
         if moved & set(ancestors([variable])):
-            raise unfit("nothing but the labels to hang on these variables", variable.name)
+            raise unfit("only the labels to depend on these variables", variable.name)
 
 
 class WholeModelStep(BlockedStep):
@@ -134,7 +134,7 @@ class WholeModelStep(BlockedStep):
         if {v.name for v in self.vars} != {v.name for v in wanted}:
             raise ArgumentError(
                 "vars",
-                expected=f"all of {', '.join(names)}, which move together",
+                expected=f"all of {', '.join(names)}, which are updated together",
                 found=", ".join(str(v.name) for v in self.vars),
             )
         self.blocked = blocked
@@ -144,7 +144,7 @@ class WholeModelStep(BlockedStep):
         compile_kernels(self, model, initial_point)
 
     def prepare(self, model: Any) -> None:
-        """Make what is made once for a model, after it has been read."""
+        """Make the parts that are made once for a model, after it has been read."""
         raise NotImplementedError
 
     @classmethod
@@ -201,7 +201,7 @@ def _moved(step: type[WholeModelStep], model: Any) -> tuple[str, ...]:
 def compile_kernels(step: Any, model: Any, initial_point: Any) -> None:
     """Take a step and discard it, so that kernels are compiled before `pymc.sample` forks.
 
-    Each of its workers would compile them for itself otherwise.
+    Otherwise each of its workers would compile them.
     """
     if initial_point is None:
         initial_point = first_point(model)

@@ -28,7 +28,7 @@ IN_FITS: Final = (NAME, "annotator_accuracy")
 
 
 class Accuracies(NamedTuple):
-    """How often annotators are right."""
+    """Accuracies of annotators."""
 
     values: Floats
     """(draw, cell): a cell is everybody, an annotator, an item, or a row (annotator on item)."""
@@ -133,7 +133,7 @@ def _array(given: Any, annotations: xr.Dataset) -> xr.DataArray:
         return given
     if isinstance(given, Mapping | pd.Series):
         names = list(given.keys())
-        # Text, if any name is text. Tuples name nobody, but may be given.
+        # Text, if any name is text. Tuples match no name, but may be given.
         text = any(isinstance(name, str | tuple) for name in names)
         index = pd.Index([str(name) for name in names] if text else names)
         values = np.fromiter((value for _, value in given.items()), dtype=object, count=len(given))
@@ -217,7 +217,7 @@ With this bound such a pair is right in half of the cases.
 
 
 def majority_agreement(annotations: xr.Dataset, annotator: Ints) -> Accuracies:
-    """Return how often each annotator names the label that leads among the others.
+    """Return each annotator's agreement with the label that leads among the others.
 
     Annotators who share no item with others have no pairs, and any value.
     """

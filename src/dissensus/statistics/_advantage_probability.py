@@ -133,7 +133,7 @@ class Comparisons(NamedTuple):
 
     @property
     def n_items(self) -> Ints:
-        """(annotator): how many items each annotator is compared on."""
+        """(annotator): number of items on which the annotator is compared."""
         return np.bincount(self.annotator, minlength=len(self.annotators))
 
     def counts(self) -> Matrix:
@@ -237,9 +237,9 @@ def winning_rate(
     wins are declared where that is at least .95, the expected share of false ones is at most .05,
     without further correction.
 
-    **By itself** it says against whom the system is ahead *in these items*, by however little.
-    That is no evidence: `alt_test` counts significant wins only, and with the same settings and
-    ``q`` below .5 its winning rate is never above this one.
+    **Without draws** it shows which annotators the system exceeds *on these items*, even by a
+    small difference. This is no evidence: `alt_test` counts only significant wins, and with the
+    same settings and ``q`` below .5 its winning rate is never above this one.
 
     Parameters
     ----------

@@ -17,18 +17,18 @@ from dissensus.statistics._sums import Matrix, Undefined, times
 
 NO_PAIRS: Final = "no item has labels of two annotators"
 NO_SPREAD: Final = (
-    "all labels are the same, so that none could have disagreed by chance; the data do not say how "
-    "well annotators tell items apart"
+    "all labels are the same, and disagreement by chance is 0; the data do not show how well "
+    "annotators distinguish items"
 )
 ROUNDED: Final = ", up to rounding beside the largest"
 """Added where labels are numbers that are summed around a distant centre."""
 ONE_LABEL: Final = (
-    "there is only one label to give, so that none could have disagreed; if there were others that "
-    "nobody used, read the annotations with labels=[...]"
+    "there is only one label to give, and no disagreement is possible; if there are other labels "
+    "that nobody used, read the annotations with labels=[...]"
 )
 TOO_LIGHT: Final = (
-    "the items with two annotators weigh one label or less together; a weight says how often an "
-    "item counts (if not a whole number: relative to the mean)"
+    "the items with two annotators have a total weight of one label or less; a weight says how "
+    "often an item counts (if not a whole number: relative to the mean)"
 )
 
 

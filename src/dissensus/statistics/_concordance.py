@@ -1,4 +1,4 @@
-"""How often two annotators agree without guessing, and are right."""
+"""Agreement of two annotators that is not by guessing, and their joint accuracy."""
 
 from __future__ import annotations
 
@@ -205,8 +205,8 @@ def weighted_reliability(
         A number from 0 to `concordance`; or (item), NaN for items with one annotator; or
         (``annotator``, ``annotator_``), symmetric, NaN for two who share no item and on the
         diagonal. With the dims chain and draw of the accuracies in front, if they have draws. Also
-        NaN, with a warning, if no item has two annotators; if two agree of whom one is always right
-        and the other never; or if errors are "uniform" and there is one label.
+        NaN, with a warning, if no item has two annotators; if two agree although one is always
+        right and the other never; or if errors are "uniform" and there is one label.
 
     Notes
     -----

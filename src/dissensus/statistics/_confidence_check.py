@@ -1,4 +1,4 @@
-"""How often labels are wrong, by the annotators' confidence."""
+"""Share of wrong labels, by the annotators' confidence."""
 
 from __future__ import annotations
 
@@ -111,14 +111,16 @@ def confidence_check(
     labels has a ``wrong_share`` of 0 in all draws. Where each trial shows something different, make
     it an item, and use a cluster for the trials that belong together.
 
-    ``discrimination`` over all annotators also depends on who is how sure: if annotators who are
-    always sure err more often it is low, even if each annotator's confidence is informative.
+    ``discrimination`` over all annotators also depends on differences between annotators: if
+    annotators who are always sure err more often, it is low, even if each annotator's confidence is
+    informative.
 
-    A fit that did not know the confidence draws true labels independent of it where labels leave
-    them open, and levels come out too similar: in simulations with 200 items, three annotators of
-    .8, and error rates of .33 and .13, the means were .27 and .17, and 4 in 10 of the 90 %
-    intervals held the true value. For a fit that used the confidence (`models.rasch` with
-    ``confidence=True``) 9 in 10 did; it assumes that annotators hesitate independently.
+    Where labels leave the truth uncertain, a fit without confidence draws true labels that do not
+    depend on it, and the differences between levels are underestimated: in simulations with 200
+    items, three annotators with accuracy .8, and error rates of .33 and .13, the means were .27 and
+    .17, and 4 in 10 of the 90 % intervals contained the true value. For a fit with confidence
+    (`models.rasch` with ``confidence=True``) 9 in 10 did; it assumes that annotators hesitate
+    independently.
 
     Source: Cabitza et al. (2020), "The elephant in the machine", *Applied Sciences* 10, Figure 8a.
 
@@ -184,9 +186,9 @@ def _warn_of_fit_without_confidence(truth: Any) -> None:
     if "truth" in posterior and bool(posterior["truth"].isin([0.0, 1.0]).all()):
         return  # all true labels are known
     warn_caller(
-        "The fit drew what is true without knowing how sure annotators were: wherever labels leave "
-        "it open, sure and unsure labels come out more alike than they are. Give known labels, or "
-        "a fit of dissensus.models.rasch with confidence=True."
+        "The fit estimated the truth without confidence: where the truth is uncertain, the "
+        "difference between sure and unsure labels is underestimated. Give known labels, or a fit "
+        "of dissensus.models.rasch with confidence=True."
     )
 
 
@@ -347,7 +349,7 @@ def _draws(
 
 
 def _gather(place: Ints, n: int) -> sparse.csr_array:
-    """Return the matrix that adds columns up (column, sum); places past the end are left out."""
+    """Return the matrix that sums columns (column, sum); places after the end are left out."""
     kept = place < n
     where = np.flatnonzero(kept), place[kept]
     return sparse.csr_array((np.ones(len(where[0])), where), shape=(len(place), n))
@@ -365,7 +367,7 @@ def _error_rate(
 
 
 def _discrimination(right: Floats, wrong: Floats, start: Ints, undefined: Undefined) -> Floats:
-    """Return how often the right one of a right and a wrong label has the higher confidence."""
+    """Return the share of pairs of a right and a wrong label with more confidence in the right."""
     pairs, all_right, all_wrong = more_sure(right, wrong, start)
     return undefined.divide(pairs, all_right * all_wrong, _NO_PAIR)
 

@@ -196,5 +196,5 @@ def _sentence(draws: xr.DataArray) -> str:
     return (
         f"Annotators are {direction} sure of difficult items: correlation of ranks {share(mean)} "
         f"[{share(low)}, {share(high)}] (90 %)"
-        + (", which may be none." if low < 0 < high else ", and more so were difficulty known.")
+        + (", which may be none." if low < 0 < high else ", and more so if difficulty were known.")
     )

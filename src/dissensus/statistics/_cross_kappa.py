@@ -29,11 +29,9 @@ from dissensus.statistics._sums import Matrix, Sums, Undefined, times
 
 MISSING: Final = ("weighted", "pairs", "items")
 NO_OVERLAP: Final = "no overlap between the pools: no item (of positive weight) has labels of both"
-NO_SPREAD: Final = (
-    "all labels of both pools are the same{}, so that none could have disagreed by chance"
-)
+NO_SPREAD: Final = "all labels of both pools are the same{}: disagreement by chance is 0"
 NO_RELIABILITY: Final = 1e-9
-"""An alpha up to this may be 0 but for rounding."""
+"""An alpha up to this may be 0, apart from rounding."""
 
 
 def cross_kappa(
@@ -143,7 +141,7 @@ class _Pool(NamedTuple):
 
     name: Any
     voices: Ints
-    """(item): how many annotators."""
+    """(item): number of annotators."""
     distances: Disagreement
 
 
@@ -156,7 +154,7 @@ def _two_pools(
     annotations, in_second = _shared(annotations, places)
     n_items, n_annotators = annotations.sizes[ITEM], annotations.sizes[ANNOTATOR]
     item, annotator = codes_in(annotations, ITEM, ANNOTATOR)
-    # A pool's labels of an item are grouped as an item of their own: one count for both pools.
+    # The labels of an item by one pool are grouped as a separate item: one count for both pools.
     each = grouped(item + in_second * n_items, annotator, 2 * n_items)
     if int(each.voices.sum()) < len(item):
         check_annotations(annotations, {})

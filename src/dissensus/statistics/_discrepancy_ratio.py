@@ -21,8 +21,8 @@ from dissensus.statistics._read import read
 from dissensus.statistics._sums import Finish, Matrix, Sums, Undefined, compact
 
 NO_DISAGREEMENT: Final = (
-    "annotators agree on every item that two of them labelled, and there is no disagreement to "
-    "compare with"
+    "annotators agree on every item that two of them labelled: there is no disagreement to compare "
+    "with"
 )
 REASONS: Final = (NO_PAIRS, NO_DISAGREEMENT)
 
@@ -63,7 +63,7 @@ def discrepancy_ratio(
         occurs; rankings are passed as tuples of blocks, best first, each a tuple of labels. None
         is "ranking" for rankings, "squared" for numbers (also ordered ones), "nominal" for names.
     tolerance : float, optional
-        For "hinge", :math:`\max(0, |y - y'| - \lambda)`: differences up to it count nothing.
+        For "hinge", :math:`\max(0, |y - y'| - \lambda)`: differences up to it count as 0.
     depth : int, optional
         For "ranking": the depth to which rankings are compared. Default: the length of the longest
         ranking of an annotator. Kept in ``attrs["depth"]``.
@@ -205,7 +205,7 @@ def _pools_of(annotations: xr.Dataset) -> Iterator[xr.Dataset]:
 
 
 class _Strata(NamedTuple):
-    """Groups of items with results of their own."""
+    """Groups of items with separate results."""
 
     code: Ints
     """(item)"""
@@ -253,7 +253,7 @@ def _strata_of(annotations: xr.Dataset) -> _Strata:
 ALPHA_ITEMS: Final = ("same", "all")
 NO_OTHERS: Final = "no item of the annotator has labels of two others"
 OTHERS_AGREE: Final = (
-    "the other annotators agree on every item looked at{rounded}, and there is no disagreement to "
+    "the other annotators agree on every item compared{rounded}: there is no disagreement to "
     "compare with"
 )
 ROUNDED: Final = ", up to rounding beside the annotator's own distances"

@@ -43,7 +43,7 @@ LARGEST: Final = 1e280
 """Distances up to this, and down to one over it, can be added and multiplied by counts."""
 
 TABLE: Final = 3000
-"""Up to so many distinct labels, a distance without a shortcut is kept as a table."""
+"""Maximum number of distinct labels for a table of distances that have no shortcut."""
 
 
 class CallableDistance:
@@ -130,7 +130,7 @@ class Disagreement:
     cross: Callable[[Floats, Floats], Floats]
     """From two totals (..., sum) of ``margin`` to the sum of distances over all pairs."""
     rounded: bool = False
-    """Whether `cross` sets to 0 what may be rounding beside distant labels."""
+    """Whether `cross` sets values to 0 that may be rounding errors of distant labels."""
 
 
 def disagreement(annotations: xr.Dataset, rows: Grouped, distance: Distance) -> Disagreement:
@@ -199,7 +199,7 @@ def check_range(values: Floats, power: int, subject: str = "annotations") -> Non
         expected=f"numbers whose {differences} can be computed with: the largest and the smallest "
         f"are {1 / most:.0e} to {most:.0e} apart, or equal",
         found=f"{spread:.2g}",
-        hint="Multiply all numbers by the same one: ratios of distances stay what they are",
+        hint="Multiply all numbers by the same factor: ratios of distances do not change",
     )
 
 

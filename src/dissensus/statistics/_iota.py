@@ -247,7 +247,7 @@ class _Cells(NamedTuple):
     first: Ints
     """(annotator): the first cell of each annotator with labels."""
     size: Ints
-    """(annotator): how many labels each of them used."""
+    """(annotator): number of distinct labels used."""
 
     def labels(self, totals: Floats) -> Floats:
         """Sum the cells of each annotator."""

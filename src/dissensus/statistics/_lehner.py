@@ -32,14 +32,14 @@ from dissensus.statistics._sums import SUMS, Matrix, Sums, Undefined, indicator
 
 NO_LABELS: Final = "no item has two labels"
 GUESSES: Final = (
-    "annotators agree no more often than guesses would, 1 time in {n} with {n} labels, so that "
-    "base rates, truth and the systems' accuracy are unknown (their own accuracy comes out as "
+    "annotators agree no more often than guesses would, 1 time in {n} with {n} labels; base rates, "
+    "truth and the systems' accuracy are then unknown (the annotators' accuracy is estimated as "
     "1/{n})"
 )
 NO_ANSWERS: Final = "no item has a label and a prediction"
 ALL_ALIKE: Final = (
-    "the accuracy in a bin where all labels are equally probable, which says nothing of a system; "
-    "the average is over its other bins"
+    "the accuracy in a bin where all labels are equally probable, which does not depend on the "
+    "system; the average is over its other bins"
 )
 COLUMNS: Final = ("probability", "items", "agreement", "accuracy")
 
@@ -280,7 +280,7 @@ def _truth(patterns: _Patterns, result: xr.Dataset) -> xr.DataArray:
         if lacking.any():
             warn_caller(
                 f"lehner: the truth of {shown(list(patterns.items[lacking]))} is undefined (NaN): "
-                "annotators agree on all items of any weight, and differ on these."
+                "annotators agree on all items with positive weight, but not on these."
             )
     coords = {ITEM: patterns.items, LABEL: patterns.labels}
     attrs = {"better": result["prevalence"].attrs["better"]}

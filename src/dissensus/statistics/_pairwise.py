@@ -79,7 +79,7 @@ class StatementDistances:
 
     @property
     def counts(self) -> Ints:
-        """(item): how many statements it has."""
+        """(item): number of statements."""
         return self.rows.voices
 
     def by_item(self, values: Floats) -> Floats:
@@ -174,7 +174,7 @@ def _check_options(name: str, tolerance: Any, depth: Any) -> None:
     if not fits:
         raise ArgumentError(
             "tolerance",
-            expected="a number, 0 or more: differences up to it count nothing"
+            expected="a number, 0 or more: differences up to it count as 0"
             if name == "hinge"
             else 'None, unless distance="hinge"',
             found=brief(tolerance),
@@ -281,7 +281,7 @@ def _by_set(
 def _by_ranking(
     annotations: xr.Dataset, rows: Grouped, systems: Systems | None, depth: int
 ) -> Measured:
-    """Compare partial rankings; each trial's ranking by itself."""
+    """Compare partial rankings; the ranking of each trial separately."""
     units, rankings, labels = rankings_of(annotations, len(rows.voices))
     predicted = None if systems is None else lists_by_systems(systems, labels)
     n_labels = len(labels) if predicted is None else len(predicted.labels)

@@ -28,7 +28,7 @@ from dissensus.kernels.types import Floats, Ints, Names
 
 
 def real(value: Any) -> float:
-    """Return a float: NaN for what is no Python or NumPy number, infinity for too large a one.
+    """Return a float: NaN if it is not a Python or NumPy number, infinity if it is too large.
 
     Stricter than `dissensus.arguments.real`, which also takes what ``float`` converts.
     """
@@ -89,7 +89,7 @@ def places_in(name: str, given: Any, known: Names, expected: str, n: int | None 
 
 
 def positive_code(positive: Any, labels: Names) -> int:
-    """Return the code of the positive label, or raise if it is none of the labels."""
+    """Return the code of the positive label, or raise if it is not one of the labels."""
     code = -1 if positive is None else code_of(positive, labels)
     if code < 0:
         raise ArgumentError(
@@ -218,7 +218,7 @@ def numbers_of(annotations: xr.Dataset) -> Floats:
             "annotations",
             expected=f"whole numbers that distances can be taken of: all up to {2**53:,}",
             found=f"{shown(inexact)}, which as floating-point numbers are others",
-            hint="Take the same number off all of them: distances stay what they are",
+            hint="Subtract the same number from all of them: distances do not change",
         )
     return given_numbers(annotations)
 
@@ -232,7 +232,7 @@ class SystemLists(NamedTuple):
     labels: Names
     """Those of the annotations, then those that only systems use."""
     code: Ints
-    """(item, system, position): -1 past the end of a list, and for items without one."""
+    """(item, system, position): -1 after the end of a list, and for items without a list."""
     block: Ints
     """(item, system, position): small comes first, equal is tied."""
 

@@ -127,7 +127,7 @@ def relative_f1(
 def _f1(right: Floats, given: Floats, voted: Floats, average: str) -> Floats:
     """Return F1 of systems, then of annotators held out; NaN where undefined."""
     if average == "micro":
-        # Each item has one given label and one voted for; a system's may be none of the labels.
+        # Each item has one given and one voted label; a system's label may be none of the labels.
         right, voted = (x.sum(axis=2, keepdims=True) for x in (right, voted))
         given = voted
     either = given + voted

@@ -62,7 +62,7 @@ class SureLabels(NamedTuple):
     code: Ints
     """(row): code of the label or number; 0 for rankings."""
     confidence: Floats
-    """(row): from 0 to 1; 1 if there is none."""
+    """(row): confidence from 0 to 1; 1 if it is not given."""
     labels: Names
     """The label space."""
     lists: Lists | None
@@ -133,7 +133,7 @@ KNOWN: Final = ("nominal", "squared", "absolute", "ranking")
 
 
 class Closeness(NamedTuple):
-    """How much labels agree."""
+    """Agreement of labels."""
 
     distance: str
     largest: float
@@ -210,7 +210,7 @@ def _measure(
 CHANCES: Final = ("uniform", "empirical")
 EXPECTED: Final = "'uniform', 'empirical', a number above 0 up to 1, or a share for each label"
 ROUNDING: Final = 1e-6
-"""By how much the sum of the shares may exceed 1."""
+"""Maximum excess of the sum of the shares over 1."""
 
 
 class Chance(NamedTuple):
@@ -246,9 +246,9 @@ def _check_countable(annotations: xr.Dataset, found: str, *, needed: bool) -> No
     if needed and kind not in ("nominal", "ordinal"):
         raise ArgumentError(
             "chance",
-            expected="a number: how probably a guess would pass for what was said",
+            expected="a number: the probability that a guess counts as agreement",
             found=f"{found}, with annotations of kind {kind!r}, which have no labels to count",
-            hint="chance=1 takes confidence as it was given",
+            hint="chance=1 uses confidence as given",
         )
 
 
@@ -400,7 +400,7 @@ def correct_rows(annotations: xr.Dataset, labels: SureLabels, truth: Any) -> Fla
     if labels.lists is not None:
         raise ArgumentError(
             "truth",
-            expected="None, of rankings: no two need be right in the same way",
+            expected="None, for rankings: two correct rankings may differ",
             found=brief(truth),
             hint="Pass accuracy=",
         )

@@ -37,10 +37,10 @@ from dissensus.statistics._reliability import ONE_FOR_ALL, Genuine, SureLabels
 from dissensus.statistics._sums import Matrix, Sums, Undefined, compact, indicator
 
 CONTRADICTION: Final = (
-    "two annotators agree of whom one is always right and the other never; accuracies just above 0 "
-    "and below 1 have no such trouble"
+    "two annotators agree although one has accuracy 1 and the other 0; give accuracies above 0 and "
+    "below 1"
 )
-NO_ERRORS: Final = "there is only one label to give, so that nobody can be wrong"
+NO_ERRORS: Final = "there is only one label to give, and no label can be wrong"
 ALONE: Final = "fewer than two annotators"
 NEVER_MET: Final = "no item has labels of both annotators"
 FEWER: Final = "Pass the annotations of fewer annotators or items"
@@ -63,11 +63,11 @@ class Reliability:
     genuine: Genuine
     attrs: dict[str, Any]
     accuracy: Accuracies
-    """How often annotators are right."""
+    """Accuracies of annotators."""
     among: Flags | None = None
-    """(row): the rows whose pairs count; None: all."""
+    """(row): whether pairs of the row count; None: all."""
     errors: float = 1.0
-    """Number of equally frequent errors; NaN if there is none."""
+    """Number of equally frequent errors; NaN if there are none."""
 
     @property
     def reason(self) -> str:
@@ -290,7 +290,7 @@ def _by_pair(reliability: Reliability, annotations: xr.Dataset) -> Prepared:
     labels = reliability.genuine.labels
     met = _met(labels, n)
     pairs = reliability.pairs(FEWER)
-    # Each pair of rows counts as it would in an item of its own.
+    # Each pair of rows counts as if it were a separate item.
     pairs = pairs._replace(amount=pairs.amount * labels.pairs[labels.item[pairs.left]])
     column = met.column(labels, pairs)
     if _needs_weights(reliability):

@@ -45,7 +45,7 @@ def over_units(sums: Sums, unit: Ints, n_units: int) -> Sums:
 
 
 def patterns(parts: tuple[Matrix, ...]) -> tuple[Ints, Ints]:
-    """Return the first unit of each pattern of sums, and how many units share the pattern.
+    """Return the first unit of each pattern of sums, and the number of units with the pattern.
 
     Dirichlet weights of units with equal sums add up to a Dirichlet weight: one Gamma variate with
     the number of units as its shape replaces them, exactly. Two random projections identify the
@@ -108,7 +108,7 @@ def _totals(rng: np.random.Generator, draws: int, parts: tuple[Matrix, ...], siz
 
 
 def _side_by_side(parts: tuple[Matrix, ...]) -> tuple[Matrix, ...]:
-    """Join adjacent arrays, which makes fewer products."""
+    """Concatenate adjacent arrays, to reduce the number of matrix products."""
     out: list[Matrix] = []
     for part in parts:
         if not isinstance(part, np.ndarray):
@@ -122,7 +122,7 @@ def _side_by_side(parts: tuple[Matrix, ...]) -> tuple[Matrix, ...]:
     return tuple(out)
 
 
-# The units that were sampled, items or clusters, and how many of them a value depends on.
+# The sampled units, items or clusters, and the number of units that a value depends on.
 
 
 FEW_UNITS: Final = 20

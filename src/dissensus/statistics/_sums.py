@@ -30,7 +30,7 @@ class Undefined:
         self._total: dict[str, int] = {}
 
     def where(self, undefined: Flags, values: Floats, reason: str) -> Floats:
-        """Return the values, NaN where they are undefined. What is NaN already is not counted."""
+        """Return the values, NaN where they are undefined. Existing NaNs do not count."""
         new = undefined & ~np.isnan(values)
         self._count[reason] = self._count.get(reason, 0) + int(new.sum())
         self._total[reason] = self._total.get(reason, 0) + undefined.size
@@ -43,7 +43,7 @@ class Undefined:
         return self.where(bad, np.where(bad, 0.0, above) / np.where(bad, 1.0, below), reason)
 
     def message(self, name: str, unit: str = "values") -> str:
-        """Return how many values are undefined, and why; empty if none is."""
+        """Return the number of undefined values, and the reason; empty if all are defined."""
         parts = []
         for reason, count in self._count.items():
             total = self._total[reason]
@@ -157,7 +157,7 @@ class Sums:
 
 
 def counts_of(weights: Floats) -> Floats:
-    """Return how often each item counts.
+    """Return the weight of each item.
 
     Whole numbers are counts. Other weights are relative: they are scaled to a mean of 1 over the
     items of positive weight, since Krippendorff's n - 1 needs a count. So are whole numbers too
@@ -191,5 +191,5 @@ def compact(matrix: sparse.csr_array) -> Matrix:
 
 
 def indicator(row: npt.NDArray[Any], column: npt.NDArray[Any], shape: tuple[int, int]) -> Matrix:
-    """Return how often each (row, column) occurs."""
+    """Return the number of occurrences of each (row, column)."""
     return compact(sparse.csr_array((np.ones(len(row)), (row, column)), shape=shape))

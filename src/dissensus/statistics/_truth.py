@@ -134,8 +134,8 @@ def true_labels(
             "truth",
             expected="a label for every item",
             found=f"none for {len(lacking):,} of {len(items):,}: {shown(list(lacking))}",
-            hint='Leave these out with on_missing="drop", or pass a fit of a model that takes '
-            "them for unknown: dissensus.models.rasch.fit(annotations, truth=...)",
+            hint='Leave these out with on_missing="drop", or pass a fit of a model that treats '
+            "them as unknown: dissensus.models.rasch.fit(annotations, truth=...)",
         )
     if len(lacking):
         warn_caller(f"{len(lacking):,} of {len(items):,} items have no known label: left out.")
@@ -183,6 +183,6 @@ def place_of(array: xr.DataArray, dim: str, names: Names) -> Ints:
 
 
 def fit_name(posterior: xr.Dataset) -> str:
-    """Return the source of draws in words."""
+    """Return a description of the source of draws."""
     model = posterior.attrs.get("model")
     return f"draws of {model}" if model else "draws of a fit"

@@ -117,7 +117,7 @@ def check_per_item(per_item: Any, weights: Any) -> None:
 
 
 def by_annotator(annotations: xr.Dataset) -> xr.DataArray:
-    """Return how often each annotator names the label that leads among the others (annotator).
+    """Return each annotator's agreement with the label that leads among the others (annotator).
 
     NaN for annotators who share no item with others.
     """

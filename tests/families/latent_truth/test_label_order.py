@@ -47,12 +47,12 @@ def test_counts_the_draws_in_which_labels_have_changed_places(turned):
 
 
 def test_warns_of_labels_that_have_changed_places():
-    with pytest.warns(dx.DissensusWarning, match="another name") as said:
+    with pytest.warns(dx.DissensusWarning, match="another label") as said:
         found = label_order(process(), chains(15))
     assert found["label_kept_min"] == 0.25
     text = str(said[0].message)
-    assert "1 (called 2)" in text
-    assert "2 (called 1)" in text
+    assert "1 (labelled 2)" in text
+    assert "2 (labelled 1)" in text
     assert "0 (called" not in text
 
 

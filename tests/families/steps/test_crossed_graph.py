@@ -328,24 +328,24 @@ DIFFERENT = {
         "beside": lambda _: pm.Bernoulli("label_code", 0.5, observed=[0, 1])
     },
     # Other uses of what the step moves.
-    "nothing but the labels to hang on these variables; found pull": {
+    "only the labels to depend on these variables; found pull": {
         "beside": lambda v: pm.Potential("pull", -(v.items.sum() ** 2))
     },
-    "nothing but the labels to hang on these variables; found icc": {
+    "only the labels to depend on these variables; found icc": {
         "beside": lambda v: pm.Potential(
             "icc", -pm.Deterministic("share", v.sd_item / (v.sd_item + v.sd))
         )
     },
-    "nothing but the labels to hang on these variables; found again": {
+    "only the labels to depend on these variables; found again": {
         "beside": lambda v: pm.Normal("again", v.items, 1.0, observed=Z)
     },
-    "nothing but the labels to hang on these variables; found child": {
+    "only the labels to depend on these variables; found child": {
         "beside": lambda v: pm.Normal("child", v.mu, 1.0)
     },
-    "nothing but the labels to hang on these variables; found slope": {
+    "only the labels to depend on these variables; found slope": {
         "more": lambda v: pm.Normal("slope", 0, v.sd_people, shape=2)[HALF]
     },
-    "nothing but the labels to hang on these variables; found weight": {
+    "only the labels to depend on these variables; found weight": {
         "beside": lambda v: pm.Potential("weight", -v.labels.sum())
     },
 }  # fmt: skip

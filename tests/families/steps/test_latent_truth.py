@@ -61,8 +61,8 @@ def test_the_same_in_other_formulas_is_left_to_nuts():
         ("function", "labels with log_response"),
         ("weights", "labels with log_weight"),
         ("states", "3 states of an item; found 6"),
-        ("other use", "nothing but the labels to hang on these variables; found pull"),
-        ("other data", "nothing but the labels to hang on these variables; found test"),
+        ("other use", "only the labels to depend on these variables; found pull"),
+        ("other data", "only the labels to depend on these variables; found test"),
     ],
 )
 def test_a_model_that_differs_is_refused_and_left_to_nuts(change, words):

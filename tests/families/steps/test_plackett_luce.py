@@ -150,7 +150,7 @@ def strange(change):
         (lambda u: PartialRanking("r", log_strength=u, places=[1, 0, 0]), "found r"),
         (lambda u: PartialRanking("r", log_strength=u[[0, 1, 1]], observed=[1, 0, 0]), "twice"),
         (lambda u: PartialRanking("r", log_strength=u, observed=[1, 0, 0], sharpness=pt.exp(u[0])),
-         "do not hang on u"),
+         "do not depend on u"),
         (lambda u: PartialRanking("r", log_strength=u, observed=[1, 0, 0],
                                   power=pm.HalfNormal("g")), "a power that is given"),
     ],

@@ -162,10 +162,10 @@ def _two_may_be_true(v):
 
 
 NOT_EXACT = {
-    "nothing but the labels to hang on these variables; found test": {
+    "only the labels to depend on these variables; found test": {
         "more": lambda v: pm.Normal("test", v.ability[0], 1.0, observed=0.3)
     },
-    "nothing but the labels to hang on these variables; found pull": {
+    "only the labels to depend on these variables; found pull": {
         "more": lambda v: pm.Potential("pull", -(v.share**2).sum())
     },
     "one observed LatentAnswers; found others": {
@@ -259,6 +259,6 @@ def test_refuses_where_it_would_not_be_exact(words):
 
 def test_pymc_says_why_its_own_steps_sample_a_model():
     model = by_hand(more=lambda v: pm.Potential("pull", -v.ability.sum()))
-    with model, pytest.warns(dx.DissensusWarning, match="nothing but the labels"):
+    with model, pytest.warns(dx.DissensusWarning, match="only the labels"):
         _, chosen = pm.sampling.mcmc.assign_step_methods(model)
     assert RaschGibbs not in chosen

@@ -90,7 +90,7 @@ def test_what_no_number_of_annotators_reaches_is_said(found):
 def test_few_annotators_in_the_pilot_are_pointed_out(found):
     assert len(sentences(found)) == 4
     few = sentences(found.assign_attrs(pilot_annotators=[12, 4]))
-    assert few[3].startswith("The pilot had 12 and 4 annotators: how much annotators differ is")
+    assert few[3].startswith("The pilot had 12 and 4 annotators. With so few, the variance")
     assert few[4] == "New items and annotators are taken to be like the pilot's."
 
 

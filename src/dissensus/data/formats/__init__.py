@@ -76,7 +76,7 @@ def names() -> list[str]:
 
 
 def get(name: str) -> Format:
-    """Return what is known of one format; hyphens and capitals do not matter.
+    """Return the description of a format; hyphens and capitals do not matter.
 
     Raises
     ------

@@ -95,7 +95,7 @@ def _together(parts: list[Any], names: list[str], wanted: list[str]) -> Any:
 
 
 def require_no_partition(path: Path, folder: Path, name: str) -> None:
-    """Raise if a column stands in the names of folders, as ``annotator=x/``."""
+    """Raise if a column is in the names of folders, as in ``annotator=x/``."""
     for part in path.relative_to(folder).parts[:-1]:
         if part.startswith(f"{name}="):
             raise FormatError(
@@ -194,7 +194,7 @@ class _Vocabulary(NamedTuple):
     """All names by role, and the kind of the labels."""
 
     raw: dict[str, pd.Index[Any]]
-    """Names as they stand in the files."""
+    """Names as written in the files."""
     codes: dict[str, Ints]
     """The code of each of these."""
     names: dict[str, Array]

@@ -24,7 +24,7 @@ Record = dict[str, Any]
 
 
 class _DoubledKeyError(Exception):
-    """A key stands twice in one object; JSON would silently keep the last."""
+    """A duplicate key in an object; JSON would silently keep the last."""
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> Record:
@@ -136,13 +136,13 @@ class Export:
     path: Path
     options: ReadOptions
     noun: str
-    """What the tool calls a statement, in the plural."""
+    """The tool's word for a statement, in the plural."""
     cells: dict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
     """Role to the cells of its column."""
     places: list[str] = field(default_factory=list)
-    """Where each row stands in the file."""
+    """The place of each row in the file."""
     left_out: Counter[str] = field(default_factory=Counter)
-    """How many statements were left out, by reason."""
+    """Number of statements that were left out, by reason."""
 
     def error(self, where: str, expected: str, found: str, hint: str = "") -> FormatError:
         """Return an error about a place in the file."""
@@ -155,7 +155,7 @@ class Export:
             self.cells[role].append(cell)
 
     def chosen(self, names: Sequence[str], expected: str, expected_named: str, found: str) -> str:
-        """Return the control or question to read: the only one, or the one that label= names."""
+        """Return the control or question to read: the only one, or that named by label=."""
         wanted = self.options.named(LABEL)
         if wanted is None and len(names) == 1:
             return names[0]

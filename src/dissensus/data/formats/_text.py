@@ -25,7 +25,7 @@ from dissensus.errors import FormatError, brief
 from dissensus.storage import is_store
 
 LONGEST_LINE: Final = 1 << 28
-"""Bytes. Files are held in memory as a whole, and a line several times."""
+"""Maximum file size in bytes. A file is held in memory, with several copies of each line."""
 
 
 def checked_path(path: str | os.PathLike[str], *, folder: bool = False) -> Path:
@@ -55,7 +55,7 @@ def checked_path(path: str | os.PathLike[str], *, folder: bool = False) -> Path:
 
 
 def is_folder(path: Any) -> bool:
-    """Return whether the path is that of a folder; False for what is no path."""
+    """Return whether the path is that of a folder; False if it is not a path."""
     try:
         return Path(path).is_dir()
     except (TypeError, ValueError, OSError):

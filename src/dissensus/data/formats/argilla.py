@@ -96,7 +96,7 @@ def _labels(export: Export, place: str, value: Any) -> Iterator[Record]:
                 "a label, a number, or a ranking",
                 brief(value),
                 "Several labels at once, or spans of a text, are not one label for the item; make "
-                "a table with one row per statement of what you mean",
+                "a table with one row for each label to analyse",
             )
         yield {LABEL: entry["value"], _RANK: entry[_RANK]}
 

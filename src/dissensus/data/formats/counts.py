@@ -1,6 +1,6 @@
 """Tables of counts: an item column, then one column per label with the number of votes.
 
-The table does not say who voted: every vote becomes an annotator of its own, "item: 1",
+The table does not name the annotators: every vote becomes a separate annotator, "item: 1",
 "item: 2" and so on, without relation to the voters of other items. The columns, in their order,
 are the label space.
 """

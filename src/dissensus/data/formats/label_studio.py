@@ -75,7 +75,7 @@ def _export(path: Path, options: ReadOptions, group: str, who: str) -> Export:
 
 
 def _statements(export: Export, tasks: list[Record]) -> Iterator[tuple[str, Record, Record]]:
-    """Yield each annotation or prediction: where it stands, its task, and itself."""
+    """Yield each annotation or prediction with its place and its task."""
     group = export.noun
     for number, task in enumerate(tasks):
         place = f"task {task.get('id', number)}"
@@ -113,7 +113,7 @@ def _answer(export: Export, place: str, statement: Record, control: str) -> Any:
             f"one answer from the control {control!r}",
             f"{len(answers)}: {shown(answers)}",
             "Choices of several labels, or for regions of an item, are not one label "
-            "for the item; make a table with one row per statement of what you mean",
+            "for the item; make a table with one row for each label to analyse",
         )
     return answers[0] if answers else None
 

@@ -4,9 +4,9 @@ The annotator is ``_annotator_id``, or ``_session_id`` where that is missing. Wh
 holds depends on the question; ``attrs["label_source"]`` says how it was read:
 
 * a choice (lines with ``accept``): the one option accepted; the item is ``_input_hash``;
-* a yes-or-no question about a ``label`` that somebody rejected: "accept" or "reject"; the item
+* a yes-or-no question about a ``label`` that an annotator rejected: "accept" or "reject"; the item
   is the question, ``_task_hash``;
-* a ``label`` that everybody accepted: the label itself; the item is ``_input_hash``.
+* a ``label`` that all annotators accepted: the label itself; the item is ``_input_hash``.
 
 ``label="answer"`` makes every line a yes-or-no question. ``item=``, ``pool=``, ``cluster=``,
 ``stratum=`` and ``trial=`` may name other fields. Lines with the answer "ignore", rejected

@@ -90,7 +90,7 @@ def _complete(
 def split(
     table: Table, options: ReadOptions, columns_of: str
 ) -> tuple[list[Any], dict[str, pd.Series[Any]]]:
-    """Return the items, each once, and the columns that stand for annotators, systems or labels."""
+    """Return the distinct items, and the columns of annotators, systems or labels."""
     columns = dict(table.columns)
     roles = {
         role: str(options.columns[role])

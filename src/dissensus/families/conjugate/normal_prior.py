@@ -6,7 +6,7 @@ r"""The prior that items' normal scores share, learned with means and variances 
     x \sim \mathrm{Normal}(0,\ (1, 1.5, 1, 1))
 
 with c and s the middle and the spread of items' means, and v an item's typical variance: the prior
-is in the units of the scores, and says hardly more than that.
+is in the units of the scores, and is hardly more informative.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def units_of(data: Moments) -> Units:
     variance = float(np.median(data.squares[spread] / (data.n[spread] - 1)))
     seen = data.n > 0
     centre = float(np.median(data.mean[seen]))
-    # Medians, since one item of wild scores would make everything else look small.
+    # Medians: with means, one item with extreme scores would determine the scale.
     away = float(np.median(np.abs(data.mean[seen] - centre)))
     return Units(centre, away + np.sqrt(variance), variance)
 
@@ -146,7 +146,7 @@ class NormalPrior(NamedTuple):
     """Draws of the prior, from all items."""
 
     values: Floats
-    """(chain, draw, 4): as `NAMES` says."""
+    """(chain, draw, 4): in the order of `NAMES`."""
     log_density: Floats
     """(chain, draw)"""
     told: bool = True

@@ -1,1 +1,1 @@
-"""What the models of crossed effects share."""
+"""Code shared by the models of crossed effects."""

@@ -46,14 +46,14 @@ def warn_of_design(process: Process) -> None:
 
 
 def _of_items(process: Process) -> Iterator[str]:
-    """Name items that nobody labelled, and labels that are all the same."""
+    """Name items without labels, and labels that are all the same."""
     n = np.bincount(process.item, minlength=process.annotations.sizes[ITEM])
     bare = process.annotations[ITEM].to_numpy()[n == 0]
     if len(bare):
         yield (
             f"{len(bare)} of {len(n)} items ({shown(list(bare))}) have no label: their item_effect "
-            "is that of a new item, drawn from the prior that the others have taught. Have them "
-            "labelled, or leave them out."
+            "is drawn from the learned prior, as for new items. Get labels for them, or remove "
+            "them."
         )
     if (
         process.family != GAUSSIAN
@@ -62,8 +62,8 @@ def _of_items(process: Process) -> Iterator[str]:
     ):
         only = shown([process.labels[int(process.value[0])]])
         yield (
-            f"All labels are {only}: nothing tells how items or annotators differ, and standard "
-            "deviations, ICC and xCC come from their priors alone. Do not report them."
+            f"All labels are {only}: they do not show differences between items or annotators, and "
+            "standard deviations, ICC and xCC depend on their priors only. Do not report them."
         )
         return
     if process.family != GAUSSIAN and process.pools is not None:
@@ -77,14 +77,14 @@ def _of_pools_alike(process: Process, pools: Array) -> Iterator[str]:
         if len(value) > 1 and (value == value[0]).all():
             yield (
                 f"All labels of pool {shown([name])} are {shown([process.labels[int(value[0])]])}: "
-                "nothing tells how items or annotators differ for it, and its standard deviations, "
-                "its ICC, and its correlation with other pools come from priors alone. Do not "
-                "report them."
+                "they do not show differences between items or annotators. The standard deviations "
+                "and the ICC of this pool, and its correlation with other pools, depend on their "
+                "priors only. Do not report them."
             )
 
 
 def _of_variances(process: Process) -> Iterator[str]:
-    """Name the variances that cannot be told apart, pool by pool."""
+    """Name the variances that cannot be separated, pool by pool."""
     rows = [process.pool == p for p in range(process.n_pools)]
     each = [pairs(process.item[own], process.member[own]) for own in rows]
     # One pool suffices to learn a residual that the pools share. The same holds for a given
@@ -109,8 +109,8 @@ def _of_pool(process: Process, p: int, seen: Pairs, whose: str, *, known: bool) 
     if process.anonymous:
         if not (seen.repeated or known or few):
             yield (
-                f"No item{whose} has two labels: sigma_item cannot be told from the residual, and "
-                "ICC and xCC come from their priors alone. Have items labelled by two annotators."
+                f"No item{whose} has two labels: sigma_item cannot be separated from the residual, "
+                "and ICC and xCC depend on their priors only. Let two annotators label each item."
             )
     else:
         yield from _of_pairs(process, seen, whose, known=known, stands=not few)
@@ -120,42 +120,42 @@ def _of_pool(process: Process, p: int, seen: Pairs, whose: str, *, known: bool) 
 def _of_pairs(
     process: Process, seen: Pairs, whose: str, *, known: bool, stands: bool
 ) -> Iterator[str]:
-    """Do so if annotators have effects; ``stands``: there are several annotators and items."""
+    """Name them if annotators have effects; ``stands``: there are several annotators and items."""
     scale = (
         "." if process.family == GAUSSIAN
-        else ", which is given: sigma_item, sigma_annotator and mu are known as parts of the whole "
-        "only."
+        else ", which is fixed: sigma_item, sigma_annotator and mu are known only relative to the "
+        "total."
     )  # fmt: skip
     if (seen.repeated or known) and not (seen.of_item or seen.of_annotator):
         yield (
             f"Every item{whose} was labelled by one annotator, and every annotator labelled one "
-            "item: sigma_item and sigma_annotator cannot be told apart, and ICC and annotator ICC "
-            f"rest on their priors{'; their sum stands' if stands else ''}. Have items labelled by "
-            "two annotators."
+            "item: sigma_item and sigma_annotator cannot be separated, and ICC and annotator ICC "
+            f"depend on their priors{'; their sum is valid' if stands else ''}. Let two annotators "
+            "label each item."
         )
     elif seen.repeated or known or (seen.of_item and seen.of_annotator):
         return
     elif seen.of_item:
         sums = (
-            " ICC and xCC stand, for they only need the sum; for a model without annotators' "
-            "effects set anonymous=True."
+            " ICC and xCC are valid, because they need only the sum. For a model without annotator "
+            "effects, set anonymous=True."
         )
         yield (
-            f"No annotator{whose} gave more than one label: sigma_annotator cannot be told from "
-            f"the residual{scale}{sums if stands else ''}"
+            f"No annotator{whose} gave more than one label: sigma_annotator cannot be separated "
+            f"from the residual{scale}{sums if stands else ''}"
         )
     elif seen.of_annotator:
-        sums = " The annotator ICC stands, for it only needs the sum."
+        sums = " The annotator ICC is valid, because it needs only the sum."
         yield (
-            f"No item{whose} has two labels: sigma_item cannot be told from the residual{scale} "
-            f"ICC and xCC rest on their priors.{sums if stands else ''} Have some items labelled "
-            "by two annotators."
+            f"No item{whose} has two labels: sigma_item cannot be separated from the "
+            f"residual{scale} ICC and xCC depend on their priors.{sums if stands else ''} Let two "
+            "annotators label some items."
         )
     else:
         yield (
-            f"No item{whose} has two labels, and no annotator gave two: how their variance is "
-            "shared out comes from the priors alone, and so do ICC and xCC. Have items labelled by "
-            "two annotators, and let annotators label several."
+            f"No item{whose} has two labels, and no annotator gave two: the shares of variance, "
+            "ICC and xCC depend on the priors only. Let two annotators label each item, and let "
+            "annotators label several items."
         )
 
 
@@ -165,8 +165,8 @@ def _of_few(process: Process, own: np.ndarray, whose: str) -> Iterator[str]:
     for codes, noun, sigma in (*people, (process.item, "item", "sigma_item")):
         if own.sum() > 1 and len(np.unique(codes[own])) == 1:
             yield (
-                f"There is only one {noun}{whose}: {sigma} comes from its prior alone, and ICC "
-                "and xCC rest on it. Do not report them."
+                f"There is only one {noun}{whose}: {sigma} depends on its prior only, and so do "
+                "ICC and xCC. Do not report them."
             )
 
 
@@ -179,16 +179,16 @@ def _of_effects(process: Process) -> Iterator[str]:
     names = process.annotations[ANNOTATOR].to_numpy()
     group = islands(item, who, len(names))
     n = int(group.max()) + 1
-    # Each pool has a mean of its own: groups that are whole pools are not compared by effects.
+    # Each pool has its own mean: groups that are whole pools are not compared by effects.
     within = len(np.unique(process.pool * n + group[who])) > len(np.unique(process.pool))
     crossed = seen.of_annotator and (seen.of_item or seen.repeated)
     if crossed and within and scattered(group, who):
         yield (
             f"The annotators are in {n:,} groups that share no item "
-            f"({listed_islands(group, names)}). Within a group item_effect and annotator_effect "
-            "can be compared; between groups a difference of items looks like one of annotators, "
-            "and the prior that all groups are alike parts them. ICC and xCC stand if they are: "
-            "if items were dealt out at random. Have a few items labelled by all groups."
+            f"({listed_islands(group, names)}). Within a group, item_effect and annotator_effect "
+            "can be compared. Between groups, differences of items and of annotators are separated "
+            "only by the prior, which assumes that all groups are alike. ICC and xCC are valid if "
+            "items were assigned at random. Let all groups label a few common items."
         )
 
 
@@ -211,9 +211,9 @@ def _of_pools(process: Process) -> Iterator[str]:
     mostly = "" if all(n == 0 for n, _ in few) else "mostly "
     others = " and from other pools" if process.n_pools > 2 else ""
     yield (
-        f"Pools {'; '.join(shares)}{more}. How alike such pools see an item (correlation, xCC) is "
-        f"{mostly}said by the prior{others}: the prior alone has a correlation "
-        f"{_prior_interval(process)} with probability .9. Have the pools label the same items."
+        f"Pools {'; '.join(shares)}{more}. The correlation and xCC of such pools are {mostly}"
+        f"determined by the prior{others}. A priori the correlation is {_prior_interval(process)} "
+        "with probability .9. Let the pools label the same items."
     )
 
 
@@ -247,8 +247,8 @@ def require_unexplained(value: Floats, cell: Ints, member: Ints | None, whose: s
     >>> require_unexplained(np.array([1.0, 1.0, 2.0]), np.array([0, 0, 1]), None)
     Traceback (most recent call last):
     ...
-    dissensus.errors.AnnotationError: annotations: expected numbers that items do not explain to
-    within a millionth of their spread, for a residual to be estimated; found 3 that they do. ...
+    dissensus.errors.AnnotationError: annotations: expected numbers with a residual: items must
+    not explain them to within a millionth of their standard deviation; found 3 without a ...
     >>> require_unexplained(np.array([1.0, 1.1, 2.0]), np.array([0, 0, 1]), None)
     """
     if _left(value, cell, member) or len(value) <= _fitted_exactly(cell, member):
@@ -256,12 +256,12 @@ def require_unexplained(value: Floats, cell: Ints, member: Ints | None, whose: s
     who = "items" if member is None else "items and annotators"
     raise AnnotationError(
         "annotations",
-        expected=f"numbers that {who} do not explain to within a millionth of their spread, for a "
-        "residual to be estimated",
-        found=f"{len(value):,}{whose} that they do",
-        hint="If everybody agrees (but perhaps for a constant of each annotator's own), no model "
-        "is needed to see it, and of grades family='ordinal' takes these. If one label is millions "
-        "of times farther out than the others, is it a slip?",
+        expected=f"numbers with a residual: {who} must not explain them to within a millionth of "
+        "their standard deviation",
+        found=f"{len(value):,}{whose} without a residual",
+        hint="If all annotators agree, except for a constant of each annotator, no model is "
+        "needed; for grades, family='ordinal' accepts such data. If one label is millions of "
+        "times larger than the others, check it for a mistake",
     )
 
 
@@ -284,7 +284,7 @@ def _left(value: Floats, cell: Ints, member: Ints | None) -> bool:
 
 
 def _fitted_exactly(cell: Ints, member: Ints | None) -> int:
-    """Return how many numbers effects can fit exactly: the rank of the design."""
+    """Return the number of values that effects can fit exactly: the rank of the design."""
     _, cell = np.unique(cell, return_inverse=True)
     n_cells = int(cell.max()) + 1
     if member is None:

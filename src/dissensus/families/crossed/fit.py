@@ -122,7 +122,7 @@ class CrossedFit(base.Fit[Process, Draws]):
         return xr.Dataset({_observed(self.process): _rows(self.process, np.stack(each))})
 
     def posterior_predictive(self, draws: Draws, rng: np.random.Generator) -> xr.Dataset:
-        """Draw labels anew, by the same annotators and of the same items."""
+        """Draw new labels, by the same annotators and of the same items."""
         eta = _predictors(self.process, draws)
         each = [_new(self.process, draws, eta[c], c, rng) for c in range(len(eta))]
         return xr.Dataset({_observed(self.process): _rows(self.process, np.stack(each))})
@@ -278,7 +278,7 @@ def _log_likelihood(process: Process, draws: Draws, eta: Floats, chain: int) -> 
 
 
 def _new(process: Process, draws: Draws, eta: Floats, chain: int, rng: np.random.Generator) -> Any:
-    """Draw the labels of one chain anew: by the same annotators, of the same items."""
+    """Draw new labels for one chain, by the same annotators and of the same items."""
     if process.family == GAUSSIAN:
         return eta + _sd(process, draws, chain) * rng.standard_normal(eta.shape)
     if process.family == BERNOULLI:

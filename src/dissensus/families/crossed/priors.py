@@ -20,7 +20,7 @@ Prior = tuple[Any, ...]
 
 FORMS: Final = {"half_normal": HALF_NORMAL, "half_t": HALF_T, "exponential": EXPONENTIAL}
 _DEGREES: Final = 3.0
-"""Degrees of freedom of a half-t prior; its heavy tail gives way to data in conflict."""
+"""Degrees of freedom of a half-t prior; with a heavy tail, data in conflict outweigh the prior."""
 NAMES: Final = {
     "gaussian": ("mu", "sigma_item", "sigma_annotator", "sigma"),
     "bernoulli": ("mu", "sigma_item", "sigma_annotator"),
@@ -60,7 +60,7 @@ def _scaled(value: Floats, names: Sequence[str]) -> dict[str, Prior]:
 
 
 def checked_names(given: Any, names: Sequence[str]) -> Mapping[str, Any]:
-    """Return priors by name, or raise naming what is no mapping or no parameter."""
+    """Return priors by name, or raise if it is not a mapping, or names an unknown parameter."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):

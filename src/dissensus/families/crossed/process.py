@@ -208,10 +208,10 @@ def _pools(annotations: xr.Dataset, shared_annotators: bool) -> Array:
         raise AnnotationError(
             "annotations",
             where=f"annotators {shown(list(people))}",
-            expected="everybody in one pool: pools are compared as different people",
+            expected="each annotator in one pool: pools are compared as different people",
             found=f"{len(people)} in several",
-            hint="Are they the same people? shared_annotators=True gives them an effect of "
-            "their own in each pool. If not, give them different names",
+            hint="If they are the same people, shared_annotators=True gives each a separate "
+            "effect in each pool. If not, give them different names",
         )
     names: Array = annotations[POOL].to_numpy()
     return names

@@ -18,7 +18,7 @@ from dissensus.sampling.step import WholeModelStep, first_point, to_natural, to_
 
 @dataclass_state
 class CrossedEffectsGibbsState(StepMethodState):
-    """The state that changes while sampling: what the step has learned, and whether it learns."""
+    """The state that changes while sampling: the adaptation, and whether it is on."""
 
     known: Any
     tune: bool

@@ -1,1 +1,1 @@
-"""What the models of a latent truth share, and their cards need not show."""
+"""Code shared by the models of a latent truth."""

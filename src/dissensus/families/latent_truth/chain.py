@@ -36,11 +36,11 @@ from dissensus.kernels.types import Array, Floats, Ints
 from dissensus.kernels.votes import Votes
 
 _SETTLING: Final = 10
-"""Rounds in which systems that are no evidence are drawn anew for each draw of annotators."""
+"""Number of rounds that redraw systems that are no evidence, for each draw of annotators."""
 
 
 class Trace(NamedTuple):
-    """The draws that are kept, draw in front; empty where they are not wanted."""
+    """The stored draws, with the draw as first axis; empty where they are not needed."""
 
     prevalence: Floats
     accuracy: Floats  # Averaged over difficulty (draw, respondent)
@@ -74,7 +74,7 @@ class Work(NamedTuple):
 
 
 class Judging(NamedTuple):
-    """What it takes to draw true labels where errors are correlated."""
+    """Data for drawing true labels where errors are correlated."""
 
     votes: Votes  # With the true labels that are known
     prior: true.Prior
@@ -103,7 +103,7 @@ class Chain:
         self.judging = _judging(process, votes, pattern)
         if self.judging is not None and self.judging.n_given.max() > 1:
             # Matrices must not learn from known truths, by which they would show no error. Where
-            # items have one label each, nothing else tells how accurate annotators are.
+            # items have one label each, nothing else informs the accuracies of annotators.
             votes = votes._replace(known=votes.known[:0])
         self.votes = votes
         self.cut = process.form.evidence < process.form.n_respondents
@@ -136,7 +136,7 @@ class Chain:
                 self._draw_systems(self.work.counts)
 
     def replay(self, values: Mapping[str, Array]) -> None:
-        """Keep what follows from draws of the PyMC model's variables.
+        """Store the quantities that follow from draws of the PyMC model's variables.
 
         Systems that are no evidence are not among them, and are drawn here.
         """
@@ -311,7 +311,7 @@ class Chain:
             )
 
     def _judge(self, judging: Judging, place: int) -> None:
-        """Draw true labels, and how often annotators and systems are right by them."""
+        """Draw true labels, and the accuracies of annotators and systems by them."""
         votes, prior, now, trace = judging.votes, judging.prior, judging.now, self.trace
         trace.correlation[place] = true.draw_correlation(
             self.state, votes, self.work.truth, judging.n_given, prior.correlation,

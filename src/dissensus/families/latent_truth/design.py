@@ -1,4 +1,4 @@
-"""Warnings, before sampling, of what the labels of a latent truth leave to the priors."""
+"""Warnings, before sampling, of parameters of a latent truth that depend on priors only."""
 
 from __future__ import annotations
 
@@ -35,22 +35,20 @@ def _warnings(process: Process) -> Iterator[str]:
     item, respondent = process.item[seen], process.respondent[seen]
     most = int(np.bincount(item).max())
     if most < 2 and (process.known >= 0).any():
-        yield (
-            "No item has two labels: the labels known to be true are all that tells how accurate "
-            "anybody is."
-        )
+        yield ("No item has two labels: accuracies are estimated from the known labels only.")
         return
     if most < 2:
         yield (
-            "No item has two labels: nothing tells how accurate anybody is, and the posterior is "
-            "the prior. Have some items labelled twice or more."
+            "No item has two labels: the data do not inform accuracies, and the posterior is the "
+            "prior. Get two or more labels for some items."
         )
         return
     if form.rows and most < _FOR_MATRICES:
         yield (
-            "No item has three labels: two tell how often labels meet, and not how often each is "
-            "true and who errs how; prevalence and confusion are held apart by their priors. Have "
-            "some items labelled three times, or use symmetric_confusion."
+            "No item has three labels: two labels show how often pairs of labels occur, but not "
+            "how often each label is true or which errors an annotator makes. Prevalence and "
+            "confusion are separated only by their priors. Get three labels for some items, or use "
+            "symmetric_confusion."
         )
     alike = process.interchangeable
     people = np.array(["the annotators"]) if alike else process.annotators
@@ -69,7 +67,7 @@ def _of_each(
 ) -> Iterator[str]:
     """Name annotators whose accuracy is not identified, and those who cannot be compared.
 
-    An annotator who shares no item with anybody, and repeats no label, has no identified accuracy.
+    An annotator who shares no item with others, and repeats no label, has no identified accuracy.
     Of two who share items only with each other one number is known, how often they agree, for two
     accuracies. Matrices need three labels of an item.
     """
@@ -86,8 +84,8 @@ def _of_each(
     if len(lone):
         yield (
             f"{len(lone)} of {n_annotators} annotators ({shown(list(names[lone]))}) share no item "
-            "with anybody: nothing tells how accurate they are but the prior, and what others are "
-            "like. Do not report their accuracy; have some of their items labelled by others."
+            "with other annotators: their accuracy depends only on the prior and on the "
+            "population. Do not report it; let others label some of their items."
         )
     if not matrices or each.max() >= _FOR_MATRICES:  # otherwise the first warning covers all
         two = two_sided(group, told, names)
@@ -98,8 +96,8 @@ def _of_each(
     if several > 1 and scattered(joined, respondent[joined[respondent] >= 0]):
         yield (
             f"The annotators are in {several:,} groups that share no item "
-            f"({listed_islands(joined, names)}). In each of them agreement tells accuracies only "
-            "if most of its annotators are better than guessing, which the prior assumes and no "
-            "other group can bear out; comparing them assumes that all groups had items alike. "
-            "Have a few items labelled by all groups."
+            f"({listed_islands(joined, names)}). Within a group, agreement determines accuracies "
+            "only if most of its annotators are better than guessing. The prior assumes this, and "
+            "other groups cannot confirm it. Comparisons between groups assume that all groups "
+            "had similar items. Let all groups label a few common items."
         )

@@ -135,7 +135,7 @@ class LatentTruth(Discrete):
 
 
 def _summed(rows: Any, group: Any, n_groups: Any, log_weight: Any, times: Any) -> Any:
-    """Add up the rows of each group, sum over states, and add up groups, each so many times."""
+    """Sum the rows of each group, sum over states, and sum groups, each with its multiplicity."""
     start = pt.zeros((n_groups, log_weight.shape[0]))
     total = pt.inc_subtensor(start[group], rows)
     return pt.sum(times * pt.logsumexp(total + log_weight, axis=-1))
@@ -146,7 +146,7 @@ def _summed(rows: Any, group: Any, n_groups: Any, log_weight: Any, times: Any) -
 _TRIES: Final = 100_000
 _LEAST: Final = 1e-3
 """Smallest probability that the place leads: draws are rejected until it does."""
-_HARDLY: Final = "a place that is to be the largest hardly ever is, by its shape"
+_HARDLY: Final = "the place that must be the largest is so too rarely under its shape"
 
 
 class LeadingDirichletRV(RandomVariable):

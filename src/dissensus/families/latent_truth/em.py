@@ -80,14 +80,14 @@ def climb(
 
 
 def labels_given(votes: Votes, truth: Floats, n_annotators: int) -> Floats:
-    """Return numbers of labels by what is true (annotator, response, label)."""
+    """Return numbers of labels by true label (annotator, response, label)."""
     n_labels = truth.shape[1]
     by_truth = _counts(votes, n_annotators, n_labels).T @ (votes.n_items[:, None] * truth)
     return np.asarray(by_truth).reshape(n_annotators, n_labels, n_labels)
 
 
 def _counts(votes: Votes, n_annotators: int, n_labels: int) -> Any:
-    """Return how often each annotator gave each response (pattern, annotator and response)."""
+    """Return the counts of responses by annotator (pattern, annotator and response)."""
     place = votes.respondent * n_labels + votes.label
     shape = (len(votes.n_items), n_annotators * n_labels)
     return sparse.csr_array((votes.times.astype(np.float64), place, votes.start), shape=shape)

@@ -21,7 +21,7 @@ error with standard deviation .5."""
 
 
 def checked_errors(given: Any, above: float | None = None) -> Prior | None:
-    """Return the priors that ``error_correlation`` stands for; None if errors are independent.
+    """Return the priors given by ``error_correlation``; None if errors are independent.
 
     It is a number, a median and the standard deviation of the logarithm, or "learned"; ``above`` is
     a lower bound. Anything else raises an `ArgumentError`.

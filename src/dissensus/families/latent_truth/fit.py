@@ -125,12 +125,12 @@ class TruthFit(base.Fit[Process, Trace]):
 
 
 def label_order(process: Process, confusion: Floats) -> dict[str, Any]:
-    """Diagnose whether each label means what its name says, and warn if not.
+    """Diagnose whether labels are switched, and warn if so.
 
     The likelihood alone allows labels to change places. ``label_kept_min`` is the smallest
     posterior probability that annotators on average (``confusion``: chain, draw, annotator, label,
     response) call a label by its own name most often, ``labels_exchanged`` the share of draws in
-    which labels have changed places, each still having a name of its own.
+    labels are exchanged, although each label is still the most frequent one somewhere.
     """
     mean = confusion.mean(axis=2)
     own, leading = np.arange(mean.shape[-1]), mean.argmax(axis=-1)
@@ -140,11 +140,11 @@ def label_order(process: Process, confusion: Floats) -> dict[str, Any]:
         # A label's own name may lead on average, though seldom in a draw.
         others = np.where(np.eye(len(own), dtype=bool), -1.0, mean.mean(axis=(0, 1)))
         other = others.argmax(axis=-1)
-        pairs = [f"{process.labels[z]!s} (called {process.labels[other[z]]!s})" for z in lost]
+        pairs = [f"{process.labels[z]!s} (labelled {process.labels[other[z]]!s})" for z in lost]
         warn_caller(
-            f"Annotators mostly call these labels by another name, says the posterior: "
-            f"{shown(pairs)}. Either they do, or labels have changed places, or nobody can tell "
-            "because the label is hardly ever true. Look at `confusion` and `prevalence`, or use "
+            "In the posterior, annotators mostly give another label where these are true: "
+            f"{shown(pairs)}. Either this is so, or the labels are switched, or the label is too "
+            "rarely true to be estimated. Check `confusion` and `prevalence`, or use "
             'symmetric_confusion, or pooling="complete".'
         )
     # R-hat does not detect chains that jump between two orders of labels.
@@ -153,10 +153,10 @@ def label_order(process: Process, confusion: Floats) -> dict[str, Any]:
     if share > _EXCHANGED and not len(lost):
         chains = ", ".join(f"{each:.0%}" for each in permuted.mean(axis=1))
         warn_caller(
-            f"In {share:.0%} of the draws (chain by chain {chains}) labels have changed places: "
-            "what one draw calls by one name, another calls by another, and means and intervals "
-            'mix the two. Do not report them; use symmetric_confusion, or pooling="complete", '
-            "or find the truth of some items.",
+            f"In {share:.0%} of the draws (chain by chain {chains}) labels are switched: draws "
+            "give the same label different meanings, and means and intervals mix them. Do not "
+            'report them; use symmetric_confusion, or pooling="complete", or known labels of some '
+            "items.",
             DesignWarning,
         )
     return {

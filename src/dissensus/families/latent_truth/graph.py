@@ -37,7 +37,7 @@ _NAMES: Final = frozenset(parameter.name for parameter in PARAMETERS)
 
 
 class Reading(NamedTuple):
-    """What the step needs of a model."""
+    """The parts of a model that the step needs."""
 
     process: Process
     names: tuple[str, ...]  # The variables that the step moves

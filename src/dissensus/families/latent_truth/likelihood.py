@@ -1,4 +1,4 @@
-"""The likelihood of labels in PyMC, given accuracies and errors: what both models share.
+"""The likelihood of labels in PyMC, given accuracies and errors, for both models.
 
 An item is in a state: its true label, how hard it is, and, where systems are related, the answer of
 their source. `LatentTruth` sums the states out.
@@ -15,7 +15,7 @@ from dissensus.families.latent_truth.process import Process
 from dissensus.kernels.types import Floats, Ints
 
 GIVEN = "given"
-"""The dim of what is observed: labels of annotators, then of systems."""
+"""The dim of the observations: labels of annotators, then of systems."""
 RESPONDENT = "respondent"
 OTHER_LABEL = "other_label"
 OUTCOME = "outcome"
@@ -159,7 +159,7 @@ def _known_items(process: Process) -> Ints:
 
 
 def _rows(process: Process) -> tuple[Ints, Ints, Ints]:
-    """Return item, respondent and label of what is observed.
+    """Return item, respondent and label of the observations.
 
     Known truths are labels of one more respondent, who is always right.
     """

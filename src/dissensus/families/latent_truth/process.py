@@ -104,7 +104,7 @@ def process(
     """Check annotations, predictions and settings, and put them together.
 
     ``form`` holds the fields of `Form` that differ between models, ``rows`` the prior of the rows
-    of confusion matrices. Raises what `dissensus.models.dawid_skene.build` documents.
+    of confusion matrices. Raises as `dissensus.models.dawid_skene.build` does.
     """
     fitting.require_kind(annotations, KINDS, model)
     arguments.one_of("systems", systems, ("independent", "related"))
@@ -153,7 +153,7 @@ def process(
 def require_annotated(annotations: xr.Dataset) -> None:
     """Raise unless every item has a label."""
     fitting.require_annotated(
-        statements_per(annotations, ITEM), annotations, "without one nothing speaks of its truth"
+        statements_per(annotations, ITEM), annotations, "without one its truth is not informed"
     )
 
 
@@ -169,8 +169,8 @@ def _require_relatable(systems: str, errors: true_labels.Prior | None, n_systems
     """Raise if related systems are asked for where there is nothing to relate."""
     if systems == "related" and errors is not None:
         raise ArgumentError(
-            "systems", expected="'independent' where errors are correlated: each is judged by "
-            "itself then", found="'related'",
+            "systems", expected="'independent' where errors are correlated: each system is then "
+            "estimated by itself", found="'related'",
         )  # fmt: skip
     if systems == "related" and n_systems < 2:
         raise ArgumentError(

@@ -18,7 +18,7 @@ from dissensus.sampling.step import WholeModelStep, to_values
 
 @dataclass_state
 class LatentTruthGibbsState(StepMethodState):
-    """What changes while sampling: the random stream, which every step method has."""
+    """State that changes while sampling: the random stream, which every step method has."""
 
 
 class LatentTruthGibbs(WholeModelStep):
@@ -26,8 +26,8 @@ class LatentTruthGibbs(WholeModelStep):
 
     For models as `dissensus.models.symmetric_confusion.build` and
     `dissensus.models.dawid_skene.build` make them, with the names they give. `pymc.sample` chooses
-    this step for such models by itself. The truth, which the model sums out, is drawn in each sweep
-    and not kept.
+    this step for such models automatically. The truth, which the model sums out, is drawn in each
+    sweep and not stored.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class LatentTruthGibbs(WholeModelStep):
         self._chain = Chain(process, *process.votes())
 
     def step(self, point: Any) -> Any:
-        """Move everything; leave the given point as it is."""
+        """Update all variables; the given point is not changed."""
         (process, names, natural), chain = self._reading, self._chain
         values = {name: value[None] for name, value in natural(point).items()}
         many = to_kernel(process.form, values)

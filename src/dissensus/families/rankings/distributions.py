@@ -1,4 +1,4 @@
-"""Partial rankings with ties: who is put before whom, under Plackett-Luce."""
+"""Partial rankings with ties, under Plackett-Luce."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class RankingLogp(Op):
 
 @numba_basic.register_funcify_and_cache_key(RankingLogp)
 def _compiled(op: Any, node: Any, **options: Any) -> Any:  # noqa: ARG001
-    """Give PyTensor the kernel, and a key under which to keep what it compiles."""
+    """Give PyTensor the kernel, and a cache key for the compiled code."""
 
     @numba_basic.numba_njit
     def ranking_logp(log_strength: Any, rank: Any) -> Any:
@@ -197,7 +197,7 @@ class PartialRanking(Discrete):
     places : tensor_like of int (..., label), optional
         The shape of a random draw: the number of the block that each place of the list is in,
         first place first, and 0 for the places of labels that are not listed: 1, 2, 2, 0 has
-        one label first, two tied behind it, one left. By default as in what is observed.
+        one label first, two tied behind it, one left. By default as in the observations.
     power : tensor_like of float
         :math:`\gamma > 0`, reliability as a power of the likelihood.
     sharpness : tensor_like of float
@@ -273,7 +273,7 @@ class PartialRanking(Discrete):
 
 
 def tempered(log_strength: Any, sharpness: Any) -> Any:
-    """Return log strengths times sharpness (...), minus infinity staying what it is.
+    """Return log strengths times sharpness (...); minus infinity is not changed.
 
     Looked at twice, as 0 times infinity would spoil the gradient by the sharpness.
     """
@@ -293,7 +293,7 @@ def _refuse_gaps(observed: Any) -> None:
     if np.ma.is_masked(observed):
         raise ArgumentError(
             "observed", expected="ranks without a mask", found="a masked array",
-            hint="0 is a label that is not listed; a strength of 0 one that is not there",
+            hint="A rank of 0 is a label that is not listed; a strength of 0, an absent label",
         )  # fmt: skip
 
 

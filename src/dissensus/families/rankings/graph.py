@@ -1,7 +1,7 @@
-"""What a Gibbs step must know of the rankings in a model, read off the model's graph.
+"""The parts of a model's graph of rankings that a Gibbs step needs.
 
 Nothing is handed to the step beside the model, so that a model whose data were changed, by
-`pymc.set_data` or `pymc.observe`, is sampled as it stands.
+`pymc.set_data` or `pymc.observe`, is sampled as it is.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Point = Mapping[str, Any]
 
 
 class Parameters(NamedTuple):
-    """What may change from sweep to sweep, as other variables do."""
+    """Parameters that may change from sweep to sweep, with other variables."""
 
     shape: Floats
     """(cell)"""
@@ -39,7 +39,7 @@ class Parameters(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """Rankings, and where their cells stand in the variable of log strengths."""
+    """Rankings, and the places of their cells in the variable of log strengths."""
 
     rankings: Rankings
     cells: Ints
@@ -121,7 +121,7 @@ def _dependants(model: Any, strength: Any) -> list[Any]:
             )
         _, places, power, sharpness = one.owner.op.dist_params(one.owner)
         if strength in set(ancestors([places, power, sharpness])):
-            raise unfit(f"power and sharpness that do not hang on {strength.name}", one.name)
+            raise unfit(f"power and sharpness that do not depend on {strength.name}", one.name)
         if set(ancestors([power])) & set(model.free_RVs):
             raise unfit("a power that is given: the likelihood is not normalised", one.name)
         found.append(one)
@@ -152,7 +152,7 @@ def _require_selection(expression: Any, strength: Any, model: Any) -> None:
 
 
 def _chosen(evaluate: Any, start: Point, name: str) -> list[Ints]:
-    """Return which strength each entry of the rankings is; -1 for a label that is not there.
+    """Return the strength of each entry of the rankings; -1 for an absent label.
 
     The entries are strengths as they are (see `_require_selection`): their places as values tell.
     """

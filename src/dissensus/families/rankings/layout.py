@@ -1,15 +1,15 @@
-"""From annotations to the layout that ranking kernels read, for each treatment of what is unranked.
+"""The layout of annotations that ranking kernels read, for each treatment of unranked labels.
 
 ``exact``
     All labels of the label space are there; those an annotator does not list come last.
 ``one``
-    Labels that nobody named for the item are one more label together.
+    Labels not named for the item are one more label together.
 ``ignore``
-    Only labels that somebody named for the item are there; an annotator who does not list one of
-    them puts it last.
+    Only labels named for the item are included; an annotator who does not list one of
+    them ranks it last.
 ``absent``
-    Each annotator had only the labels to choose from that he lists, as drivers who did not start
-    in a race: those not listed come neither before nor after.
+    Each annotator chose only among the labels of its list. Labels that are not listed come
+    neither before nor after, like drivers who did not start in a race.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ TREATMENTS: Final = ("exact", "one", "ignore", "absent")
 
 
 class LaidOut(NamedTuple):
-    """Rankings, and what each cell stands for."""
+    """Rankings, and the labels of each cell."""
 
     rankings: Rankings
     named: npt.NDArray[np.int64]
-    """(item): how many labels somebody named; their cells come first."""
+    """(item): number of named labels; their cells come first."""
     n_labels: npt.NDArray[np.int64]
-    """(cell): how many labels a cell stands for; more than 1 for a lumped remainder only."""
+    """(cell): number of labels of a cell; more than 1 for a lumped remainder only."""
     candidate: npt.NDArray[np.int64]
     """(cell): its column in the candidate form."""
     row: npt.NDArray[np.int64]
@@ -84,7 +84,7 @@ def laid_out(
 def _unnamed(
     n_unnamed: npt.NDArray[np.int64], unranked: str, lumped: bool
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return, for each item, how many labels an unnamed cell stands for, and how many such."""
+    """Return, for each item, the number of labels of an unnamed cell, and of such cells."""
     none, some = np.zeros_like(n_unnamed), (n_unnamed > 0).astype(np.int64)
     if unranked in {"ignore", "absent"}:
         return none, none

@@ -27,7 +27,7 @@ from dissensus.sampling.learned_prior import LearnedPrior, Size
 
 
 class Taught(NamedTuple):
-    """Some items: what was said of them, and what their prior hangs on."""
+    """Some items: their rankings, and the features of their prior."""
 
     rankings: Rankings
     leaning: Leaning
@@ -44,7 +44,7 @@ def speaks(said: Features, n_items: int, n_labels: int) -> npt.NDArray[np.bool_]
 
 
 def leaning(laid: LaidOut, where: Layout, said: Features, n_labels: int) -> Leaning:
-    """Find what each cell's prior hangs on."""
+    """Return the features of each cell's prior."""
     start = laid.rankings.cell_start
     item = np.repeat(np.arange(len(start) - 1), np.diff(start))
     code = where.codes[item, laid.candidate]
@@ -60,16 +60,16 @@ def leaning(laid: LaidOut, where: Layout, said: Features, n_labels: int) -> Lean
 
 
 def floor(each: Floats) -> Floats:
-    """Return what a feature says of most labels (item, 1).
+    """Return the minimum of a feature over labels (item, 1).
 
-    Only differences between labels count, and of hundreds of predicted probabilities most are at
-    the floor.
+    Only differences between labels count, and most of hundreds of predicted probabilities are at
+    the minimum.
     """
     return each.min(axis=1, keepdims=True)
 
 
 def taught(laid: LaidOut, lean: Leaning, teaches: npt.NDArray[np.bool_]) -> Taught:
-    """Take the items that teach the prior."""
+    """Select the items from which the prior is learned."""
     if teaches.all():
         return Taught(laid.rankings, lean)
     which = np.flatnonzero(teaches)
@@ -127,7 +127,7 @@ def learned(
 
 
 def of_unnamed(lean: Leaning, values: Floats) -> float:
-    """Return the mean shape of a label that nobody named, at the mean of the hyperparameters.
+    """Return the mean shape of an unnamed label, at the mean of the hyperparameters.
 
     It is infinite where every label was named.
     """

@@ -32,11 +32,11 @@ def maximum_likelihood(
     The deterministic counterpart of the Plackett-Luce model: no prior, no draws, no trust
     parameter. The likelihood is exact for tied and unranked labels. A label that others are ranked
     above, but that is above none of these, directly or by a chain of rankings, makes the likelihood
-    grow as its plausibility falls: it gets the limit, 0, and so does a label that nobody named. Of
-    a single ranking without ties, all goes to the first label. With few annotators this is no
-    estimate to trust, and it does not say so itself; the model's posterior does.
+    grow as its plausibility falls: it gets the limit, 0, and so does an unnamed label. With a
+    single ranking without ties, the first label has plausibility 1. With few annotators, do not
+    trust this estimate. Only the posterior of the model shows its uncertainty.
 
-    Where nothing said decides between the strongest labels, because they are tied in every ranking
+    Where the rankings do not decide between the strongest labels, because these are always tied
     (or, with ``unranked="absent"``, not compared by any chain of rankings), there are many maxima.
     Returned is the one in which each group of such labels gets a part in proportion to its number
     of labels: tied labels share evenly. It is marked, and a warning names the items.
@@ -46,9 +46,9 @@ def maximum_likelihood(
     annotations : xarray.Dataset
         Rankings, or single labels (then the result is their relative frequency).
     unranked : {"exact", "one", "ignore", "absent"}
-        What the labels are that an annotator does not list. The first three give the same here:
-        all say that they come last, and labels nobody named get 0. ``"absent"``: they were not
-        there to choose from, as drivers who did not start in a race.
+        Treatment of labels that an annotator does not list. The first three give the same here:
+        unlisted labels are last, and unnamed labels get 0. ``"absent"``: unlisted labels were not
+        available, like drivers who did not start in a race.
     tolerance : float
         Stop when a step of the MM algorithm would change no strength by more than this part of it.
     max_iterations : int
@@ -63,7 +63,7 @@ def maximum_likelihood(
         ``log_likelihood``
             The maximum of the log-likelihood, or the limit that it tends to.
         ``boundary``
-            Whether a label that somebody named has plausibility 0.
+            Whether a named label has plausibility 0.
         ``unique``
             Whether there is one maximum only.
         ``reached``
@@ -99,7 +99,7 @@ def maximum_likelihood(
     """
     fitting.require_kind(annotations, KINDS, "plackett_luce")
     fitting.require_annotated(
-        statements_per(annotations, ITEM), annotations, "without one all strengths are equally good"
+        statements_per(annotations, ITEM), annotations, "without one the likelihood is constant"
     )
     where = layout(annotations)
     laid = laid_out(annotations, where, unranked)
@@ -132,7 +132,7 @@ def maximum_likelihood(
 
 
 def _warn(notes: dict[str, npt.NDArray[np.bool_]], items: npt.NDArray[Any]) -> None:
-    """Name the items whose plausibilities are not what a reader would take them for."""
+    """Name the items whose plausibilities are not unique, or are not the maximum."""
     for name, text in (
         ("unique", "the rankings do not decide between the strongest labels, which are always tied "
          "or never compared; these share the plausibility evenly. The coordinate 'unique' marks "

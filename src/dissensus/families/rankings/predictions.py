@@ -1,4 +1,4 @@
-"""What a fitted ranking model says of rankings: their log-likelihood, and new ones like them."""
+"""Log-likelihood of rankings under a fitted ranking model, and replicated rankings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dissensus.kernels.types import Ints
 from dissensus.sampling import fitting
 
 ANOTHER = -1
-"""Stands for a label that nobody named, where these count as one."""
+"""Code of an unnamed label, where all of these count as one."""
 
 
 def with_rankings(
@@ -46,7 +46,7 @@ def with_rankings(
 
 
 def observed(annotations: xr.Dataset) -> dict[str, xr.DataArray]:
-    """Return what was said, row by row: labels and the blocks they are in."""
+    """Return the rankings, row by row: labels and their blocks."""
     code = annotations["label_code"].to_numpy()
     coords: dict[str, Any] = {}
     for dim in (ITEM, ANNOTATOR):
@@ -122,7 +122,7 @@ def _split_keys(plausibility: xr.DataArray, items: Any) -> Any:
 def _label_codes(what: Process, column: Ints) -> Ints:
     """Turn columns, and members of the remainder, into label codes.
 
-    The named codes c_0 < c_1 < ... stand in order, so that the j-th label that nobody named
+    The named codes c_0 < c_1 < ... are in order, so that the j-th unnamed label
     is j plus the number of those with c_m - m <= j.
     """
     item = what.annotations["item_code"].to_numpy()[what.laid.row]

@@ -1,4 +1,4 @@
-"""What the Plackett-Luce model's PyMC form and its Gibbs sampler share: data and settings."""
+"""Data and settings shared by the PyMC form and the Gibbs sampler of Plackett-Luce."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ class Process(NamedTuple):
     unranked: str
     said: Features
     leaning: Leaning | None = None
-    """What each cell's prior hangs on, where that is learned."""
+    """Features of each cell's prior, if it is learned."""
     prior_draws: LearnedPrior | None = None
-    """Once it is; the shapes are then those at the mean of what was learned."""
+    """The learned prior; the shapes are then those at its mean."""
 
     @property
     def power(self) -> float:
@@ -79,12 +79,12 @@ class Process(NamedTuple):
 
     @property
     def lumped(self) -> bool:
-        """Whether the labels nobody named share one cell, or are one or none."""
+        """Whether the unnamed labels share one cell, or are one or none."""
         return bool((self.laid.rankings.n_cells - self.laid.named <= 1).all())
 
     @property
     def n_rankings(self) -> int:
-        """How many rankings there are, of all items."""
+        """Number of rankings of all items."""
         return len(self.laid.rankings.ranking_start) - 1
 
     def first_rows(self) -> Ints:
@@ -92,7 +92,7 @@ class Process(NamedTuple):
         return self.laid.row[self.laid.rankings.ranking_start[:-1]]
 
     def tilts(self) -> Features:
-        """Return what predictions say of labels beyond what they say of most."""
+        """Return the features of labels by predictions, relative to their minimum."""
         return self.said._replace(values=[each - floor(each) for each in self.said.values])
 
     def of_ranking(self, name: str) -> Ints:
@@ -100,7 +100,7 @@ class Process(NamedTuple):
         return np.asarray(self.annotations[f"{name}_code"].to_numpy()[self.first_rows()])
 
     def n_unnamed(self) -> Ints:
-        """Return how many labels nobody named, for each item; 1 for a stand-in."""
+        """Return the number of unnamed labels of each item; 1 for a stand-in."""
         return np.bincount(self.owner(), self.laid.n_labels).astype(np.int64) - self.laid.named
 
     def owner(self) -> Ints:
@@ -131,7 +131,7 @@ class Process(NamedTuple):
         return np.where(rankings.closed[:, None] & (block == 0), -1, chosen), block
 
     def with_prior(self, found: LearnedPrior) -> Process:
-        """Take a prior that was learned."""
+        """Use a learned prior."""
         if self.leaning is None:
             return self
         mean = found.values.mean(axis=(0, 1))[None]
@@ -149,7 +149,7 @@ class Process(NamedTuple):
         return shapes(self.leaning, self.prior_draws.values[chain, :draws], low, high)
 
     def taught(self, teaches: npt.NDArray[np.bool_]) -> Taught:
-        """Return what teaches the prior: some items, with their unnamed labels as one."""
+        """Return the items to learn the prior from, with their unnamed labels as one."""
         laid, n_labels = self.laid, self.annotations.sizes[LABEL]
         if self.tempering != "likelihood":
             laid = laid_out(self.annotations, self.where, self.unranked)
@@ -192,7 +192,7 @@ def process(
     if unranked == "absent":
         _warn_of_silence(annotations, laid)
     each = _each_label(laid, None if learns else concentration)
-    # Where a stand-in is not a set of labels, how its mass is split is nobody's business: evenly.
+    # Where a stand-in is not a set of labels, its mass is split evenly: no result depends on it.
     split = each[0] if unranked == "exact" else np.inf
     out = Process(
         annotations, where, laid, each * laid.n_labels, float(split), reliability, tempering,
@@ -206,16 +206,16 @@ def process(
 def _candidates(
     annotations: xr.Dataset, predictions: xr.Dataset | None, unranked: str, *, learns: bool
 ) -> tuple[Features, Layout]:
-    """Return what predictions say, and which labels of an item stand by themselves."""
+    """Return the features by predictions, and the labels of an item with their own prior."""
     items, labels = (annotations[dim].to_numpy() for dim in (ITEM, LABEL))
     said = features(predictions, items, labels, whole_lists=True)
-    # Elsewhere what nobody named is not there, or has no prior of its own.
+    # Elsewhere unnamed labels are absent, or have no separate prior.
     also = speaks(said, len(items), len(labels)) if learns and unranked == "exact" else None
     return said, layout(annotations, also)
 
 
 def most_candidates(annotations: xr.Dataset, predictions: xr.Dataset | None, unranked: str) -> int:
-    """Return how many candidates the item with the most has, where the prior is learned."""
+    """Return the largest number of candidates of an item, if the prior is learned."""
     each = (_candidates(part, predictions, unranked, learns=True) for part in _parts(annotations))
     return max(where.codes.shape[1] for _, where in each)
 
@@ -227,7 +227,7 @@ def _parts(annotations: xr.Dataset) -> Iterable[xr.Dataset]:
 
 
 def teaching(items: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
-    """Return which items teach the prior."""
+    """Return the items from which the prior is learned."""
     return chosen(items, MOST_ITEMS)
 
 
@@ -270,7 +270,7 @@ def _each_label(laid: LaidOut, concentration: Any) -> Floats:
         )  # fmt: skip
     if concentration is not None:
         return np.full(n_cells.sum(), _within("concentration", concentration, 1e-9, 1e9))
-    # Every item has a cell: where nobody named a label, those not named, or it is refused.
+    # Every item has a cell: without named labels, that of the unnamed; otherwise it is refused.
     total = np.add.reduceat(laid.n_labels, laid.rankings.cell_start[:-1])
     return np.repeat(1.0 / total, n_cells)
 
@@ -320,8 +320,8 @@ def _warn_of_silence(annotations: xr.Dataset, laid: LaidOut) -> None:
         names = shown(list(annotations[ITEM].to_numpy()[silent]))
         warn_caller(
             f"With unranked='absent' the rankings of {silent.sum()} items ({names}) say nothing: "
-            "each has one block, and what is not listed was not there. Their plausibilities are "
-            "the prior's."
+            "each has one block, and unlisted labels are absent. The plausibilities of these items "
+            "are those of the prior."
         )
 
 

@@ -23,7 +23,7 @@ from dissensus.sampling.learned_prior import HYPERPARAMETERS, prior_from
 
 
 class Draws(NamedTuple):
-    """What a sampler brings back."""
+    """The results of a sampler."""
 
     posterior: dict[str, xr.DataArray]
     log_likelihood: Floats | None
@@ -35,7 +35,7 @@ class Draws(NamedTuple):
 
 
 def drawn_by(what: Process, sampler: str) -> str:
-    """Say what draws: where reliability is learned, the Gibbs step needs NUTS beside it."""
+    """Return the sampler: if reliability is learned, the Gibbs step needs NUTS beside it."""
     return "nuts beside it" if sampler == "gibbs" and what.reliability in LEARNED else sampler
 
 
@@ -67,7 +67,7 @@ def drawn(
 def diagnosed(found: Draws) -> dict[str, Any]:
     """Judge the chains by each item's leading candidate and its remainder, and warn if poor.
 
-    Between them lies what metrics look at; to judge every candidate would take longer than
+    Metrics depend on candidates between them; to diagnose every candidate would take longer than
     to draw them.
     """
     theta = found.posterior["plausibility"]
@@ -105,7 +105,7 @@ def gibbs(
 ) -> tuple[Floats, Floats | None]:
     """Draw all chains of all items, lot by lot, in as many threads as there are processors.
 
-    Each item in each chain has a stream of its own, found by their names and the seed. The
+    Each item in each chain has its own stream, determined by their names and the seed. The
     log-likelihood is computed while the strengths of a lot are at hand. Lots that are in the
     checkpoint are not drawn again, and others are written there.
 
@@ -158,7 +158,7 @@ def _lot(
 ) -> tuple[Floats, Floats | None]:
     """Draw one chain of the items from low to high, and, if asked for, their log-likelihood.
 
-    That needs every strength by itself, also of those labels that are stored as one.
+    This needs each strength separately, also of labels that are stored as one.
     """
     whole, columns = what.laid.rankings, what.where.codes.shape[1]
     part, named = whole.part(low, high), what.laid.named[low:high]
@@ -188,8 +188,8 @@ def _lot(
 def _apart(
     what: Process, part: Rankings, shape: Floats, cells: slice, keys: Any, tune: int
 ) -> Floats:
-    """Draw under a prior that was learned: what nobody listed together, and then its parts."""
-    # Each draw has a prior of its own. Of few items it is not known well, and changes from draw to
+    """Draw under a learned prior: the total of the unlisted labels, and then its parts."""
+    # Each draw has its own prior. With few items it is uncertain, and changes from draw to
     # draw more than one sweep can follow.
     n_items = 0 if what.prior_draws is None else what.prior_draws.n_items
     thin = int(np.clip(_FEW_ITEMS // max(n_items, 1), 1, 12))

@@ -26,7 +26,7 @@ class PlackettLuceGibbs(BlockedStep):
 
     For a model with ``u = LogGamma(...)`` and one or more observed
     ``PartialRanking(log_strength=u[...])``: given exponential arrival times the strengths are
-    independent. `pymc.sample` takes this step for such variables by itself, and its own NUTS for
+    independent. `pymc.sample` uses this step for such variables automatically, and its NUTS for
     other variables, such as exponents that are learned with them.
 
     Parameters
@@ -40,7 +40,7 @@ class PlackettLuceGibbs(BlockedStep):
     initial_point : mapping, optional
         A point to take a first step from, which compiles the kernels. Default: the model's.
     compile_kwargs : mapping, optional
-        For the compilation of what depends on other variables.
+        For the compilation of expressions that depend on other variables.
     blocked : bool
         Whether the variable is drawn as a whole: always.
 
@@ -85,7 +85,7 @@ class PlackettLuceGibbs(BlockedStep):
         compile_kernels(self, model, initial_point)
 
     def step(self, point: Any) -> Any:
-        """Draw anew what the step is responsible for; leave the point it was given as it is."""
+        """Update the variables of the step; the given point is not changed."""
         now = np.asarray(point[self._name])
         rankings, cells, parameters = self._reading
         shape, power, sharpness = parameters(point)
@@ -97,7 +97,7 @@ class PlackettLuceGibbs(BlockedStep):
 
     @staticmethod
     def competence(var: Any, has_grad: bool = False) -> Any:  # noqa: ARG004
-        """Say that this is the step for logarithms of Gamma strengths that are ranked.
+        """Declare this the step for logarithms of ranked Gamma strengths.
 
         Of other uses of a LogGamma it keeps away, where it can see the model.
         """

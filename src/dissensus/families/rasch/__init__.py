@@ -1,1 +1,1 @@
-"""What the Rasch model's file puts together: settings, PyMC form, sampler, and the fit."""
+"""Parts of the Rasch model: settings, PyMC form, sampler, and fit."""

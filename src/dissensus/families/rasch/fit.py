@@ -116,7 +116,7 @@ class RaschFit(base.Fit[Process, Draws]):
         return xr.Dataset({"labels": _named(self.process, draws.each, ITEM)})
 
     def posterior_predictive(self, draws: Draws, rng: np.random.Generator) -> xr.Dataset:
-        """Draw labels anew, by the same annotators and of the same items."""
+        """Draw new labels, by the same annotators and of the same items."""
         drawn = _replicates(self.process, draws, rng)
         return xr.Dataset({"label_code": ((*SAMPLE, ANNOTATION), drawn)})
 
@@ -221,7 +221,7 @@ def _observed(process: Process) -> dict[str, xr.DataArray]:
 
 
 def _replicates(process: Process, draws: Draws, rng: np.random.Generator) -> Any:
-    """Draw labels anew: by the same annotators, of the same items, whose truth is drawn too."""
+    """Draw new labels, by the same annotators and of the same items; the truth is drawn too."""
     n = len(process.labels)
     eta = draws.ability[..., process.annotator] - draws.difficulty[..., process.item]
     edges = draws.truth.cumsum(axis=-1)
@@ -250,8 +250,8 @@ def warn_of_shared_confidence(process: Process, truth_mean: Floats, level: Float
         warn_caller(
             "Annotators of one item are confident or unsure together, whether they are right or "
             f"wrong (correlation {correlation:.2f}). confidence=True counts each confidence as "
-            "independent evidence: accuracies come out too low and intervals too short. Fit "
-            "without it, and see dissensus.confidence_check for what confidence tells."
+            "independent evidence: accuracies are underestimated and intervals too short. Fit "
+            "without it, and use dissensus.confidence_check to analyse confidence."
         )
 
 

@@ -34,7 +34,7 @@ _NEEDED: Final = frozenset(NAMES) - _LEVELS
 
 
 class Reading(NamedTuple):
-    """What the step needs to know."""
+    """The parts of a model that the step needs."""
 
     process: Process
     names: tuple[str, ...]  # The variables that the step moves

@@ -23,7 +23,7 @@ from dissensus.sampling.design import anchored, islands, listed_islands, pairs, 
 
 
 def warn_of_design(process: Process) -> None:
-    """Warn of what the labels cannot tell, whatever the number of draws."""
+    """Warn of parameters that the labels do not identify, whatever the number of draws."""
     for text in _unknown(process):
         warn_caller(text, DesignWarning)
 
@@ -33,20 +33,21 @@ def _unknown(process: Process) -> Iterator[str]:
     nothing_known = bool((process.truth == UNKNOWN).all())
     if nothing_known and int(np.bincount(process.item).max()) < 2:
         yield (
-            "No item has two labels, and no truth is known: nothing tells how able anybody is, "
-            "and the posterior is the prior. Have some items labelled twice or more."
+            "No item has two labels, and no truth is known: the data do not inform abilities, and "
+            "the posterior is the prior. Get two or more labels for some items."
         )
         return
     if not (seen.of_item or seen.repeated):
         yield (
-            "No item has two labels: nothing tells how hard single items are, and "
-            "difficulty_spread comes from its prior alone. An ability is then of typical items, "
-            "whatever these are. Have some items labelled by several annotators."
+            "No item has two labels: the data do not inform the difficulty of single items, and "
+            "difficulty_spread depends on its prior only. Abilities then refer to typical items. "
+            "Let several annotators label some items."
         )
     if not (seen.of_annotator or seen.repeated):
         yield (
-            "No annotator labelled two items: nothing tells how able single annotators are, and "
-            "ability_spread comes from its prior alone. Let annotators label several items."
+            "No annotator labelled two items: the data do not inform the ability of single "
+            "annotators, and ability_spread depends on its prior only. Let annotators label "
+            "several items."
         )
     else:
         yield from _of_single(process)
@@ -65,10 +66,9 @@ def _of_single(process: Process) -> Iterator[str]:
     if len(lone):
         names = shown(list(process.annotators[lone]))
         yield (
-            f"{len(lone)} of {n} annotators ({names}) share no item "
-            "with anybody, and no truth of theirs is known: nothing tells how able they are but "
-            "the prior, and what others are like. Do not report their ability; have some of "
-            "their items labelled by others."
+            f"{len(lone)} of {n} annotators ({names}) share no item with other annotators, and "
+            "have no known truth: their ability depends only on the prior and on the population. "
+            "Do not report it; let others label some of their items."
         )
     two = two_sided(group, told, process.annotators)
     if two:
@@ -81,9 +81,10 @@ def _of_groups(process: Process) -> Iterator[str]:
     if scattered(group, process.annotator):
         yield (
             f"The annotators are in {int(group.max()) + 1:,} groups that share no item "
-            f"({listed_islands(group, process.annotators)}). Within a group abilities, and "
-            "difficulties, can be compared; between groups able annotators look like easy items, "
-            "and the prior that all groups are alike parts them. Have a few items labelled by all."
+            f"({listed_islands(group, process.annotators)}). Abilities and difficulties can be "
+            "compared within a group. Between groups, able annotators and easy items are separated "
+            "only by the prior, which assumes that all groups are alike. Let all groups label a "
+            "few common items."
         )
 
 
@@ -141,7 +142,7 @@ class Process(NamedTuple):
 
     @property
     def lead(self) -> float:
-        """What an ability has before the logit of knowing: odds are counted over wrong labels."""
+        """Offset of an ability before the logit of knowing: odds are relative to wrong labels."""
         return -float(np.log1p(-self.floor))
 
     def data(self) -> Crossed:
@@ -194,7 +195,7 @@ def process(
     arguments.flags(confidence=confidence)
     fitting.require_choice(annotations)
     fitting.require_annotated(
-        statements_per(annotations, ITEM), annotations, "nothing speaks of its difficulty"
+        statements_per(annotations, ITEM), annotations, "without one its difficulty is not informed"
     )
     level, levels = np.zeros(0, dtype=np.int64), np.empty(0)
     if confidence:
@@ -220,14 +221,14 @@ def process(
 def _least_ability(known: Ints, n_labels: int, *, guessing: bool) -> float:
     """Return the lower bound of the mean ability: the logit of chance, or minus infinity.
 
-    It prevents label switching if truths are unknown and nobody guesses.
+    It prevents label switching if truths are unknown and annotators do not guess.
     """
     free = guessing or bool((known != UNKNOWN).all())
     return -np.inf if free else -float(np.log(n_labels - 1))
 
 
 def _levels(annotations: xr.Dataset) -> tuple[Ints, Floats]:
-    """Return the level of each label's confidence, and what levels there are."""
+    """Return the level of each label's confidence, and the levels."""
     if "confidence" not in annotations:
         raise AnnotationError(
             "annotations", expected="confidences, with confidence=True", found="none",

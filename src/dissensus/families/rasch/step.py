@@ -24,7 +24,7 @@ _LEAST: Final = -700.0
 
 @dataclass_state
 class RaschGibbsState(StepMethodState):
-    """The state that changes while sampling: what the step has learned, and whether it learns."""
+    """The state that changes while sampling: the adaptation, and whether it is on."""
 
     known: Any
     width: Any

@@ -281,7 +281,7 @@ def plan_accuracy(
     -----
     Limits:
 
-    - The prevalence of labels is drawn anew in each study, from a uniform distribution.
+    - The prevalence of labels is drawn again in each study, from a uniform distribution.
     - Mistakes that annotators share are not simulated; they make estimates worse. With
       ``violated=True``, ``accuracy`` is that before difficulty: .9 becomes .867, because no
       accuracy exceeds 1.

@@ -153,7 +153,7 @@ def plan(
     items : sequence of int
         Numbers of items to try.
     target, width, family
-        Of reliability, see `plan_reliability`, whose defaults hold where these are None.
+        For reliability, see `plan_reliability`; None is its default.
     accuracy : float, optional
         Accuracy of the system; .8 by default.
     reliability : float, optional

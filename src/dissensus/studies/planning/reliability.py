@@ -61,7 +61,7 @@ def _enough(needed: xr.DataArray, assurance: float) -> xr.DataArray:
 def of_items(
     result: Widths, designs: list[Design], width: float, assurance: float, pools: list[Any] | None
 ) -> xr.Dataset:
-    """Return the widths of intervals with so many items, and how many items are needed."""
+    """Return the widths of intervals for numbers of items, and the number of items needed."""
     annotators = list(dict.fromkeys(design.n_annotators for design in designs))
     items = list(dict.fromkeys(design.n_items for design in designs))
     n_pools = 1 if pools is None else len(pools)

@@ -61,7 +61,7 @@ def _wanted(about: dict[str, Any]) -> str:
 
 
 def _of_items(row: xr.Dataset) -> str:
-    """Say how many items it takes with so many annotators, and of lehner's estimate."""
+    """Return a sentence on the items needed by both estimates, for a number of annotators."""
     model, algebra = (row.sel({ESTIMATOR: name}) for name in ESTIMATORS)
     most = model.isel({ITEM: -1})
     items = counted(most[ITEM].item(), "item")
@@ -174,7 +174,7 @@ def per_pool(plan: xr.Dataset) -> list[tuple[str, xr.Dataset]]:
 
 
 def quantities(plan: xr.Dataset) -> Iterator[tuple[str, xr.Dataset]]:
-    """Return what there are intervals of: the ICC of each pool, and the xCC of each pair."""
+    """Return the quantities with intervals: the ICC of each pool, and the xCC of each pair."""
     if "half_width" not in plan:
         return
     for name, part in per_pool(plan):
@@ -229,7 +229,7 @@ def _short_of(value: float, wanted: float) -> str:
 
 
 def _of_width(name: str, part: xr.Dataset) -> str:
-    """Name the study with the fewest labels that will do, or how far the best falls short."""
+    """Name the study with the fewest labels that suffices, or the shortfall of the best study."""
     flat = part[["probability_narrow", "n_labels"]].stack(cell=(ANNOTATOR, ITEM))
     chance, labels = flat["probability_narrow"].to_numpy(), flat["n_labels"].to_numpy()
     width, studies = share(part.attrs["width"]), part.attrs["studies"]
@@ -268,7 +268,7 @@ def _limits(plan: xr.Dataset) -> list[str]:
     people = np.atleast_1d(plan.attrs.get("pilot_annotators", [_FEW]))
     if min(people) < _FEW:
         out.append(
-            f"The pilot had {listed([str(n) for n in people])} annotators: how much annotators "
-            "differ is poorly known from so few, and its prior has a say in all of this."
+            f"The pilot had {listed([str(n) for n in people])} annotators. With so few, the "
+            "variance between annotators is uncertain, and these results depend on its prior."
         )
     return [*out, "New items and annotators are taken to be like the pilot's."]

@@ -70,7 +70,7 @@ class Pilot(NamedTuple):
     draws: Mapping[str, npt.NDArray[np.float64]]
     """The parameters (sample, ...), chains one after the other."""
     anonymous: bool
-    """Whether annotators have no effect of their own."""
+    """Whether annotators have no effects."""
     n_annotators: list[int] | None
     """In each pool; None if the fit does not hold it."""
     label_value: xr.DataArray | None
@@ -83,7 +83,7 @@ class Pilot(NamedTuple):
 
     @property
     def n_pools(self) -> int:
-        """How many pools there are."""
+        """Number of pools."""
         return 1 if self.pools is None else len(self.pools)
 
 

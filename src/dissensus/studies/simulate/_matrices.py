@@ -19,7 +19,7 @@ def matrices(
     1 again, which changes the accuracy, and then multiplies the diagonal to restore it.
     """
     n_labels = len(prevalence)
-    # The same for all accuracies, as the errors' total is a factor of their own.
+    # The same for all accuracies, because the total of the errors is a separate factor.
     error = np.broadcast_to(
         error_shares(n_labels, asymmetry), (*accuracy.shape, n_labels, n_labels)
     )
@@ -52,7 +52,7 @@ def with_accuracy(right: Floats, accuracy: Floats, prevalence: Floats) -> Floats
     while True:
         wanted = accuracy - np.where(full, prevalence, 0.0).sum(axis=-1)
         there = np.where(full, 0.0, prevalence * right).sum(axis=-1)
-        # Where nothing is left to change (accuracies 0 and 1) there is no factor to find.
+        # Where nothing can be changed (accuracies 0 and 1) no factor is computed.
         factor = np.divide(wanted, there, out=np.ones_like(there), where=there > 0)
         scaled = factor[..., None] * right
         more = full | (scaled >= 1)

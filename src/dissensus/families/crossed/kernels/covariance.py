@@ -38,7 +38,7 @@ def cell_covariance(
 
 @inner
 def log_lkj(correlation: Floats, shape: float, matrix: Floats) -> float:
-    """Return the log density of a correlation matrix, minus infinity if it is none."""
+    """Return the log density of a correlation matrix, minus infinity if it is not one."""
     n = len(correlation)
     for p in range(n):
         for q in range(n):
@@ -78,7 +78,7 @@ def effect_precisions(
 def all_items(
     data: Crossed, cells: Floats, sd_item: Floats, correlation: Floats, rng: np.random.Generator
 ) -> Floats:
-    """Lay out cells (..., cell) by item and pool, and draw what is missing (..., item, pool).
+    """Lay out cells (..., cell) by item and pool, and draw missing cells (..., item, pool).
 
     >>> from dissensus.families.crossed.kernels.data import crossed
     >>> one = np.zeros(1, dtype=int)

@@ -19,7 +19,7 @@ from dissensus.kernels.types import Codes, Floats, Indices
 
 
 class Designs(NamedTuple):
-    """How often each pool labelled an item (design, place), for each distinct kind of item."""
+    """Number of labels of an item by each pool (design, place), for each distinct kind of item."""
 
     of_item: Codes  # (item); -1 where nobody labelled it
     n_items: Floats  # (design)
@@ -49,7 +49,7 @@ class Crossed(NamedTuple):
 
     @property
     def n_pools(self) -> int:
-        """How many pools there are."""
+        """Number of pools."""
         return len(self.n_labels)
 
 
@@ -122,7 +122,7 @@ HALF_NORMAL, HALF_T, EXPONENTIAL = 0.0, 1.0, 2.0
 
 
 class Parameters(NamedTuple):
-    """Where a chain stands. A sweep writes to all of it, in place."""
+    """State of a chain. A sweep overwrites all of it."""
 
     mu: Floats  # (pool)
     sd_item: Floats  # (pool)
@@ -205,7 +205,7 @@ class ItemSums(NamedTuple):
 
 
 class ItemRoom(NamedTuple):
-    """What is written to while densities are computed."""
+    """Work space of the densities."""
 
     matrix: Floats
     inverse: Floats
@@ -216,7 +216,7 @@ class ItemRoom(NamedTuple):
 
 
 class LabelSums(NamedTuple):
-    """Sums of what is to be explained, over cells and over annotators."""
+    """Sums of the residuals to be explained, over cells and over annotators."""
 
     cell: Floats
     annotator: Floats

@@ -41,7 +41,7 @@ from dissensus.kernels.types import Codes, Floats
 from dissensus.kernels.variates import normal
 
 SD_ITEM, CORRELATION, SD = range(3)
-"""What is moved."""
+"""The parameters that are updated."""
 
 
 @inner
@@ -139,7 +139,7 @@ def _move_scales(
     sd_item: Floats, correlation: Floats, sd: Floats, prior_mu: Floats, matrix: Floats,
     inverse: Floats, precision: Floats, linear: Floats,
 ) -> None:  # fmt: skip
-    """Draw what ``number`` holds: standard deviations in a row, or correlations."""
+    """Draw the parameters in ``number``: standard deviations in a row, or correlations."""
     for p in range(width.shape[0]):
         for q in range(p if moved == CORRELATION else 1):
             was = number[p, q] if moved == CORRELATION else math.log(number[p, q])
@@ -156,7 +156,7 @@ def _gains(
     n_pools: Codes, pool: Codes, n_each: Floats, sd_item: Floats, correlation: Floats, sd: Floats,
     matrix: Floats, inverse: Floats, gain: Floats, root: Floats,
 ) -> None:  # fmt: skip
-    """Write, for each design, what draws items' effects: the prior's factor and the gain."""
+    """Write, for each design, the matrices that draw items' effects: prior factor and gain."""
     for d in range(len(n_pools)):
         n = n_pools[d]
         cell_covariance(d, n_pools, pool, n_each, sd_item, correlation, sd, matrix)
@@ -211,7 +211,7 @@ def _draw_items(
 def marginal(
     data: Crossed, sums: ItemSums, par: Parameters, priors: Priors, room: ItemRoom
 ) -> tuple[Any, ...]:
-    """Return what `_log_marginal` looks at."""
+    """Return the arguments of `_log_marginal`."""
     return (
         data.n_labels, data.n_cells, *data.designs[1:], *sums[1:], par.sd_item, par.correlation,
         par.sd, priors.mu, room.matrix, room.inverse, room.precision, room.linear,
@@ -237,7 +237,7 @@ def move_scales(
 def draw_items(
     state: State, data: Crossed, par: Parameters, sums: ItemSums, room: ItemRoom
 ) -> None:
-    """Draw means and effects, from what the density that was asked for last has left."""
+    """Draw means and effects, from the intermediate results of the last density."""
     designs = data.designs
     _draw_items(
         state, designs.of_item, data.item_start, data.cell_pool, designs.n_pools, designs.pool,

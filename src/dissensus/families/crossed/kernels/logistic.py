@@ -227,7 +227,7 @@ _WIDTH = 2.5
 
 
 _EFFECT, _ALONG, _SUM, _START = range(4)
-"""Rows of what is known of an item's cells."""
+"""Rows of the state of an item's cells."""
 
 
 @inner
@@ -398,7 +398,7 @@ def _learn(
     width_annotator: Floats, width_correlation: Floats, log_sd_item: Floats,
     log_sd_annotator: Floats,
 ) -> None:  # fmt: skip
-    """Let slices become about as wide as what they move moves in a sweep."""
+    """Adapt the slice widths to the typical change in a sweep."""
     for p in range(len(sd_item)):
         x = math.log(sd_item[p])
         away = abs(x - math.log(was_item[p]))
@@ -415,7 +415,7 @@ def _learn(
 
 
 def remember(data: Crossed, par: Parameters, rate: float, paths: Transport) -> None:
-    """Add where the chain stands to what is known of the posterior."""
+    """Update the moments of the posterior with the current state."""
     x = par.mu[data.annotator_pool] + par.annotator
     for mean, now in ((paths.mean_item, par.item), (paths.mean_annotator, x)):
         mean += rate * (now - mean)
@@ -424,7 +424,7 @@ def remember(data: Crossed, par: Parameters, rate: float, paths: Transport) -> N
 def learn_paths(
     data: Crossed, par: Parameters, tuning: Tuning, known: Odds, paths: Transport
 ) -> None:
-    """Find all parabolas anew."""
+    """Recompute all parabolas."""
     find_parabolas(
         data.cell_start, data.annotator, paths.mean_annotator, data.cell_pool,
         np.zeros(data.n_pools), tuning.log_sd_item, known.cell_sum, paths.others, paths.item,

@@ -29,7 +29,7 @@ _STEEPEST = 150.0
 
 
 class Odds(NamedTuple):
-    """Of all cells and all annotators, and how often the second label was given."""
+    """Of all cells and all annotators, with counts of the second label."""
 
     cell: Floats
     annotator: Floats  # With the mean of the pool
@@ -53,7 +53,7 @@ def exponentials(pool: Codes, mean: Floats, effect: Floats, out: Floats) -> None
 
 
 def odds(data: Crossed, par: Parameters) -> Odds:
-    """Start from where the chain stands."""
+    """Start from the current state of the chain."""
     n_cells, n_annotators = len(par.item), len(par.annotator)
     out = Odds(
         np.empty(n_cells), np.empty(n_annotators), np.bincount(data.cell, data.value, n_cells),
@@ -84,7 +84,7 @@ def log_product(factor: float, others: Floats, n: int) -> float:
 
 @inner
 def _log_products(factor: float, other: Floats, at: Indices, start: int, stop: int) -> float:
-    """Do so for others that are anywhere."""
+    """Do the same for other effects at any place."""
     total, product = 0.0, 1.0
     for n in range(start, stop):
         product *= 1.0 + factor * other[at[n]]
@@ -101,7 +101,7 @@ def log_of_cells(
 ) -> float:  # fmt: skip
     """Return the log-likelihood of a pool's labels if its cells had these effects.
 
-    What annotators add to it by themselves is left out.
+    The part that depends on annotators only is left out.
     """
     total = 0.0
     for c in range(len(effect)):
@@ -119,7 +119,7 @@ def log_of_annotators(
 ) -> float:  # fmt: skip
     """Return the log-likelihood of a pool's labels if its annotators had these effects.
 
-    What cells add to it by themselves is left out.
+    The part that depends on cells only is left out.
     """
     total = 0.0
     for j in range(len(effect)):
@@ -136,9 +136,9 @@ def log_of_annotators(
 _NEWTON = 5
 _NODES = 24
 _REACH = 5.0
-"""Standard deviations on both sides of the mean that quadrature looks at."""
+"""Range of the quadrature on both sides of the mean, in standard deviations."""
 _PASSES = 2
-"""Each places its nodes by what the one before has found."""
+"""Each places its nodes by the results of the one before."""
 
 
 LINEAR, CURVATURE, SHIFT, STRETCH, LOG_SD = range(5)
@@ -163,7 +163,7 @@ def _log_density(x: float, mean: float, sd: float, total: float, others: Floats,
 
 @inner
 def _mode(mean: float, sd: float, total: float, others: Floats, n: int) -> tuple[float, float]:
-    """Return about where the mode is, and the standard deviation that the curvature there says."""
+    """Return the approximate mode, and the standard deviation from the curvature there."""
     x, precision = 0.0, 1.0 / (sd * sd)
     curvature = precision
     for _ in range(_NEWTON):

@@ -117,7 +117,7 @@ def _draw_items(
 def marginal(
     data: Crossed, sums: ItemSums, par: Parameters, priors: Priors, room: ItemRoom
 ) -> tuple[Any, ...]:
-    """Return what `_log_marginal` looks at."""
+    """Return the arguments of `_log_marginal`."""
     designs = data.designs
     return (
         data.n_labels, data.n_cells, designs.n_items, designs.n_labels, sums.first, sums.second,
@@ -139,7 +139,7 @@ def move_scales(
 def draw_items(
     state: State, data: Crossed, par: Parameters, sums: ItemSums, room: ItemRoom
 ) -> None:
-    """Draw the mean and the effects, from what the density that was asked for last has left."""
+    """Draw the mean and the effects, from the intermediate results of the last density."""
     designs = data.designs
     _draw_items(
         state, designs.of_item, data.item_start, designs.n_labels, sums.mean, par.sd_item, par.sd,

@@ -263,7 +263,7 @@ def _move_cutpoints(
 
 
 def given_effects(data: Crossed, par: Parameters, priors: Priors) -> tuple[Any, ...]:
-    """Return what the density of the free numbers looks at."""
+    """Return the arguments of the density of the free numbers."""
     return (
         data.value, data.cell_start, data.cell_pool, data.annotator, par.item, par.annotator,
         priors.mu, priors.gap,
@@ -348,7 +348,7 @@ def _move_scale(
 
 
 def move_scale(state: State, data: Crossed, par: Parameters, priors: Priors) -> None:
-    """Stretch all that is latent; the latent numbers themselves are left to be drawn anew."""
+    """Rescale all latent parameters; the latent numbers are redrawn later."""
     _move_scale(
         state, data.cell_start, data.cell_pool, data.annotator, par.latent, par.mu, par.item,
         par.annotator, par.sd_item, par.sd_annotator, par.gap, priors.mu, priors.sd_item,

@@ -207,7 +207,7 @@ def _draw_annotators(
 def marginal(
     data: Crossed, sums: AnnotatorSums, par: Parameters, priors: Priors
 ) -> tuple[Any, ...]:
-    """Return what `_log_marginal` looks at."""
+    """Return the arguments of `_log_marginal`."""
     designs = data.annotator_designs
     return (
         data.n_labels, sums.n_annotators, designs.n_items, designs.pool, designs.n_labels,
@@ -230,7 +230,7 @@ def move_annotators(
 
 
 def draw_annotators(state: State, data: Crossed, par: Parameters, sums: AnnotatorSums) -> None:
-    """Draw means and effects, from what the last density that was asked for has left behind."""
+    """Draw means and effects, from the intermediate results of the last density."""
     designs = data.annotator_designs
     _draw_annotators(
         state, data.annotator_pool, designs.of_item, designs.n_labels, sums.mean, sums.precision,
@@ -258,14 +258,14 @@ class Trace(NamedTuple):
 
 @dataclass
 class Learned:
-    """What a chain has learned: the widths of its slices, and its paths."""
+    """The adapted state of a chain: the widths of its slices, and its paths."""
 
     tuning: Tuning
     paths: Transport
 
 
 def _keep(par: Parameters, trace: Trace, draw: int) -> None:
-    """Write down where the chain stands."""
+    """Store the current state of the chain."""
     for name in Trace._fields:
         into = getattr(trace, name)
         if into.size:
@@ -275,7 +275,7 @@ def _keep(par: Parameters, trace: Trace, draw: int) -> None:
 def _halves(
     state: State, data: Crossed, par: Parameters, priors: Priors, tuning: Tuning
 ) -> tuple[LabelSums, Callable[[], None]]:
-    """Return sums over labels, and what moves all but cutpoints given these."""
+    """Return sums over labels, and the updates of all parameters except cutpoints given these."""
     sums, room = item_room(data)
     of_annotators = annotator_room(data)
     labels = label_sums(data, par.latent)

@@ -48,11 +48,11 @@ from dissensus.kernels.special import factorised
 from dissensus.kernels.types import Codes, Floats, Indices
 
 QUARTER = 0.25
-"""The most that a label says about an effect."""
+"""Maximum information of a label about an effect."""
 
 
 class EffectRoom(NamedTuple):
-    """The prior of items' effects, by design, and what is written to while it is computed."""
+    """The prior of items' effects, by design, and its work space."""
 
     second: Floats  # (design, place, place): sums of products of effects
     precision: Floats  # (design, place, place): of the prior
@@ -268,7 +268,7 @@ def _move_with_items(
 def along_items(
     data: Crossed, par: Parameters, priors: Priors, known: Odds, room: Transport
 ) -> tuple[Any, ...]:
-    """Return what the density along the paths of items looks at."""
+    """Return the arguments of the density along the paths of items."""
     designs = data.designs
     return (
         priors.sd_item, priors.lkj, designs.n_pools, designs.pool, par.sd_item, correlations(par),
@@ -342,7 +342,7 @@ def _move_with_annotators(
 def along_annotators(
     data: Crossed, par: Parameters, priors: Priors, known: Odds, room: Transport
 ) -> tuple[Any, ...]:
-    """Return what the density along the paths of annotators looks at."""
+    """Return the arguments of the density along the paths of annotators."""
     return (
         priors.sd_annotator, data.cell_start, data.cell_pool, data.annotator, data.annotator_pool,
         known.annotator_sum, known.cell, par.mu, par.annotator, room.annotator, room.rest,

@@ -204,7 +204,7 @@ def draw_system_skills(
             skill[r, z] = eta
 
 
-# A source that systems share: how often they give its answer, and its accuracy.
+# A source that systems share: the probability of giving its answer, and its accuracy.
 
 
 @inner
@@ -264,7 +264,7 @@ def draw_source(
     number[SHARED] = log_gamma_variate(state, 1.0 + taken) - log_gamma_variate(state, 1.0 + own)
 
 
-# How much items differ in difficulty, and the effect of that on each system.
+# The spread of difficulties, and its effect on each system.
 
 
 class Hits(NamedTuple):
@@ -333,7 +333,7 @@ def draw_difficulty(
     state: State, last: int, rows: bool, scale: float, ease: Floats, skill: Floats, slope: Floats,
     number: Floats, right: Floats, wrong: Floats, source_right: Floats, source_wrong: Floats,
 ) -> None:  # fmt: skip
-    """Draw how much items differ, given the answers of respondents before ``last``.
+    """Draw the spread of difficulties, given the answers of respondents before ``last``.
 
     If these are all respondents, the source's answers are evidence too.
     """

@@ -16,14 +16,14 @@ NONE, COMPLETE, HIERARCHICAL = 0, 1, 2
 MEAN, SPREAD, DECAY, CONCENTRATION, DIFFICULTY, SHARED, SOURCE = range(7)
 """Places in `Parameters.number`."""
 _FIFTHS = 5
-"""Points that stand for the normal distribution of difficulties. With eleven points nothing
-changes that a thousand items could show."""
+"""Number of points that represent the normal distribution of difficulties. Eleven points make no
+difference that a thousand items could show."""
 
 
 class Form(NamedTuple):
-    """Which process it is: whole numbers and flags.
+    """Integers and flags that describe the process.
 
-    A *respondent* is an annotator or a system. Annotators that the model does not tell apart are
+    A *respondent* is an annotator or a system. Annotators that the model does not distinguish are
     one respondent.
     """
 
@@ -41,7 +41,7 @@ class Form(NamedTuple):
 
 
 class Priors(NamedTuple):
-    """Parameters of all priors; the form says which of them are used."""
+    """Parameters of all priors; the form determines which of them are used."""
 
     prevalence: Floats  # Dirichlet shape (label)
     spread: float  # Scale of the half-normal prior of ``accuracy_spread``
@@ -80,7 +80,7 @@ def fifths() -> Floats:
 
 
 def blank(form: Form) -> Parameters:
-    """Return a point at which nobody knows more than by guessing."""
+    """Return a point at which all annotators guess."""
     n, respondents = form.n_labels, form.n_respondents
     error = np.full((respondents, n, n), -np.log(max(n - 1, 1)))
     error[:, np.arange(n), np.arange(n)] = -np.inf

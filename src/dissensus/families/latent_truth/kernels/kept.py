@@ -1,4 +1,4 @@
-"""What a draw keeps of parameters and counts: accuracies, confusion matrices, shares correct."""
+"""Stored parts of a draw: accuracies, confusion matrices, shares correct."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def write_accuracy(
     log_prevalence: Floats, skill: Floats, slope: Floats, number: Floats, ease: Floats,
     first_related: int, out: Floats,
 ) -> None:  # fmt: skip
-    """Write how often each respondent is right, averaged over labels and difficulty."""
+    """Write each respondent's accuracy, averaged over labels and difficulty."""
     guess = lowest(len(log_prevalence))
     for r in range(len(out)):
         own = 0.0

@@ -149,7 +149,7 @@ def _log_answers(
     return out
 
 
-# The population: its matrix, how alike annotators are, and how good each one is at all labels.
+# The population: its matrix, the similarity of annotators, and each annotator's accuracy factor.
 
 
 @inner
@@ -187,7 +187,7 @@ _slice_odds = slicer(_log_odds)
 def _log_level_of_one(
     level: float, sd: float, odds: Floats, alike: Floats, answers: Answers, r: int
 ) -> float:
-    """Return the log density of how far an annotator's logits lie above the population's."""
+    """Return the log density of the difference of an annotator's logits from the population's."""
     prior = -0.5 * (level / sd) ** 2
     return prior + _log_person(level, odds, alike, answers, r)
 
@@ -263,7 +263,7 @@ def draw_population(
     _draw_shift(state, number[SPREAD], rows, alike, answers.error, level, odds, errors)
     sd = draw_spread(state, number[SPREAD], scale, 0.0, level)
     # And again given levels in units of the spread (Yu & Meng 2011): given levels it hardly moves
-    # where there are many annotators who are alike, given units where they differ.
+    # where many annotators are alike, and given units where they differ.
     unit = np.empty(n)
     for r in range(n):
         unit[r] = level[r] / sd
@@ -308,7 +308,7 @@ def _draw_label(
 def _draw_tables(
     state: State, error: Floats, alike: float, odds: float, errors: Floats, out: Floats
 ) -> None:
-    """Draw how many tables the errors of all annotators take, by response."""
+    """Draw the number of tables of the errors of all annotators, by response."""
     weight = np.empty(len(out))
     for y in range(len(out)):
         out[y] = 0.0
@@ -321,7 +321,7 @@ def _draw_tables(
 
 @inner
 def _tables(state: State, n: float, alpha: float) -> float:
-    """Draw how many tables n guests of a Chinese restaurant take."""
+    """Draw the number of tables of n guests in a Chinese restaurant process."""
     tables = 0.0
     for guest in range(int(n)):
         if uniform(state) * (alpha + guest) < alpha:

@@ -1,7 +1,7 @@
 """States of items: their probabilities given all parameters, draws of them, and counts.
 
-A *state* of an item is its true label, how hard it is, and, where systems are related, the answer
-of the source that they share. Given the state all answers are independent: labels depend on one
+A *state* of an item is its true label, its ease, and, if systems are related, the answer of the
+source that they share. Given the state, all answers are independent: labels depend on one
 table of log-probabilities (respondent, response, state). The state with true label z, ease q and
 source's answer f has the number ``(f * len(ease) + q) * n_labels + z``.
 """
@@ -228,7 +228,7 @@ def replicate(
         out[row] = y
 
 
-# Counts by state, sorted into what each parameter depends on.
+# Counts by state, arranged for each parameter.
 
 
 class Counts(NamedTuple):
@@ -299,7 +299,7 @@ def sort_source(
     state: State, log_response: Floats, number: Floats, first_system: int, raw: Floats,
     size: Floats, right: Floats, wrong: Floats, error: Floats, shared: Floats, taken: Floats,
 ) -> None:  # fmt: skip
-    """Draw which of the systems' answers were the source's; count when the source was right."""
+    """Draw which answers of the systems were taken from the source, and count its right answers."""
     n, n_ease, n_states = len(error), len(right), len(size)
     taken[:] = 0.0
     shared[:] = 0.0

@@ -1,14 +1,14 @@
 """True labels of items, where annotators of one item err together.
 
 A latent truth explains labels by a label that they point to. Annotators who are misled by the same
-thing point to a wrong label together, and treated as independent they make it look certain. Of n
-labels whose errors have the correlation r,
+thing point to a wrong label together; if they are treated as independent, it seems certain. The
+information of n labels whose errors have the correlation r is that of
 
     m = n / (1 + (n - 1) r)
 
-are independent, and the true label z of an item has a probability proportional to
-p(z | labels)^(m / n), where p is that of a latent truth. A system's answer s has a weight w of its
-own beyond the labels:
+independent labels. The probability of the true label z of an item is proportional to
+p(z | labels)^(m / n), where p is that of a latent truth. A system's answer s has the weight w in
+addition to the labels:
 
     p(z | labels, s)  ~  p(z | labels)^(m / n) e^(w [z = s]).
 """
@@ -180,7 +180,7 @@ def draw_correlation(
 
 @kernel
 def draw_right(state: State, votes: Votes, truth: Floats, n_respondents: int, out: Floats) -> float:
-    """Draw the true labels, and each respondent's accuracy by how many of its labels are true.
+    """Draw the true labels, and each respondent's accuracy by its number of true labels.
 
     Accuracies have a Beta prior around the share of all labels that are true. Returned is the share
     of items whose true label is the one that most labels are.
@@ -225,7 +225,7 @@ def draw_right(state: State, votes: Votes, truth: Floats, n_respondents: int, ou
     return majority / n_items
 
 
-# Systems: how often they are right, and what their answers add to the labels.
+# Systems: their accuracy, and the information of their answers beyond the labels.
 
 
 @inner
@@ -298,7 +298,7 @@ _slice_independent = slicer(_log_independent)
 
 @inner
 def _draw_hits(state: State, votes: Votes, answers: Answers, c: int, share: float) -> int:
-    """Draw for how many items of a cell a system is right."""
+    """Draw the number of items of a cell on which a system is right."""
     known = known_label(votes, answers.pattern[c])
     if known >= 0:
         return answers.n_items[c] if known == answers.label[c] else 0
@@ -311,7 +311,7 @@ def judge(
     independent: Floats, x: Floats, accuracy: Floats, correct: Floats, weight: Floats,
     variance: Floats,
 ) -> None:  # fmt: skip
-    """Draw how often systems are right, on these items and on such items, and their weights.
+    """Draw the accuracies of systems, on these items and on similar items, and their weights.
 
     ``variance`` is the mean over items of p (1 - p), with the probability p that an answer is
     right.

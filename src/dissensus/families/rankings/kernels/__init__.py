@@ -1,1 +1,1 @@
-"""Compiled sweeps, and what they are made of."""
+"""Compiled sweeps and their parts."""

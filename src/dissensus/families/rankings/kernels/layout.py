@@ -1,11 +1,11 @@
-"""What the rankings of items say, in the form in which the Gibbs sampler needs it.
+"""The rankings of items, in the form that the Gibbs sampler needs.
 
-The sampler's *units* are the item's cells, but for the last ones if nobody listed them and they
-all have the same shape. These are the *tail*: one unit.
+The sampler's *units* are the item's cells. The last cells are one unit, the *tail*, if they are
+unlisted and have the same shape.
 
-Labels that nobody listed: one cell while an item is sampled, and their own parts of it after.
-No ranking tells them apart. So given the mass of all of them their parts have a Dirichlet
-distribution with their prior's shapes, whatever was said.
+Unlisted labels are one cell while an item is sampled, and get their parts of it afterwards. The
+rankings do not distinguish them. Given their total mass, their parts therefore have a Dirichlet
+distribution with the shapes of the prior.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ COMMON, TOTAL_SHAPE, N_TAIL, SHARED, POWER, EXACT, N_PLACES = range(7)
 
 
 class ItemNumbers(NamedTuple):
-    """What stays the same throughout a chain and is one number."""
+    """Scalars that are constant in a chain."""
 
     common: float
     """The sharpness of all rankings, 0 if they differ."""
     total_shape: float
     """Of all strengths together."""
     n_tail: int
-    """How many cells the last unit stands for, each with the unit's shape; 1 also where cells
+    """Number of cells of the last unit, each with the unit's shape; 1 also where cells
     are lumped, with the sum of their shapes; 0 if there is no tail."""
     shared: float
     """Power x the number of open rankings that start with a single label: all choose from all
@@ -51,13 +51,13 @@ class ItemNumbers(NamedTuple):
     exact: bool
     """Whether there are ties, and the power is not whole: arrival times do not repeat in part."""
     n_places: int
-    """How many places of `RankedItem.listed` are this item's."""
+    """Number of places of `RankedItem.listed` of this item."""
 
 
 class RankedItem(NamedTuple):
-    """What stays the same throughout a chain.
+    """Data that are constant in a chain.
 
-    Rankings that say nothing, and those of which `ItemNumbers.shared` says all, are left out.
+    Rankings without information, and those that `ItemNumbers.shared` covers, are left out.
     """
 
     numbers: ItemNumbers
@@ -126,7 +126,7 @@ def ranked_items(
 
 @inner
 def ranked_item(items: RankedItems, item: int) -> RankedItem:
-    """Look at one item."""
+    """Return one item."""
     low, high = items.span_start[item], items.span_start[item + 1]
     shapes = items.shapes[items.unit_start[item] : items.unit_start[item + 1]]
     n = items.numbers
@@ -194,7 +194,7 @@ def _write_numbers(
     rankings: Rankings, item: int, shape: Floats, sharpness: Floats, power: float, named: int,
     numbers: Floats,
 ) -> int:  # fmt: skip
-    """Write what is known of an item before its rankings are gone through; return its units."""
+    """Write the parts of an item that do not depend on its rankings; return its units."""
     low, high = rankings.item_start[item], rankings.item_start[item + 1]
     common = sharpness[low] if high > low else 1.0
     for ranking in range(low, high):
@@ -216,7 +216,7 @@ def _write_numbers(
 
 @inner
 def _tail_start(rankings: Rankings, low: int, high: int, shape: Floats, named: int) -> int:
-    """Return the first of the last cells that nobody listed and that have one shape.
+    """Return the first of the last cells that are unlisted and have the same shape.
 
     It is the number of cells if there are none.
     """
@@ -233,7 +233,7 @@ def _tail_start(rankings: Rankings, low: int, high: int, shape: Floats, named: i
 def _stop(rankings: Rankings, ranking: int, n_cells: int) -> int:
     """Return the first row of a last block that nothing comes after, else the end.
 
-    Such a block comes before the rest with probability 1, and says nothing.
+    Such a block comes before the rest with probability 1, and is not informative.
     """
     low, stop = rankings.ranking_start[ranking], rankings.ranking_start[ranking + 1]
     if stop > low and (rankings.closed[ranking] or stop - low == n_cells):
@@ -275,7 +275,7 @@ def _write_prior(shape: Floats, numbers: Floats, shapes: Floats) -> None:
 def _write_counts(
     rankings: Rankings, ranking: int, stop: int, step: float, common: float, shapes: Floats
 ) -> bool:
-    """Add a ranking to the shapes; return whether its first choice is one that many share."""
+    """Add a ranking to the shapes; return whether many rankings share its first choice."""
     begin, share = rankings.ranking_start[ranking], False
     for row in range(begin, stop):
         unit = rankings.place[row]

@@ -1,6 +1,6 @@
 r"""The hyperparameters of Gamma strengths behind rankings, which all items share.
 
-An item's prior leans to what was predicted of it, as in `dissensus.kernels.learned_prior`:
+An item's prior favours its predicted labels, as in `dissensus.kernels.learned_prior`:
 
 .. math::
 
@@ -17,13 +17,14 @@ have a likelihood with the strengths summed out. With :math:`n_{k}` the choices 
     \prod_k \frac{\Gamma(\kappa m_k + n_k)}{\Gamma(\kappa m_k)}
         \prod_j \frac{\Gamma(A_j + f_j)}{\Gamma(A_j + f_j + g_j)}
 
-The labels from which an item's annotators choose are nested where they agree on what they listed
-before. A choice from another set B is completed by what it passed over: draws from the smallest
-:math:`C_j` that holds B, until one is in B. These draws count as choices from :math:`C_j`.
+The sets from which an item's annotators choose are nested where the annotators agree on their
+earlier choices. A choice from another set B is completed by the labels that it passed over: draws
+from the smallest :math:`C_j` that contains B, until one is in B. These draws count as choices from
+:math:`C_j`.
 
 A sweep draws the passed-over labels given strengths, hyperparameters given the counts (elliptical
-slices), and strengths given both. Labels that are level have an order of their own in the state, in
-which neighbours change places. `docs/derivations/plackett-luce-gibbs.md` has the reasons.
+slices), and strengths given both. Tied labels have an order in the state of the chain, in which
+neighbours are exchanged. `docs/derivations/plackett-luce-gibbs.md` has the reasons.
 """
 
 from __future__ import annotations
@@ -64,12 +65,12 @@ sweep costs little, and forgets less."""
 
 
 class Leaning(NamedTuple):
-    """What the prior of each cell's strength hangs on."""
+    """Features that determine the prior of each cell's strength."""
 
     start: Ints
     """(item + 1): its first cell."""
     size: Floats
-    """(cell): how many labels it stands for."""
+    """(cell): number of its labels."""
     label: Ints
     """(cell): the label whose weight it has, -1 for none."""
     spoken: Ints
@@ -77,9 +78,9 @@ class Leaning(NamedTuple):
     feature: Ints
     """(word)"""
     value: Floats
-    """(word): what the feature says of the label."""
+    """(word): value of the feature for the label."""
     n_free: int
-    """Labels with a weight of their own."""
+    """Number of labels with a weight."""
     n_features: int
 
     @property
@@ -112,7 +113,7 @@ class Chain(NamedTuple):
     root: Floats
     inverse: Floats
     order: Ints
-    """(row): the cells listed, tied ones in an order of their own."""
+    """(row): the cells listed, tied ones in the current order of the state."""
     counts: Counts
     log_strength: Floats
     """(cell)"""
@@ -121,7 +122,7 @@ class Chain(NamedTuple):
 def around_first_counts(rankings: Rankings, leaning: Leaning) -> tuple[Floats, Floats]:
     """Return the mode given counts, and a root of the inverse curvature, of all chains.
 
-    The counts are drawn given strengths that go by how often labels were listed first.
+    The counts are drawn given strengths proportional to the counts of first places.
     """
     told, spread, counts = telling(rankings), leaning.spreads(), no_counts(rankings)
     state, log_strength = np.zeros(1, dtype=np.uint64), begun(told, leaning)
@@ -245,7 +246,7 @@ def log_density(
 
 @inner
 def _log_rising(shape: float, low: float, more: float) -> float:
-    """Return log gamma(shape + low + more) / gamma(shape + low), but for what low and more add.
+    """Return log gamma(shape + low + more) / gamma(shape + low), without the terms of low and more.
 
     Where they are large, that is most of it, and rounding would lose the rest.
     """

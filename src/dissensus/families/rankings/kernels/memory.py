@@ -1,22 +1,22 @@
-r"""How often each label is ranked and expected to be, and how much a sweep remembers.
+r"""Observed and expected numbers of rankings of each label, and the memory of a sweep.
 
-Labels arrive at times :math:`t_{rk} \sim \mathrm{Exp}(\lambda_k)`, anew in each ranking r. A label
+Labels arrive at times :math:`t_{rk} \sim \mathrm{Exp}(\lambda_k)`, new in each ranking r. A label
 was *seen to arrive* if it is listed in a block with something after it; :math:`n_k` counts these
 rankings. It was *at risk* until it arrived, or else until the last that was seen arrived. Less
 :math:`\lambda_k` times the expected time at risk, :math:`n_k` is the derivative of the exact
 log-likelihood by :math:`\log \lambda_k`. `docs/derivations/maximum-likelihood.md` derives them.
 
-The EM algorithm goes to the mode by the same two steps as a sweep, times given strengths and
-strengths given times, with means in place of draws:
+The EM algorithm has the same two steps as a sweep, times given strengths and strengths given times,
+with means in place of draws:
 
 .. math::
     u_k \gets u_k + \log \frac{a_k + \mathrm{power}\, n_k}
     {\lambda_k \sum_j a_j / \sum_j \lambda_j + \mathrm{power}\, e_k(u)},
 
-where e says how often each label was to be expected. Near the mode, each step shrinks what is left
-by the part of the information that the times hold and the rankings do not; and in draws, that part
-is the correlation of one sweep with the next (Liu 1994, Dempster, Laird & Rubin 1977). So it is
-known before anything is drawn.
+where e is the expected number of each label. Near the mode, each step multiplies the remaining
+error by the share of information that the times have and the rankings do not have. In draws, this
+share is the correlation of one sweep with the next (Liu 1994, Dempster, Laird & Rubin 1977). It is
+therefore known before sampling.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def times_ranked(rankings: Rankings, item: int) -> Floats:
 
 @inner
 def times_expected(rankings: Rankings, item: int, log_strength: Floats, expected: Floats) -> float:
-    r"""Return the log-likelihood of one item's rankings, and write how often to expect each cell.
+    r"""Return the log-likelihood of one item's rankings, and write the expected count of each cell.
 
     `log_strength` is finite, of any scale; `expected` becomes :math:`\lambda_k` times the expected
     time at risk. `times_ranked` less this is the gradient.
@@ -70,7 +70,7 @@ def times_expected(rankings: Rankings, item: int, log_strength: Floats, expected
 def in_plain_numbers(
     rankings: Rankings, item: int, log_strength: Floats, top: float, expected: Floats
 ) -> float:
-    """Do so for strengths that are all within `WIDEST` of the largest, `top`."""
+    """Do the same for strengths that are all within `WIDEST` of the largest, `top`."""
     low, high = rankings.item_start[item], rankings.item_start[item + 1]
     n_cells = len(log_strength)
     later, ratio, share = np.empty(n_cells), np.empty(n_cells), np.empty(n_cells)
@@ -102,7 +102,7 @@ def in_plain_numbers(
 
 @inner
 def _rest_after(strength: Floats, place: Ints, rank: Ints, rest: float, later: Floats) -> None:
-    """Write what comes after the block of each row, from the last to the first: no differences."""
+    """Write the sum after the block of each row, from the last to the first: no differences."""
     total = rest
     for row in range(len(place) - 1, -1, -1):
         if row == len(place) - 1 or rank[row] != rank[row + 1]:
@@ -116,7 +116,7 @@ def _expect_listed(
     strength: Floats, place: Ints, rank: Ints, later: Floats, ratio: Floats, share: Floats,
     expected: Floats,
 ) -> tuple[float, float]:  # fmt: skip
-    """Add what to expect of the cells in one ranking; return its log-likelihood, and the time."""
+    """Add the expected counts of cells in a ranking; return its log-likelihood, and the time."""
     summed, time, row = 0.0, 0.0, 0
     while row < len(place):
         stop = row + 1
@@ -146,7 +146,7 @@ def _expect_listed(
 
 @inner
 def in_logs(rankings: Rankings, item: int, log_strength: Floats, expected: Floats) -> float:
-    """Do so for strengths too far apart to be added up themselves."""
+    """Do the same for strengths too far apart to be added directly."""
     expected += times_ranked(rankings, item)
     everyone = np.arange(len(log_strength))
     summed = 0.0
@@ -170,7 +170,7 @@ _ROUNDS = 12
 more than is kept, and in 720 random cases was a tenth less at most."""
 
 _STEP = 1e-4
-"""How far from the mode the algorithm is tried."""
+"""Distance from the mode at which the algorithm is tried."""
 
 _GOLDEN = 0.6180339887498949
 """Multiples of it are spread evenly in (0, 1): a start that favours no direction."""

@@ -1,17 +1,15 @@
 """Maximum likelihood for partial rankings with ties under Plackett-Luce.
 
-Which labels the rankings put above which, and the groups this makes.
-A chain of rankings leads from x to y if some ranking puts x above a second label, some ranking
-puts that one above a third, and so on to y. Labels with a chain both ways belong to one *group*.
-A group above which nobody puts any other label is a *top* group. These are the strongly connected
-components of the graph "ranked above", and those among them without an edge from outside.
+A chain of rankings leads from x to y if a ranking puts x above a second label, a ranking puts the
+second above a third, and so on to y. Two labels with chains in both directions belong to the same
+*group*: groups are the strongly connected components of the graph "ranked above". A *top* group
+has no edge from outside: no annotator ranks another label above it.
 
-At the maximum, each label is ranked as often as it is expected to be (see
-`memory`). To multiply each strength by the ratio of the two numbers is the
-EM algorithm, which never lowers the likelihood, and without ties is Hunter's MM algorithm (2004).
-It is slow where few rankings link two parts of the labels. So its steps are turned into those of a
-quasi-Newton method (Lange 1995), and it remains as the safeguard.
-`docs/derivations/maximum-likelihood.md` says when there is a maximum, and only one.
+At the maximum, each label is ranked as often as expected (see `memory`). The EM algorithm
+multiplies each strength by the ratio of the two numbers. It never lowers the likelihood, and
+without ties is Hunter's MM algorithm (2004). It is slow where few rankings link two parts of the
+labels. Its steps are therefore accelerated by a quasi-Newton method (Lange 1995), with EM as the
+safeguard. `docs/derivations/maximum-likelihood.md` states when a unique maximum exists.
 """
 
 from __future__ import annotations
@@ -45,7 +43,7 @@ def groups(rankings: Rankings) -> Groups:
     _, found = connected_components(graph, directed=True, connection="strong")
     reached = found[below[found[above] != found[below]]]
     n_cells = int(rankings.cell_start[-1])
-    # Numbered anew in the order of cells: the search numbers them as it likes.
+    # Renumbered in the order of cells: the search numbers them arbitrarily.
     _, first, group = np.unique(found[:n_cells], return_index=True, return_inverse=True)
     rank_of = np.empty(len(first), dtype=np.int64)
     rank_of[np.argsort(first)] = np.arange(len(first))
@@ -102,7 +100,7 @@ def _unlisted(rankings: Rankings, item: Codes, ranking: Codes, block: Codes) -> 
 
 
 def within(rankings: Rankings, of_cell: Codes) -> tuple[Rankings, Codes]:
-    """Take the rankings apart: what they say within each group is a problem of its own.
+    """Split the rankings: each group is a separate problem.
 
     Returns rankings with a group in place of an item, in which blocks keep their numbers, and which
     of the original cells each of their cells is.
@@ -128,31 +126,31 @@ def within(rankings: Rankings, of_cell: Codes) -> tuple[Rankings, Codes]:
 
 
 _MEMORY = 30
-"""How many of the last steps tell the curvature."""
+"""Number of steps from which the curvature is estimated."""
 
 _LONGEST = 10.0
-"""No log strength moves further in one step: far out, the likelihood is too flat to tell."""
+"""Maximum change of a log strength in one step; far out, the likelihood is too flat."""
 
 _MOST_CUTS = 30
 """An end to shortening one step, after which the EM step is taken."""
 
 _ROUNDING = 1e-12
-"""By how much of itself a sum of logarithms may seem to fall though it does not."""
+"""Relative rounding error by which a sum of logarithms may seem to decrease."""
 
 
 class Maximum(NamedTuple):
-    """Where the likelihood of each item's rankings is largest, or what it tends to there."""
+    """Maximum of the likelihood of each item's rankings, or its limit."""
 
     share: Floats
     """(cell): its part of the strengths of all of the item's cells."""
     top: Flags
     """(cell): whether its share is above 0."""
     log_likelihood: Floats
-    """(item): the largest value, or what cannot quite be reached."""
+    """(item): the maximum, or the supremum if it is not reached."""
     n_tops: Ints
     """(item): the groups among which the rankings do not decide; 1 if the shares are unique."""
     n_passes: Ints
-    """(item): how often all rankings were gone through."""
+    """(item): number of passes over all rankings."""
     reached: Flags
     """(item): whether that was enough."""
 
@@ -277,7 +275,7 @@ def _along(
 def _direction(
     gradient: Floats, observed: Floats, moves: Floats, bends: Floats, products: Floats, kept: int
 ) -> Floats:
-    """Turn the gradient by what is known of the curvature (limited-memory BFGS, two loops).
+    """Multiply the gradient by the estimated inverse curvature (limited-memory BFGS, two loops).
 
     Nothing known, it is the EM step to first order: there the curvature is taken for `observed`.
     """
@@ -302,7 +300,7 @@ def _direction(
 def _remember(
     move: Floats, bend: Floats, moves: Floats, bends: Floats, products: Floats, kept: int
 ) -> int:
-    """Keep by how much the gradient fell along a move, unless that is lost in rounding."""
+    """Store the decrease of the gradient along a move, unless it is lost in rounding."""
     product = move @ bend
     if product <= _ROUNDING * np.abs(move).max() * np.abs(bend).max():
         return kept

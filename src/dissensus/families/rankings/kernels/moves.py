@@ -1,35 +1,34 @@
 r"""Moving strengths by the exact likelihood, one at a time or in groups, arrival times summed out.
 
-Given the times, strengths can move no further than the times let them: what n annotators waited
-for is known to one part in the root of n, so that it takes n sweeps to forget where a strength was
-relative to those listed before it. Without the times, unit u has the log density, up to a constant,
+Given the times, strengths move in small steps: n waiting times determine a strength to a relative
+error of one in the root of n, so that about n sweeps are needed to forget a strength relative to
+those listed before it. Without the times, the log density of unit u is, up to a constant,
 
 .. math::
     f(u) = A u - \sum_S w_S \log\bigl(R_S + e^{g_S u}\bigr)
     + \mathrm{power} \sum_b \log P_b(u),
 
-where A is its shape plus power x sharpness for each ranking that lists it in a block of its own; S
-are the sets that single labels were chosen from, with u among them (w = power; R what the others
-in S come to); one more of these is all cells, with their summed shapes for w and g = 1, since the
-total strength is summed out too; and b are the tied blocks that u is in or behind. f is concave,
-falls off on both sides, and is drawn from by slice sampling: step out, shrink (Neal 2003). Any
-power will do. The cost of moving all units grows with the square of their number.
+where A is its shape plus power x sharpness for each ranking that lists it in a block without ties.
+S are the sets with u from which single labels were chosen (w = power; R is the sum over the others
+in S). One more set has all cells, with the sum of their shapes for w and g = 1, because the total
+strength is summed out too. b are the tied blocks that u is in or behind. f is concave and falls on
+both sides; u is drawn by slice sampling with stepping out and shrinking (Neal 2003). The power need
+not be a whole number. The cost of moving all units grows with the square of their number.
 
-One at a time, units that are well known relative to each other, and little relative to the rest, go
-nowhere. So all units on the weak side of a cut through a fixed order are multiplied by e^delta as
-well. The order depends on no strength, hence delta has the log density, up to a constant,
+Single moves are too small for units that are well known relative to each other, but not relative to
+the rest. So all units on the weak side of a cut through a fixed order are also multiplied by
+e^delta. The order does not depend on the strengths. The log density of delta is, up to a constant,
 
 .. math::
     f(\delta) = A \delta - \sum_S w_S \log\bigl(R_S + e^{g_S \delta} W_S\bigr)
     + \mathrm{power} \sum_b \log P_b(\delta),
 
-where A is the sum of the units' own, and W and R are what the group comes to in a set, and what the
-others do. Of a set that is all of the group there remains :math:`-w_S g_S \delta`. f is concave,
+where A is the sum of the units' own. In a set S, W is the sum over the group, and R the sum over
+all others. A set that consists of the group only contributes :math:`-w_S g_S \delta`. f is concave,
 and delta is drawn in the same way.
 
-The two densities differ only in how a tied block changes with the move. Each has the slice sampling
-compiled for itself, with its own tied blocks built in: one compiled function that asks which it is
-took single moves a quarter longer.
+The two densities differ only in how a tied block changes with the move. The slice sampling is
+compiled for each of them: with one compiled function for both, single moves took a quarter longer.
 """
 
 from __future__ import annotations
@@ -93,7 +92,7 @@ _END = 1e12
 """No log strength goes farther, even if the slope is too small for double precision."""
 
 _LEVEL, _LOW, _HIGH, _SHRINK = range(4)
-"""What f is asked for: the level of the slice, either end of it, or a point within."""
+"""Kinds of requests of f: level of the slice, either end, or a point within."""
 
 _FLAT = 1e-6
 """A slope that is as good as none, where the width of a curve is guessed."""
@@ -200,7 +199,7 @@ def slicer(against_two: Callable[..., float], log_tie: Callable[..., float]) -> 
 
 
 _FAR = 50.0
-"""After a move of so much all rates are taken anew, relative to the largest as it is then."""
+"""After a move of this size all rates are recomputed, relative to the largest."""
 
 
 @part
@@ -237,7 +236,7 @@ def _move(
     unit: int, log_rate: Floats, rate: Floats, choices: Floats, ties: Floats, table: Floats,
     n: int, slope: float, right: float,
 ) -> float:  # fmt: skip
-    """Draw how far to move one unit."""
+    """Draw the size of the move of one unit."""
     n, n_ties, left, right = collect(
         listed, spans, sharpness, common, power, unit, log_rate, rate, choices, ties, n, slope,
         right,
@@ -342,7 +341,7 @@ def move_group(
 
 
 _ROUNDS = 10
-"""Of an iteration that is only to tell strong from weak."""
+"""Of an iteration that only needs to separate strong from weak."""
 
 
 _BY_INSERTION = 15

@@ -1,7 +1,7 @@
-r"""Choices from nested sets of labels, of which strengths can be summed out.
+r"""Choices from nested sets of labels, with the strengths summed out.
 
-See `learned_prior`. What each item's annotators chose from are all labels, and those left after
-what each listed before: sets that nest where annotators agree.
+See `learned_prior`. The annotators of an item chose from all labels, and from the labels that
+remained after their earlier choices. These sets are nested where annotators agree.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _WORD: Final = 64
 
 
 class Told(NamedTuple):
-    """What rankings tell of strengths."""
+    """The information of rankings about strengths."""
 
     stop: Ints
-    """(ranking): where it stops to tell anything."""
+    """(ranking): end of its informative part."""
     over_start: Ints
     """(ranking + 1)"""
     over: Ints
     """Cells that could have been chosen after that, of one ranking after the other."""
     first: Floats
-    """(cell): how many, from all cells, list it first; of tied ones, in part."""
+    """(cell): number of first choices of it from all cells; ties count in part."""
 
 
 class Counts(NamedTuple):
@@ -45,18 +45,18 @@ class Counts(NamedTuple):
     level: Ints
     """(cell): the smallest set it is in; 0 is all cells of its item."""
     n_levels: Ints
-    """(item): how many sets there are besides; -1 before they are looked for."""
+    """(item): number of further sets; -1 before they are computed."""
     parent: Ints
-    """(row): the smallest set that holds all of what it was chosen from."""
+    """(row): the smallest set that contains the choice set."""
     exact: Flags
     """(row): whether it was chosen from just that set."""
     given: Floats
-    """(cell): how often it was drawn."""
+    """(cell): number of times it was drawn."""
     passed: Floats
     """(set): how often one of its cells was drawn from a larger set; of each item, one place for
     all cells and one for each of its rows."""
     drawn: Floats
-    """(set): how often it was drawn from."""
+    """(set): number of draws from it."""
 
 
 def no_counts(rankings: Rankings) -> Counts:
@@ -70,7 +70,7 @@ def no_counts(rankings: Rankings) -> Counts:
 
 
 def telling(rankings: Rankings) -> Told:
-    """Return what each ranking tells: a last block of all that is left is sure, and tells nothing.
+    """Return the informative part of each ranking: a last block of all remaining labels is certain.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def draw_counts(
     state: State, rankings: Rankings, told: Told, order: Ints, log_strength: Floats,
     counts: Counts,
 ) -> None:  # fmt: skip
-    """Draw all orders of tied labels, and what was passed over, and count what was drawn."""
+    """Draw all orders of tied labels, and the labels passed over, and count the draws."""
     for item in range(len(rankings.cell_start) - 1):
         low, high = rankings.cell_start[item], rankings.cell_start[item + 1]
         begin, end = rankings.item_start[item], rankings.item_start[item + 1]
@@ -174,7 +174,7 @@ def _order_ties(
 
 @inner
 def _count(counts: Counts, first: int, level: int, cell: int, times: float) -> None:
-    """Count a cell that was drawn from a set so many times."""
+    """Count a cell that was drawn several times from a set."""
     counts.given[cell] += times
     counts.drawn[first + level] += times
     for k in range(level + 1, counts.level[cell] + 1):
@@ -224,7 +224,7 @@ def _pass_over(
 
 @inner
 def find_levels(item: int, rankings: Rankings, told: Told, order: Ints, counts: Counts) -> int:
-    """Find nested sets from which most of an item's labels were chosen; return how many.
+    """Find nested sets from which most of an item's labels were chosen; return their number.
 
     Sets that were chosen from most often come first, and take those out that do not nest with them.
     """

@@ -1,12 +1,12 @@
 r"""One Gibbs sweep by arrival times in plain numbers, where all annotators are of sharpness 1.
 
-It draws from what `times` draws from, several times as fast: that works in
+It draws from the same distribution as `times`, several times as fast: `times` works in
 logarithms throughout, and for annotators of any sharpness. Let S be the sum of the strengths, a
-Gamma variate, and E what a label is waited for in units of 1 / S. Then, in proportion,
+Gamma variate, and E the waiting time for a label in units of 1 / S. Then, up to a common factor,
 
 .. math:: \lambda_k \propto \frac{\mathrm{Gamma}(a_k + \mathrm{power}\, n_k)}{S + E_k},
 
-and no logarithm is taken but those of the exponential variates.
+and the only logarithms are those of the exponential variates.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def plain_room(shapes: Floats) -> Floats:
 
 @inner
 def take_shapes(shapes: Floats, plain: Floats) -> None:
-    """Write the units' shapes, where they are not what they were."""
+    """Write the units' shapes where they changed."""
     for unit in range(plain.shape[1]):
         plain[A, unit] = shapes[unit, POSTERIOR]
         plain[D, unit], plain[C, unit] = constants(plain[A, unit])

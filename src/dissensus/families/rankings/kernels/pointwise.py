@@ -32,7 +32,7 @@ def log_strengths(rankings: Rankings, plausibility: Floats, candidate: Codes) ->
     plausibility : array (draw, item, candidate)
         The named labels' masses, padding, and last the remainder's.
     candidate : array (cell)
-        A column of its own for each of an item's cells.
+        A separate column for each of an item's cells.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def pointwise(
     Notes
     -----
     A cell of strength 0 that is not listed adds nothing to the rest. One that is listed makes the
-    likelihood 0, unless no cell comes after its block: that block says nothing.
+    likelihood 0, unless no cell comes after its block: that block is not informative.
 
     Time grows with the draws times the rows, and with the cells an item's rankings name between
     them; cells that none of them names are summed once for each draw, and again where the
@@ -133,9 +133,9 @@ def _one(
     cells: Floats, place: Codes, rank: Codes, sharp: float, log_rest: float, something: bool,
     ratio: Floats, no_share: Floats,
 ) -> float:  # fmt: skip
-    """Add up the blocks, last to first, so that what comes after grows by positive terms only.
+    """Add the blocks, last to first, so that the sum after each grows by positive terms only.
 
-    `something` says whether any cell comes after, be it of strength 0.
+    `something`: whether any cell comes after, also one of strength 0.
     """
     summed, high = 0.0, len(place)
     while high > 0:
@@ -151,7 +151,7 @@ def _one(
             log_rest = log_plus(log_rest, log_one)
         if log_after > -np.inf:
             if high - low == 1:
-                # What log_before_rest gives for one label, without the call.
+                # The value of log_before_rest for one label, without the call.
                 summed += min(ratio[0], 0.0) - math.log1p(math.exp(-abs(ratio[0])))
             else:
                 summed += log_before_rest(ratio[: high - low], no_share)

@@ -1,30 +1,30 @@
 """Rankings that new annotators with the same plausibilities would give, shaped like the data.
 
-Choosing labels in proportion to their plausibility, without laying out the remainder.
-An item's annotators choose from its named labels and from the remainder, U labels whose shares of
-its mass are a symmetric Dirichlet(a) draw. One chooses among the named labels, those of the
-remainder already looked at, and the rest of it, with its mass. If the choice falls on the rest, the
-label in it is one picked with probability proportional to its share: of n labels, the share of one
-has the density Beta(a, (n - 1) a), and to weigh it by the share itself adds one to the first
-parameter. So the label takes Beta(a + 1, (n - 1) a) of the rest; which of the n it is, is uniform,
-as they are exchangeable; and the other n - 1 share what is left as a symmetric Dirichlet(a) again,
-independent of all that was seen. From then on that label is looked at: for this annotator, who has
-it on the list, and for the next, who may choose it too, since the split is part of the draw.
+Labels are chosen with probabilities proportional to their plausibilities, without an array of the
+remainder. An item's annotators choose from its named labels and from the remainder: U labels whose
+shares of its mass are a symmetric Dirichlet(a) draw. A choice is made among the named labels, the
+labels of the remainder that were drawn before, and the rest of the remainder with its mass. If it
+falls on the rest, a label of the rest is drawn with probability proportional to its share. The
+share of one of n labels has the density Beta(a, (n - 1) a); weighting by the share adds 1 to the
+first parameter. So the label takes Beta(a + 1, (n - 1) a) of the rest. It is uniform among the n
+labels, which are exchangeable, and the other n - 1 divide the new rest as a symmetric
+Dirichlet(a) again, independent of all earlier choices. From then on that label counts as drawn:
+for this annotator, whose list contains it, and for the next, who may choose it too, because the
+split is part of the draw.
 
-With another sharpness than 1, labels are chosen in proportion to a power of their plausibility. The
-rest's weight is then a sum of powers. It is at most what an even split of the rest would give, or
-all in one label; labels are taken out of the rest until that cannot matter. For an even split
-(a infinite) it is known without.
+With a sharpness other than 1, labels are chosen in proportion to a power of their plausibility. The
+weight of the rest is then a sum of powers. Its maximum is reached by an even split of the rest, or
+by a single label; labels are drawn from the rest until it is negligible. For an even split
+(a infinite) the weight is known exactly.
 
-A new annotator fills the places of an old one's list, as long and tied in the same way: label
-after label is chosen with probability proportional to its plausibility (to the power of the
-sharpness) among those left, and places tied with each other are a set. All new annotators of an
-item look at the same draw of the plausibilities, the split of its remainder included.
+A new annotator's list has the length and ties of an observed one: label after label is chosen
+among the remaining ones with probability proportional to its plausibility (to the power of the
+sharpness), and tied places form a set. All new annotators of an item have the same draw of the
+plausibilities, with the same split of the remainder.
 
-`predict` says how the remainder's labels are found without laying them
-out. Their shares come from the stream by which metrics split the remainder
-(`dissensus.kernels.remainder`), so that, started with the metrics' keys, both see the same labels
-hold the same.
+The shares of the remainder's labels come from the stream by which metrics split the remainder
+(`dissensus.kernels.remainder`): with the metrics' keys, both have the same labels with the same
+shares.
 """
 
 from __future__ import annotations

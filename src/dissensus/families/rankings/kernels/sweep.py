@@ -4,18 +4,18 @@ Strengths are independent Gamma(shape, 1), and a label's plausibility is its sha
 A sweep of an item has two parts, each of which leaves the posterior as it is:
 
 - All annotators' arrival times are drawn given the strengths, and all strengths given the times
-  (`times`). It costs as much as reading the rankings does, and mixes the worse the more is known;
-  ties need a whole power. It is left out where the other part can do without: in small items, but
-  for many labels that nobody listed where these cannot be lumped.
-- One strength after another is moved by the exact likelihood (`moves`), and every third time all on
-  the weak side of a cut together. It mixes well at any power, and costs the square of the number of
-  labels.
+  (`times`). Its cost is that of reading the rankings. It mixes worse with more data, and ties need
+  a whole power. It is left out where the other part suffices: in small items, except where many
+  unlisted labels cannot be lumped.
+- One strength after another is moved by the exact likelihood (`moves`), and in every third sweep
+  all on the weak side of a cut together. It mixes well at any power. Its cost grows with the square
+  of the number of labels.
 
-Where arrival times alone forget soon enough, which is known beforehand (`memory`), an item is
-sampled by them alone, in plain numbers (`plain_times`), at a fraction of the cost.
+Where sweeps by arrival times have a short memory, which is known before sampling (`memory`), an
+item is sampled by them alone, in plain numbers (`plain_times`), at a fraction of the cost.
 
-The likelihood does not see the sum of the strengths, which is Gamma(total shape, 1) whatever the
-rankings say: it is drawn anew after each sweep. All strengths are held in logarithms, since a
+The likelihood does not depend on the sum of the strengths, which is Gamma(total shape, 1) for all
+rankings: it is drawn again after each sweep. All strengths are stored as logarithms, because a
 sparse prior makes them smaller than any floating-point number.
 `docs/derivations/plackett-luce-gibbs.md` has the mathematics.
 """
@@ -56,30 +56,30 @@ _DEPTH = 45.0
 """Rates of the tail that are e^-45 of the largest do not change any sum."""
 
 _GROUP_EVERY = 3
-"""In one sweep of so many a group moves too: it costs about as much as a third of the units."""
+"""Number of sweeps per move of a group, which costs about as much as a third of the units."""
 
 _ONE_IN = 3
-"""In a chain, one in so many units is moved by each sweep, in turn."""
+"""In a chain, each sweep moves one in this number of units, in turn."""
 
 _EFFORT = 4000
-"""Places to look at for the exact moves of one sweep: with more, only some of the units move."""
+"""Maximum number of places for the exact moves of one sweep: with more, only some units move."""
 
 
 class Plan(NamedTuple):
-    """What a sweep of each item consists of."""
+    """Settings of the sweep of each item."""
 
     timed: Flags
     """(item): whether arrival times are drawn."""
     n_moves: Codes
-    """(item): how many units are moved exactly."""
+    """(item): number of units that are moved exactly."""
     depth: Floats
-    """(item): how far below the largest a cell of the tail still matters."""
+    """(item): maximum distance below the largest at which a cell of the tail matters."""
     n_cells: Codes
     """(item): the units, and in place of a tail not lumped its cells."""
 
 
 def plan_of(items: RankedItems) -> Plan:
-    """Decide what sweeps consist of."""
+    """Choose the parts of sweeps."""
     numbers, n_units = items.numbers, items.n_units
     n_tail, common = numbers[:, N_TAIL].astype(np.int64), numbers[:, COMMON]
     few = np.maximum(1, _EFFORT // np.maximum(numbers[:, N_PLACES].astype(np.int64), 1))
@@ -104,7 +104,7 @@ def sample_exactly(
     states : array (item)
         Each item's random stream; written.
     named : array (item)
-        How many units have a column of their own.
+        Number of units with their own column.
     prior : array (draw or 1, cell)
         Shapes of all items' cells, of every draw if they are not the same.
     cell_start : array (item + 1)
@@ -229,17 +229,17 @@ def sample(
     keys : array (item)
         Starts each item's own random stream, so that items may be split in any way.
     named : array (item)
-        How many of its leading cells have a column of their own.
+        Number of its leading cells with their own column.
     n_columns : int, optional
         Of the result. Default: one more than `named` is at most.
     power : float
-        Of the likelihood: how many times each ranking counts. It need not be whole.
+        Of the likelihood: the weight of each ranking, which need not be a whole number.
     sharpness : array (ranking), optional
         To which power each annotator sees the strengths. Default: 1.
 
     Examples
     --------
-    x before y and z, which nobody names and which share a cell:
+    x before y and z, which are unnamed and share a cell:
 
     >>> one = Rankings(*map(np.array, ([0, 1], [0, 1], [0], [1], [0, 2], [False])))
     >>> shape, keys, named = np.array([1.0, 2.0]), np.array([1], dtype=np.uint64), np.array([1])
@@ -292,7 +292,7 @@ def _sweep(
     items: RankedItems, timed: Flags, n_moves: Codes, order: Codes, shape: Floats,
     start: Codes, key: int, log_strength: Floats,
 ) -> None:  # fmt: skip
-    """Move all cells; those of a lumped tail share out what it has."""
+    """Move all cells; those of a lumped tail divide its mass."""
     state, lines = started(key), tangents()
     for i in range(len(timed)):
         if start[i] == start[i + 1]:

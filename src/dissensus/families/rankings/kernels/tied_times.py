@@ -4,13 +4,13 @@ Every label arrives at an exponential time whose rate is its strength. A block o
 says that all of them arrive before any of the rest, whose first arrival is at rate Z. Let m be
 that first arrival. Given m, the block's times are independent exponentials truncated to (0, m);
 and m itself has a density proportional to Z exp(-Z m) times the product of 1 - exp(-lambda m)
-over the block, which is log-concave in log m (as `dissensus.kernels.plackett_luce` says of the same
-function). So log m is drawn by rejection from tangents; then the times; then m is forgotten,
-since the rest arrives after the last of the block without memory. The cost is linear in the size
-of the block. A block of two has two orders only, and these are drawn.
+over the block, which is log-concave in log m (see `dissensus.kernels.plackett_luce` for the same
+function). So log m is drawn by rejection from tangents, and then the times. m is discarded, because
+arrivals after the last of the block have no memory. The cost is linear in the size of the block. A
+block of two has only two orders, and these are drawn.
 
-Rates are given relative to Z, and times in units of 1 / Z; both in logarithms, so that no
-strengths are too far apart.
+Rates are relative to Z, and times are in units of 1 / Z. Both are logarithms, so that strengths of
+any ratio are allowed.
 """
 
 from __future__ import annotations

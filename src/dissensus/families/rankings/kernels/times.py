@@ -1,20 +1,20 @@
 r"""Arrival times of all labels of one item, and strengths given these, in logarithms.
 
-An annotator of sharpness g sees a label of strength lambda arrive at rate lambda^g. What the
-strengths are drawn from next is each unit's exposure: how long it was waited for, in sum over
-the repeats that a power stands for. Everything is in logarithms of true units, but for sums of
-rates, which are taken relative to the largest rate as long as that leaves them a number.
+For an annotator of sharpness g, a label of strength lambda arrives at rate lambda^g. The strengths
+are then drawn given each unit's exposure: the total waiting time for it, summed over the repeats
+that a power represents. All values are logarithms in true units, except for sums of rates, which
+are relative to the largest rate as long as they do not underflow.
 
-The prior is Gamma(shape, 1). Listed n times, and waited for E in sum, by annotators of sharpness
-g, a strength :math:`\lambda = e^u` has the log density
+The prior is Gamma(shape, 1). If a label is listed n times and has the total waiting time E, for
+annotators of sharpness g, its strength :math:`\lambda = e^u` has the log density
 
 .. math:: f(u) = A u - e^u - \sum_r E_r e^{g_r u}, \qquad A = \mathrm{shape} + \sum g n,
 
-of which nothing is left but a Gamma's where all g are 1. Otherwise f is concave, and u is drawn by
-rejection from tangents, among them the line A u, which f comes up to as u falls: a small A has
-most of its mass there, hundreds of units below the mode.
+which is a Gamma density if all g are 1. Otherwise f is concave, and u is drawn by rejection from
+tangents. One of these is the line A u, which f approaches as u falls: with a small A most of the
+mass is there, hundreds of units below the mode.
 
-Items whose sweeps forget soon enough, see `memory`, are sampled by arrival times alone.
+Items with a short memory of sweeps, see `memory`, are sampled by arrival times alone.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def draw_log_strength(state: State, a: float, terms: Floats, n_terms: int, lines
 def draw_tail(
     state: State, a: float, terms: Floats, n_terms: int, lines: Floats, depth: float, out: Floats
 ) -> int:
-    """Draw many of the same density, not in random order, and return how many are written.
+    """Draw many of the same density, not in random order, and return the number written.
 
     If A is small, nearly all are far down, where they are drawn in descending order; those that are
     `depth` below the largest, and would change no sum of strengths, are left out.
@@ -126,7 +126,7 @@ def draw_tail(
 
 @inner
 def _count_high(state: State, n: int, lines: Floats) -> int:
-    """Draw how many of n come from the two pieces on the right: few, so leap over the others."""
+    """Draw how many of n come from the two pieces on the right: few, so the others are skipped."""
     right = lines[AREA, 1] + lines[AREA, 2]
     log_left = math.log1p(-right / (lines[AREA, 0] + right))
     count, at = 0, math.log(uniform(state)) / log_left
@@ -289,7 +289,7 @@ def _one_ranking(
     begin, stop, last = spans[ranking, BEGIN], spans[ranking, STOP], spans[ranking, LAST]
     total, mine = 0.0, SHARED + 1 + ranking
     for place in range(last - 1, begin - 1, -1):
-        # Summed from the end: what is left after strong labels is no difference of large sums.
+        # Summed from the end: the remainder after strong labels is no difference of large sums.
         total += work[RATE, listed[UNIT, place]]
         work[REST, place - begin] = total
     now, low = -np.inf, begin
@@ -344,7 +344,10 @@ def _tied_block(
 
 @inner
 def exposures(common: float, sharpness: Floats, unit: int, work: Floats, terms: Floats) -> int:
-    """Write a unit's exposures, one for each sharpness or more, and return how many."""
+    """Write the exposures of a unit, and return their number.
+
+    There is one exposure for each ranking, or a single one if the sharpness is common.
+    """
     if common > 0.0:
         top, summed = work[SHARED, unit], 0.0
         for row in range(SHARED + 1, len(work)):
@@ -374,12 +377,12 @@ def timed_sweep(
 ) -> int:  # fmt: skip
     """Draw arrival times given strengths, and then strengths given arrival times.
 
-    Returns how many cells are in use then.
+    Returns the number of cells in use after the sweep.
 
-    `log_strength` (unit, then the tail's further cells) holds `used` log shares, that is, without
-    the sum of the strengths, which is drawn here; after the sweep it has a sum. Of ties, the power
-    has to be whole. See `draw_tail` for the depth. `work`, `terms` and `lines` are room for
-    `draw_times`, for one unit's exposures, and for `dissensus.kernels.slices`.
+    `log_strength` (unit, then the tail's further cells) holds `used` log shares: the sum of the
+    strengths is drawn here, and included after the sweep. With ties, the power must be a whole
+    number. See `draw_tail` for the depth. `work`, `terms` and `lines` are work space for
+    `draw_times`, for the exposures of a unit, and for `dissensus.kernels.slices`.
     """
     shapes = item.shapes
     common, sharpness, n_tail = item.numbers.common, item.sharpness, item.numbers.n_tail

@@ -1,11 +1,11 @@
-"""What the likelihood says about one unit, or a group of units, that is about to move.
+"""The likelihood as a function of the unit, or group of units, that will be moved.
 
-These are the sets that some of them are in, and the tied blocks; `moves` has the formulas. Rates
-are relative to the largest and in plain numbers, as far as these go.
+It depends on the sets that contain some of them, and on the tied blocks; `moves` has the formulas.
+Rates are relative to the largest, and plain numbers unless they underflow.
 
-A group is all units from a position on. It is written into a `MoveRoom` as one unit is, with the
-summed rates of its part of a set in place of the unit's own. Only sets that hold both some of the
-group and some of the others count: within the group or without, all rates keep their proportions.
+A group is all units from a position on. It is written into a `MoveRoom` like a unit, with the sum
+of rates of its part of a set in place of the unit's rate. Only sets with units of the group and
+with others count: in all other sets, the proportions of rates do not change.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ members (but the unit), 0 where plain numbers do not do; from there on the membe
 
 
 class MoveRoom(NamedTuple):
-    """What to work in."""
+    """Work space."""
 
     log_rate: Floats
     """(row, unit): relative to the strongest; the rows are g = 1, then, where it is another, the
@@ -109,7 +109,7 @@ def take(
 def everything(
     unit: int, numbers: ItemNumbers, log_rate: Floats, rate: Floats, choices: Floats
 ) -> int:
-    """Write the choices from all cells, and return how many these are."""
+    """Write the choices from all cells, and return their number."""
     total, shared, common = numbers.total_shape, numbers.shared, numbers.common
     n = 1 if shared == 0.0 or common == 1.0 else 2
     for k in range(n):
@@ -202,7 +202,7 @@ def _members(
 def _log_others(
     listed: Codes, place: int, last: int, unit: int, row: int, log_rate: Floats
 ) -> float:
-    """Return the logarithm of all rates from a place on, but for the unit's."""
+    """Return the logarithm of all rates from a place on, without the unit's."""
     total = -np.inf
     for later in range(place, last):
         if listed[UNIT, later] != unit:
@@ -222,7 +222,7 @@ def group_everything(
     position: Codes, cut: int, numbers: ItemNumbers, shapes: Floats, log_rate: Floats,
     rate: Floats, choices: Floats,
 ) -> tuple[int, float]:  # fmt: skip
-    """Write the choices from all cells; return how many these are, and the group's slope so far."""
+    """Write the choices from all cells; return their number, and the group's slope so far."""
     n_units, common, slope = len(position), numbers.common, 0.0
     n = 1 if numbers.shared == 0.0 or common == 1.0 else 2
     for k in range(n):

@@ -1,4 +1,4 @@
-"""Labels of a Rasch model as compiled code reads them, and where a chain stands."""
+"""Labels of a Rasch model as compiled code reads them, and the state of a chain."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dissensus.kernels.types import Floats, Ints
 
 
 class Said(NamedTuple):
-    """Labels in the order of `Crossed`, and what is known of the truth."""
+    """Labels in the order of `Crossed`, and the known truths."""
 
     label: Ints  # (label): its code
     level: Ints  # (label): of confidence; empty if it is no evidence
@@ -22,7 +22,7 @@ class Said(NamedTuple):
 
 
 class Truth(NamedTuple):
-    """Where the chain stands beside abilities and difficulties; written over by each sweep."""
+    """State of the chain besides abilities and difficulties; overwritten by each sweep."""
 
     log_prevalence: Floats  # (label)
     log_level: Floats  # (right, level): shares of levels of wrong labels (0) and of right ones (1)
@@ -31,7 +31,7 @@ class Truth(NamedTuple):
 
 
 def beginning(said: Said, n_cells: int) -> Truth:
-    """Start where all labels are as probable, and confidence tells nothing."""
+    """Start where all labels are equally probable, and confidence is not informative."""
     n = len(said.prevalence)
     n_levels = int(said.level.max()) + 1 if len(said.level) else 1
     return Truth(

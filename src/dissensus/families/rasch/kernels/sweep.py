@@ -1,13 +1,12 @@
 """Sweeps over abilities and difficulties, the truth of items known or drawn with them.
 
-Abilities and their mean, moved with who guessed summed out, the truth being given.
-Who knew is drawn from abilities, and abilities given who knew could hardly move: of 100,000 labels
-the worst of 200 abilities had a sixth of the effective draws (`benchmarks/abilities.py`).
+Abilities and their mean are updated given the truth, with guesses summed out. Given which labels
+are guesses, abilities could hardly move: with 100,000 labels, the worst of 200 abilities had a
+sixth of the effective draws (`benchmarks/abilities.py`).
 
-Given which labels are known to who gave them (which are right, if nobody guesses), abilities and
-difficulties are crossed effects of two kinds of labels, and `crossed_bernoulli` moves them. Given
-these, the truth of an item is one of as many labels as there are, each with the odds of all who
-said it.
+Given which labels are guesses (without guessing: which labels are wrong), abilities and
+difficulties are crossed effects of two labels, and `crossed_bernoulli` updates them. Given these,
+each label is the truth of an item with the odds of all annotators who gave it.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ _WIDTH = 2.5
 
 
 class Answers(NamedTuple):
-    """How easy the items are that each annotator labelled, and those he was right about."""
+    """Ease of the items that each annotator labelled, and of those labelled correctly."""
 
     ease: Floats  # (label), in the order of annotators
     right: Floats  # (label): as much of each annotator's part as he has right
@@ -155,7 +154,7 @@ def move_abilities(
 
 
 class Trace(NamedTuple):
-    """Draws, with the draw in front; of size 0 in the other axes what is not kept."""
+    """Draws, with the draw as first axis; arrays that are not stored have size 0 elsewhere."""
 
     mu: Floats
     sd_item: Floats
@@ -191,7 +190,7 @@ def advance(
     state: State, data: Crossed, said: Said, par: Parameters, priors: Priors, tuning: Tuning,
     paths: Transport, now: Truth, summing: Room, n: int, trace: Trace, first: int,
 ) -> None:  # fmt: skip
-    """Go through n sweeps, keeping what they find from the place ``first`` on, or nothing below 0.
+    """Run n sweeps, and store their draws from the place ``first`` on; nothing if it is below 0.
 
     Which labels are known is written into the values of ``data``.
     """
@@ -274,7 +273,7 @@ def _draw_truth(
 
 @inner
 def _chances(weight: Floats, out: Floats) -> tuple[float, float]:
-    """Write probabilities, given their logarithms up to a constant; return what they sum to.
+    """Write probabilities, given their logarithms up to a constant; return their sum.
 
     That is the highest of them, as a logarithm, and the sum beside it.
     """
@@ -353,7 +352,7 @@ def replay(
     state: State, data: Crossed, said: Said, many: Trace, par: Parameters, now: Truth,
     summing: Room, trace: Trace,
 ) -> None:  # fmt: skip
-    """Keep what follows of the truth from parameters drawn elsewhere, draw in front."""
+    """Store the truth that follows from parameters drawn elsewhere; the draw is the first axis."""
     counts = np.empty(len(said.prevalence))
     for place in range(len(many.mu)):
         par.mu[0] = many.mu[place]

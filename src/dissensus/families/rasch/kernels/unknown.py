@@ -1,14 +1,14 @@
 """The log-likelihood of an item's labels with its difficulty summed out, as for leaving it out.
 
-Difficulties and their spread, moved with the truth of items and who guessed summed out.
-An item that annotators disagree about is easy and has one truth, or difficult and has the other:
-given the one, the other could hardly move. Where the truth is known and nobody guesses there is
-nothing to sum.
+Difficulties and their spread are updated with the truth of items and guesses summed out. If
+annotators disagree about an item, it is easy and has one truth, or difficult and has the other:
+given one of the two, the other could hardly move. If the truth is known and annotators do not
+guess, nothing is summed out.
 
-A difficulty that was fitted to the labels of its item foresees them too well. Sums over a regular
-grid of an integrand that fades away in both directions miss its integral by about
-exp(-2 pi^2 s^2 / h^2), for steps of h and a peak of standard deviation s: with steps of s by 3e-9.
-No peak is narrower than the prior's with a quarter of a unit of information from each label.
+A difficulty that was fitted to the labels of its item predicts them too well: it is therefore
+summed out. A sum over a regular grid, of an integrand that falls to 0 on both sides, has a relative
+error of about exp(-2 pi^2 s^2 / h^2), for steps h and a peak of standard deviation s: 3e-9 with
+h = s. Each label adds at most a quarter of a unit of information, which bounds s from below.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from dissensus.kernels.types import UNKNOWN, Codes, Floats, Indices
 
 
 class Room(NamedTuple):
-    """What moves write to, made once a chain."""
+    """Work space of moves, made once a chain."""
 
     weight: Floats  # (label)
     rest: Floats  # (cell): effects of items in units of their spread
@@ -49,7 +49,7 @@ def room(said: Said, n_cells: int) -> Room:
 
 
 def look(data: Crossed, said: Said, known: Odds, now: Truth, room: Room) -> None:
-    """Write what each label says whatever its item is like."""
+    """Write the part of each label that does not depend on the item."""
     _look(
         data.annotator, said.level, said.guessed, known.annotator, math.log(_ways(said)),
         now.log_level, room.odds, room.gain,
@@ -57,7 +57,7 @@ def look(data: Crossed, said: Said, known: Odds, now: Truth, room: Room) -> None
 
 
 def _ways(said: Said) -> int:
-    """Return how many labels are wrong."""
+    """Return the number of wrong labels."""
     return max(len(said.prevalence) - 1, 1)
 
 
@@ -105,7 +105,7 @@ def weigh(
 def all_wrong(
     start: int, stop: int, guessed: float, n: int, level: Codes, log_level: Floats
 ) -> float:
-    """Return what labels and levels of wrong labels add, whatever the truth and the difficulty."""
+    """Return the terms of wrong labels and levels that do not depend on truth or difficulty."""
     ways = guessed if guessed else max(n - 1, 1)
     total = -(stop - start) * math.log(ways)
     if len(level):
@@ -178,7 +178,7 @@ def move_difficulties(
 ) -> None:  # fmt: skip
     """Move the spread with all effects, and then each effect; truths must be drawn next.
 
-    What labels say must have been looked at (`look`). The rate is that of learning, or 0.
+    `look` must have been called before. The rate is that of learning, or 0.
     """
     _move_difficulties(
         state, rate, room.width, priors.sd_item, data.cell_start, said.truth, said.label,
@@ -212,9 +212,9 @@ def _move_difficulties(
 
 
 _REACH = 7.0
-"""How far the grid goes to each side at least, in standard deviations of the prior."""
+"""Minimum extent of the grid to each side, in standard deviations of the prior."""
 _FADED = 37.0
-"""It goes on beyond, until what is left is exp(-37) of the peak or less."""
+"""The grid extends until the density is exp(-37) of the peak or less."""
 
 
 def log_marginals(
@@ -240,7 +240,7 @@ def _log_marginals(
         high, total = -np.inf, 0.0
         for side in (-1, 1):
             k, x = int(side < 0), np.inf
-            # Among many items alike, one that all are wrong about lies far beyond its prior.
+            # Among many similar items, an item on which all are wrong lies far beyond its prior.
             while k <= n or x > high - _FADED:
                 effect = side * k * step
                 z = effect / sd
