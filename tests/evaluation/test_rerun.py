@@ -165,7 +165,7 @@ def test_what_cannot_be_made_again_is_refused(evaluated_votes):
     with pytest.raises(dx.AnnotationError, match=r"annotations: expected the data that were eval"):
         _rerun.rerun(other, progressbar=False)
     evaluated_votes.attrs["not_recorded"] = "distance (a function)"
-    with pytest.raises(dx.ArgumentError, match=r"made with distance \(a function\)"):
+    with pytest.raises(dx.ArgumentError, match=r"could not be recorded: distance \(a function\)"):
         _rerun.rerun(evaluated_votes, progressbar=False)
 
 

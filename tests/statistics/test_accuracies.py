@@ -113,7 +113,7 @@ def test_what_needs_labels_is_refused_of_numbers_and_rankings():
             dx.ArgumentError, match="errors: expected 'printed', where there are no"
         ):
             dx.weighted_reliability(ann, accuracy=0.5, errors="uniform")
-    with pytest.raises(dx.ArgumentError, match="truth: expected None, of rankings"):
+    with pytest.raises(dx.ArgumentError, match="truth: expected None, for rankings"):
         dx.weighted_reliability(rankings, truth=["a"])
     close(dx.weighted_reliability(rankings, accuracy=0.5), dx.concordance(rankings) / 2)
     # Each lists what leads with the other: with these accuracies of 1 it is concordance.
