@@ -67,7 +67,7 @@ def test_every_model_is_calibrated():
 
 
 @often
-@pytest.mark.unit(0, long=10)
+@pytest.mark.unit(0, long=8)
 def test_calibrated(name):
     found = places(name, "reduced")
     assert {

@@ -182,7 +182,7 @@ def test_annotators_who_may_be_guessing_are_remembered():
     evaluation = dx.evaluate(ann, **QUIET)
     found = evaluation["accuracy"].attrs
     assert found["near_guessing"] > 0.1
-    assert found["notes"].count("no better than guessing") == 1
+    assert found["notes"].count("hardly better than guessing") == 1
     assert (dx.summary(evaluation, "accuracy")["doubt"] != "").all()
 
 

@@ -94,7 +94,7 @@ def test_interrupted_again_and_again_it_comes_to_the_same_draws(
     for lots in (1, 1, 1) if rankings else (13, 25, 17):
         with monkeypatch.context() as patch:
             stopped_after(patch, lots)
-            with fitting.all_or_nothing(), pytest.raises(KeyboardInterrupt, match="kept in"):
+            with fitting.all_or_nothing(), pytest.raises(KeyboardInterrupt, match="saved in"):
                 fit(model, name, data, checkpoint=path, **settings)
     done = []
     with monkeypatch.context() as patch:
