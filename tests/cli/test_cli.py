@@ -127,7 +127,7 @@ def test_the_table_shows_what_the_draws_say(files, tmp_path):
     mean = result["metrics"]["top_1_accuracy"].sel(
         reliability=reference, scope="these items", system="s"
     )
-    shown = re.search(r" s +(\.\d+) +\.\d+ to", done.output)
+    shown = re.search(r"(?m)^s +(\.\d+) +\.\d+ to", done.output)
     assert float(shown[1]) == pytest.approx(mean.mean().item(), abs=5e-3)
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from textwrap import wrap
 from typing import Any, Final
 
 import numpy as np
-import rich.box
 import rich.table
 import xarray as xr
+from rich.cells import cell_len
+from rich.console import Group
 from rich.markup import escape
 
 from dissensus.dims import ANNOTATOR, ESTIMATOR, ITEM, SCOPE, SCOPES
@@ -23,37 +25,59 @@ from dissensus.wording import capital, probability, share, short
 
 _ROWS: Final = 20
 """Rows of a body that are printed; the report and the CSV files have all."""
-_LEGEND: Final = (
-    "Intervals are {}s. P(best): probability of being the best on new items. Disagreement "
-    "ignored: metric against a point estimate of the labels."
-)
+_COLUMNS: Final = 80
+"""Width of a terminal, beyond which heads of columns are broken into lines."""
+_WIDE: Final = frozenset({"Disagreement ignored", "Truth, new items"})
+"""Columns of metrics for which 80 columns have no room; the report and the CSV files have them."""
+_LEGEND: Final = "Intervals are {}s. P(best): probability of being the best on new items."
 
 
-def laid_out(table: Table, reference: int = -1) -> rich.table.Table:
+def laid_out(table: Table, reference: int = -1) -> Group:
     """Lay out a table: the rows at a reliability, with the reason not to rely on them, if any."""
-    title = escape(table.title)
+    bodies = [body for body in table.bodies if body.at in (-1, reference)]
+    shown = [[list(map(_cell, row)) for row in body.rows[:_ROWS]] for body in bodies]
+    columns = list(zip(table.head, *(row for rows in shown for row in rows), strict=True))
+    widths = [max(map(cell_len, map(str, cells)), default=0) for _, *cells in columns]
+    heads = [str(name) for name in table.head]
+    if sum(map(max, widths, map(len, heads))) + 2 * len(heads) > _COLUMNS:
+        heads = list(map(_wrapped, heads, widths))
+    widths = [
+        max(width, *map(len, head.split("\n"))) for width, head in zip(widths, heads, strict=True)
+    ]
+    parts: list[Any] = [f"[bold]{escape(table.title)}[/bold]"]
     if table.warning:
-        title += f"\n[red]{escape(table.warning)}[/red]"
-    out = rich.table.Table(
-        title=title, title_justify="left", caption=escape(table.note) or None,
-        caption_justify="left", box=rich.box.SIMPLE_HEAD, pad_edge=False,
-    )  # fmt: skip
-    widest = max((len(body.title) for body in table.bodies), default=0)
-    for place, name in enumerate(table.head):
-        side: Any = "right" if place else "left"
-        width = 0 if place else min(widest, 30)  # so that titles of rows stay in a line
-        out.add_column(_cell(name), justify=side, overflow="fold", min_width=width)
-    for body in table.bodies:
-        if body.at not in (-1, reference):
-            continue
-        out.add_section()
-        if body.title:
-            out.add_row(f"[bold]{escape(short(body.title, 60))}[/bold]")
-        for row in body.rows[:_ROWS]:
-            out.add_row(*map(_cell, row))
+        parts.append(f"[red]{escape(table.warning)}[/red]")
+    for place, (body, rows) in enumerate(zip(bodies, shown, strict=True)):
+        grid = _grid(heads, widths, show_header=place == 0)
+        for row in rows:
+            grid.add_row(*row)
         if len(body.rows) > _ROWS:
-            out.add_row(f"and {len(body.rows) - _ROWS:,} more")
+            grid.add_row(f"and {len(body.rows) - _ROWS:,} more")
+        if body.title and place:
+            parts += ["", escape(body.title)]
+        elif body.title:
+            grid.title = f"[not italic]{escape(body.title)}[/not italic]"
+        parts.append(grid)
+    return Group(*parts, *([escape(table.note)] if table.note else []), "")
+
+
+def _grid(heads: list[str], widths: list[int], *, show_header: bool) -> rich.table.Table:
+    """Return an empty table, whose first column gives way where the terminal is too narrow."""
+    out = rich.table.Table(
+        title_justify="left", box=None, show_header=show_header, header_style="dim", pad_edge=False
+    )
+    for place, (head, width) in enumerate(zip(heads, widths, strict=True)):
+        side: Any = "right" if place else "left"
+        out.add_column(
+            escape(head), justify=side, overflow="fold", min_width=width if place else None,
+            width=None if place else width, no_wrap=place > 0,
+        )  # fmt: skip
     return out
+
+
+def _wrapped(name: str, width: int) -> str:
+    """Break a head between words where it is wider than its column."""
+    return "\n".join(wrap(name, max(width, 8), break_long_words=False)) or name
 
 
 def _cell(value: Any) -> str:
@@ -62,10 +86,20 @@ def _cell(value: Any) -> str:
     return escape(short(value, 24) if isinstance(value, Name) else str(value))
 
 
+def _without(table: Table, names: frozenset[str]) -> Table:
+    """Leave out columns."""
+    kept = [place for place, name in enumerate(table.head) if str(name) not in names]
+    bodies = [
+        replace(body, rows=[[row[place] for place in kept] for row in body.rows])
+        for body in table.bodies
+    ]
+    return replace(table, head=[table.head[place] for place in kept], bodies=bodies)
+
+
 # Evaluations.
 
 
-def results(evaluation: xr.DataTree) -> Iterator[rich.table.Table | str]:
+def results(evaluation: xr.DataTree) -> Iterator[Group | str]:
     """Yield the warnings, tables and sentences of an evaluation, as markup for Rich."""
     for topic, facts in checks.troubles(evaluation):
         yield f"[red]do not rely on these numbers[/red] {escape(paragraph(topic, facts))}"
@@ -82,7 +116,7 @@ def results(evaluation: xr.DataTree) -> Iterator[rich.table.Table | str]:
         yield f"[yellow]note[/yellow] {opening.ALONE}"
 
 
-def _metrics(evaluation: xr.DataTree) -> Iterator[rich.table.Table | str]:
+def _metrics(evaluation: xr.DataTree) -> Iterator[Group | str]:
     """Yield the metrics at the reference, or without predictions certainty; then both models."""
     numbers = two_models.both(evaluation)
     reference = evaluation.attrs["reference_reliability"]
@@ -90,6 +124,7 @@ def _metrics(evaluation: xr.DataTree) -> Iterator[rich.table.Table | str]:
         values = numbers[0]
         table = tables.metric_table(evaluation, values)
         table = replace(table, title=f"{table.title}: {evidence.named(evaluation)}")
+        table = _without(table, _WIDE)
         place = evidence.reliabilities(evaluation).index(reference)
         yield laid_out(checks.marked(table, checks.of_model(evaluation, values)), place)
         yield f"[dim]{_LEGEND.format(evidence.interval_title())}[/dim]"
