@@ -1,4 +1,4 @@
-"""Plans at a terminal of 80 columns."""
+"""Tables at a terminal of 80 columns, above all those of plans."""
 
 from __future__ import annotations
 
@@ -12,13 +12,37 @@ from rich.console import Console
 
 import dissensus as dx
 from dissensus.cli.tables import laid_out, plan_tables
+from dissensus.reports.tables import Body, Table
 
 
 def printed(found):
+    return shown(plan_tables(found))
+
+
+def shown(tables):
     console = Console(width=80, file=io.StringIO())
-    for table in plan_tables(found):
+    for table in tables:
         console.print(laid_out(table))
     return console.file.getvalue()
+
+
+def test_a_long_name_gives_way_and_no_number_is_cut():
+    numbers = [".990 !", ".987 to 1.000 !", ".976 to 1.000 !", "< .01", "1.000, inside"]
+    head = [
+        "System",
+        "Mean",
+        "These items, 89 %",
+        "New items, 89 %",
+        "P(best)",
+        "Truth, these items",
+    ]
+    rows = [["a name of twenty-four so", *numbers], ["s", *numbers]]
+    text = shown([Table("t", "Metrics", head, [Body(-1, rows, "First"), Body(-1, rows, "Second")])])
+    assert max(map(len, text.splitlines())) <= 80
+    for number in numbers:
+        assert text.count(f" {number}") == 4
+    places = {line.index("< .01") for line in text.splitlines() if "< .01" in line}
+    assert len(places) == 1  # the bodies of a table stand below each other
 
 
 @pytest.mark.long

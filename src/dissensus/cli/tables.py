@@ -36,48 +36,44 @@ def laid_out(table: Table, reference: int = -1) -> Group:
     """Lay out a table: the rows at a reliability, with the reason not to rely on them, if any."""
     bodies = [body for body in table.bodies if body.at in (-1, reference)]
     shown = [[list(map(_cell, row)) for row in body.rows[:_ROWS]] for body in bodies]
-    columns = list(zip(table.head, *(row for rows in shown for row in rows), strict=True))
-    widths = [max(map(cell_len, map(str, cells)), default=0) for _, *cells in columns]
-    heads = [str(name) for name in table.head]
-    if sum(map(max, widths, map(len, heads))) + 2 * len(heads) > _COLUMNS:
-        heads = list(map(_wrapped, heads, widths))
-    widths = [
-        max(width, *map(len, head.split("\n"))) for width, head in zip(widths, heads, strict=True)
-    ]
-    parts: list[Any] = [f"[bold]{escape(table.title)}[/bold]"]
+    heads, widths = _columns(
+        [str(name) for name in table.head], [row for rows in shown for row in rows]
+    )
+    out: list[Any] = [f"[bold]{escape(table.title)}[/bold]"]
     if table.warning:
-        parts.append(f"[red]{escape(table.warning)}[/red]")
+        out.append(f"[red]{escape(table.warning)}[/red]")
     for place, (body, rows) in enumerate(zip(bodies, shown, strict=True)):
-        grid = _grid(heads, widths, show_header=place == 0)
+        if body.title:
+            out += [""] * (place > 0) + [escape(body.title)]
+        grid = rich.table.Table(
+            box=None, show_header=place == 0, header_style="dim", pad_edge=False
+        )
+        for number, (head, width) in enumerate(zip(heads, widths, strict=True)):
+            side: Any = "right" if number else "left"
+            grid.add_column(escape(head), justify=side, overflow="fold", width=width)
         for row in rows:
             grid.add_row(*row)
         if len(body.rows) > _ROWS:
             grid.add_row(f"and {len(body.rows) - _ROWS:,} more")
-        if body.title and place:
-            parts += ["", escape(body.title)]
-        elif body.title:
-            grid.title = f"[not italic]{escape(body.title)}[/not italic]"
-        parts.append(grid)
-    return Group(*parts, *([escape(table.note)] if table.note else []), "")
+        out.append(grid)
+    return Group(*out, *([escape(table.note)] if table.note else []), "")
 
 
-def _grid(heads: list[str], widths: list[int], *, show_header: bool) -> rich.table.Table:
-    """Return an empty table, whose first column gives way where the terminal is too narrow."""
-    out = rich.table.Table(
-        title_justify="left", box=None, show_header=show_header, header_style="dim", pad_edge=False
-    )
-    for place, (head, width) in enumerate(zip(heads, widths, strict=True)):
-        side: Any = "right" if place else "left"
-        out.add_column(
-            escape(head), justify=side, overflow="fold", min_width=width if place else None,
-            width=None if place else width, no_wrap=place > 0,
-        )  # fmt: skip
-    return out
+def _columns(heads: list[str], rows: list[list[str]]) -> tuple[list[str], list[int]]:
+    """Return heads, in lines where they must be, and the widths of columns.
 
-
-def _wrapped(name: str, width: int) -> str:
-    """Break a head between words where it is wider than its column."""
-    return "\n".join(wrap(name, max(width, 8), break_long_words=False)) or name
+    The bodies of a table have the same. Names in the first column give way; numbers never do.
+    """
+    gaps, columns = 2 * (len(heads) - 1), zip(heads, *rows, strict=True)
+    widths = [max(map(cell_len, cells), default=0) for _, *cells in columns]
+    if sum(map(max, widths, map(len, heads))) + gaps > _COLUMNS:
+        heads = [
+            "\n".join(wrap(head, max(width, 8), break_long_words=False))
+            for head, width in zip(heads, widths, strict=True)
+        ]
+    lines = [max(map(len, head.split("\n"))) for head in heads]
+    first, *numbers = map(max, widths, lines)
+    return heads, [max(min(first, _COLUMNS - gaps - sum(numbers)), 8), *numbers]
 
 
 def _cell(value: Any) -> str:
