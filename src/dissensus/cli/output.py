@@ -15,7 +15,6 @@ import xarray as xr
 
 from dissensus.cli.console import SafeConsole
 from dissensus.cli.options import as_options
-from dissensus.cli.tables import results
 from dissensus.data.spreadsheets import disarmed_table
 from dissensus.dims import CHAIN, ITEM, SAMPLE
 from dissensus.evaluation.evidence import summary
@@ -34,6 +33,8 @@ def finish(result: xr.DataTree, out: Path, store: str, *, as_json: bool = False)
     if as_json:
         print_json(of_evaluation(result, written))
         return
+    from dissensus.cli.tables import results  # not needed by the commands that print JSON
+
     for part in results(result):
         _console.print(as_options(part) if isinstance(part, str) else part, highlight=False)
     for path in written:

@@ -15,8 +15,7 @@ from rich.console import Group
 from rich.markup import escape
 
 from dissensus.dims import ANNOTATOR, ESTIMATOR, ITEM, SCOPE, SCOPES
-from dissensus.reports import checks, evidence, opening, tables, two_models
-from dissensus.reports.page import parts
+from dissensus.reports import evidence, opening, tables, two_models
 from dissensus.reports.sentences import Name, paragraph, sentences
 from dissensus.reports.tables import Body, Table
 from dissensus.studies.planning.sentences import per_pool, quantities
@@ -97,6 +96,9 @@ def _without(table: Table, names: frozenset[str]) -> Table:
 
 def results(evaluation: xr.DataTree) -> Iterator[Group | str]:
     """Yield the warnings, tables and sentences of an evaluation, as markup for Rich."""
+    from dissensus.reports import checks  # loads Matplotlib, for which plans need not wait
+    from dissensus.reports.page import parts
+
     for topic, facts in checks.troubles(evaluation):
         yield f"[red]do not rely on these numbers[/red] {escape(paragraph(topic, facts))}"
     for topic, facts in checks.cautions(evaluation):
@@ -114,6 +116,8 @@ def results(evaluation: xr.DataTree) -> Iterator[Group | str]:
 
 def _metrics(evaluation: xr.DataTree) -> Iterator[Group | str]:
     """Yield the metrics at the reference, or without predictions certainty; then both models."""
+    from dissensus.reports import checks
+
     numbers = two_models.both(evaluation)
     reference = evaluation.attrs["reference_reliability"]
     if numbers:
