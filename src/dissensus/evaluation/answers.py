@@ -18,7 +18,7 @@ from dissensus import arguments
 from dissensus.data.predictions import features
 from dissensus.data.rows import ranking_code, ranks
 from dissensus.dims import CHAIN, DRAW, ITEM, LABEL, RELIABILITY, SCOPE, SCOPES, SYSTEM
-from dissensus.evaluation.section import Groups
+from dissensus.evaluation.section import NONE, Groups
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Floats, Ints
 
@@ -75,9 +75,9 @@ def with_answers(
     out = xr.Dataset({name: parts[name].drop_attrs() for name in order if name in parts})
     notes: dict[str, str] = {}
     if question == TRUTH and predictions is not None and not _has_accuracy(out):
-        reason = truth_model.removeprefix("none: ").removesuffix(".")
-        if reason == truth_model:  # a model was fitted, but not to answers of systems
-            reason = "systems did not give one label for each item"
+        reason = "systems did not give one label for each item"
+        if truth_model.startswith(NONE):
+            reason = truth_model.removeprefix(NONE).removesuffix(".")
         question, notes = PANEL, {"notes": f"{NO_ACCURACY} ({reason}): {PANEL_LEADS}."}
     in_words = f"How often does a system give {_WORDS[question]}?"
     attrs = {"question": question, "in_words": in_words, "scope": scope, **notes}

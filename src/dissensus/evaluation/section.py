@@ -24,6 +24,8 @@ FEWEST = 5
 """Minimum number of items with two annotators: with fewer, the prior dominates."""
 NO_PAIR = "no item has two annotators"
 NOT_WANTED = "not asked for"
+NONE = "none: "
+"""First characters of a section's status if the section is left out; the reason follows."""
 
 
 class Notes:
@@ -123,7 +125,7 @@ def added(
 ) -> tuple[Groups, str]:
     """Add the groups of a section, or note beside the agreement why there are none.
 
-    The text is the name of the model, or "none: " and the reason.
+    The text is the section's status: the name of the model, or `NONE` and the reason.
     """
     if isinstance(plan, Plan):
         try:
@@ -137,7 +139,7 @@ def added(
         attrs = groups["agreement"].attrs
         text = f"{section.NOTE}: {plan.text.removesuffix('.')}."
         attrs["notes"] = "\n".join(line for line in (attrs["notes"], text) if line)
-    return groups, f"none: {plan.text}"
+    return groups, f"{NONE}{plan.text}"
 
 
 def warn_of_chains(attrs: Mapping[Any, Any], start: str, advice: str) -> None:

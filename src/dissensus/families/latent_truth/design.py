@@ -35,7 +35,7 @@ def _warnings(process: Process) -> Iterator[str]:
     item, respondent = process.item[seen], process.respondent[seen]
     most = int(np.bincount(item).max())
     if most < 2 and (process.known >= 0).any():
-        yield ("No item has two labels: accuracies are estimated from the known labels only.")
+        yield "No item has two labels: accuracies are estimated from the known labels only."
         return
     if most < 2:
         yield (

@@ -146,7 +146,7 @@ def _summed(rows: Any, group: Any, n_groups: Any, log_weight: Any, times: Any) -
 _TRIES: Final = 100_000
 _LEAST: Final = 1e-3
 """Smallest probability that the place leads: draws are rejected until it does."""
-_HARDLY: Final = "the place that must be the largest is so too rarely under its shape"
+_HARDLY: Final = "under its shape, the entry that must be the largest of a row rarely is"
 
 
 class LeadingDirichletRV(RandomVariable):
