@@ -156,6 +156,7 @@ def _model(process: Process) -> Any:
     import pytensor.tensor as pt
 
     import dissensus.families.steps  # noqa: F401 (registers the Gibbs step with pymc.sample)
+    from dissensus.families.latent_truth.distributions import LatentTruth
 
     form, prior, n_systems = process.form, process.priors, process.n_modelled_systems
     with pm.Model(coords=likelihood.coordinates(process), model=None) as model:
@@ -186,9 +187,15 @@ def _model(process: Process) -> Any:
         logit = likelihood.eased(process, logit, spread * slope[:, None, None])
         source = _source(process, spread, base)
         likelihood.name_accuracies(process, prevalence, logit)
-        # truth[i] ~ Categorical(prevalence); labels of item i are truth[i] with the probability
-        # sigmoid(logit); log_error has the distribution of errors. The truth is summed out.
-        likelihood.observe(process, prevalence, logit, log_error, source)
+        # truth[i] ~ Categorical(prevalence)
+        # labels[n] = truth[item[n]] with probability sigmoid(logit), else a wrong label with the
+        # log-probabilities log_error[respondent[n], truth[item[n]]]
+        # with the truth, and ease and the answer of the source where there are any, summed out.
+        log_state, log_label = likelihood.tables(process, prevalence, logit, log_error, source)
+        item, respondent, label = likelihood.observations(process)
+        LatentTruth(
+            "labels", log_state, log_label, item, respondent, observed=label, dims=likelihood.GIVEN
+        )
     return model
 
 

@@ -39,7 +39,7 @@ def coordinates(process: Process) -> dict[str, Any]:
     return {
         ITEM: process.items, LABEL: process.labels, RESPONSE: process.labels,
         ANNOTATOR: process.annotators, SYSTEM: process.systems,
-        GIVEN: np.arange(len(_rows(process)[0])), RESPONDENT: np.arange(n_respondents),
+        GIVEN: np.arange(len(observations(process)[0])), RESPONDENT: np.arange(n_respondents),
         OTHER_LABEL: np.arange(n - 1), OUTCOME: ["right", "wrong"],
     }  # fmt: skip
 
@@ -97,35 +97,32 @@ def name_accuracies(process: Process, prevalence: Any, logit: Any) -> None:
         pm.Deterministic("system_accuracy", accuracy[form.first_system :], dims=SYSTEM)
 
 
-def observe(
+def tables(
     process: Process, prevalence: Any, logit: Any, log_error: Any, source: Source | None
-) -> Any:
-    """Add the labels.
+) -> tuple[Any, Any]:
+    """Return log-probabilities of states (state), and of labels (respondent, response, state).
 
     ``prevalence`` is (label), ``logit`` of being right (respondent, label, ease), ``log_error``
     given that a response is wrong (respondent, label, response), its diagonal not read.
     """
     import pytensor.tensor as pt
 
-    from dissensus.families.latent_truth.distributions import LatentTruth
-
     n, n_ease, first = process.form.n_labels, len(process.ease), process.form.first_system
     same = np.eye(n, dtype=bool)
-    # (label, ease), and for each respondent (respondent, label, response, ease)
-    log_weight = (pt.log(prevalence) - np.log(n_ease))[:, None] + pt.zeros(n_ease)
+    log_state = (pt.log(prevalence) - np.log(n_ease))[:, None] + pt.zeros(n_ease)  # (label, ease)
+    # (respondent, label, response, ease)
     own = _answers(logit[:, :, None, :], log_error[..., None], same[None, :, :, None])
     if source is None:
-        log_weight, table = log_weight.T.ravel(), own.transpose(0, 2, 3, 1)
+        log_state, log_label = log_state.T.ravel(), own.transpose(0, 2, 3, 1)
     else:
         answer = _answers(source.logit, source.log_error[:, :, None], same[:, :, None])
-        log_weight = (log_weight[:, None, :] + answer).transpose(1, 2, 0).ravel()
-        table = _mixed(own, source.taken, first).transpose(0, 2, 3, 4, 1)
+        log_state = (log_state[:, None, :] + answer).transpose(1, 2, 0).ravel()
+        log_label = _mixed(own, source.taken, first).transpose(0, 2, 3, 4, 1)
     n_states = n_ease * n * (1 if source is None else n)
-    table = table.reshape((-1, n, n_states))
+    log_label = log_label.reshape((-1, n, n_states))
     if len(_known_items(process)):
-        table = pt.concatenate([table, oracle(n, n_states)[None]])
-    item, respondent, label = _rows(process)
-    return LatentTruth("labels", log_weight, table, item, respondent, observed=label, dims=GIVEN)
+        log_label = pt.concatenate([log_label, oracle(n, n_states)[None]])
+    return log_state, log_label
 
 
 def oracle(n_labels: int, n_states: int) -> Floats:
@@ -158,7 +155,7 @@ def _known_items(process: Process) -> Ints:
     return np.flatnonzero((process.known >= 0) & (process.errors is None))
 
 
-def _rows(process: Process) -> tuple[Ints, Ints, Ints]:
+def observations(process: Process) -> tuple[Ints, Ints, Ints]:
     """Return item, respondent and label of the observations.
 
     Known truths are labels of one more respondent, who is always right.
