@@ -16,8 +16,7 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus.cli.output import write_evaluation
-from dissensus.data.spreadsheets import disarmed
+from dissensus.cli.output import disarmed, write_evaluation
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.families.latent_truth.kernels import accuracies, errors, kept, matrices, states
+from dissensus.families.latent_truth.kernels import accuracies, errors, matrices, states
 from dissensus.families.latent_truth.kernels import true_labels as true
 from dissensus.families.latent_truth.kernels.data import (
     COMPLETE,
@@ -278,15 +278,15 @@ class Chain:
         trace.number[place] = par.number
         trace.slope[place] = par.slope[form.first_system :]
         if form.rows:
-            kept.write_confusion(
+            accuracies.write_confusion(
                 par.skill, par.slope, par.number, ease, par.log_error, trace.confusion[place]
             )
             np.exp(par.log_population, out=trace.population[place])
             trace.alike[place] = par.alike
         if form.first_system < form.n_respondents:
-            kept.write_correct(after.counts.raw, form.first_system, trace.correct[place])
+            accuracies.write_correct(after.counts.raw, form.first_system, trace.correct[place])
         if self.judging is None:
-            kept.write_accuracy(
+            accuracies.write_accuracy(
                 par.log_prevalence, par.skill, par.slope, par.number, ease,
                 form.first_system if form.related else form.n_respondents, trace.accuracy[place],
             )  # fmt: skip

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dissensus.data.spreadsheets import disarmed, disarmed_table
+from dissensus.cli.output import disarmed, disarmed_table
 
 # Prefixes after OWASP, "CSV Injection": = + - @ tab, carriage return, line feed, and the full
 # width forms; separators of cells for programs that take ";" or a tab for one.
