@@ -61,8 +61,8 @@ def test_probabilities_know_their_bounds(zero, one):
 
 def test_whole_numbers_stay_within_bounds():
     assert arguments.whole("n", 2**63 - 1) == 2**63 - 1
-    for value, most in ((2**63, 2**63 - 1), (11, 10)):
-        with pytest.raises(dx.ArgumentError, match="n: expected a whole number, 1 or more"):
+    for value, most, bounds in ((2**63, 2**63 - 1, ", 1 or more"), (11, 10, " from 1 to 10")):
+        with pytest.raises(dx.ArgumentError, match=f"n: expected a whole number{bounds}"):
             arguments.whole("n", value, most=most)
 
 

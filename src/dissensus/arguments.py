@@ -80,8 +80,8 @@ def whole(name: str, value: Any, least: int = 1, most: int = LARGEST) -> int:
     number = real(value)
     # Compared as it was given: an integer near 2**63 is rounded as a float.
     if not number.is_integer() or not least <= value <= most:
-        to = f", at most {most:,}" if most < LARGEST else ""
-        expected = f"a whole number, {least} or more{to}"
+        bounds = f" from {least} to {most:,}" if most < LARGEST else f", {least} or more"
+        expected = f"a whole number{bounds}"
         raise ArgumentError(name, expected=expected, found=brief(value))
     return int(value)
 

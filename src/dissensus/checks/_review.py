@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.checks._replicates import group_of
 from dissensus.checks._truth import common_confusion, require_whole
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE, SAMPLE
-from dissensus.errors import ArgumentError, ConvergenceWarning, brief, shown, warn_caller
+from dissensus.errors import ArgumentError, ConvergenceWarning, shown, warn_caller
 from dissensus.kernels.formulas import CELLS, n_counts, right_after, right_after_alike
 from dissensus.kernels.types import Floats, Ints
 from dissensus.wording import counted, digits_for, share
@@ -226,11 +227,7 @@ def items_to_review(fit: xr.DataTree, *, further: int = 1) -> xr.Dataset:
 
 
 def _check(further: Any, n_labels: int) -> None:
-    whole = isinstance(further, int | np.integer) and not isinstance(further, bool)
-    if not whole or not 1 <= further <= MOST:
-        raise ArgumentError(
-            "further", expected=f"a whole number from 1 to {MOST}", found=brief(further)
-        )
+    arguments.whole("further", further, 1, MOST)
     if n_counts(n_labels, int(further)) > MOST_COUNTS:
         fits = [n for n in range(1, int(further)) if n_counts(n_labels, n) <= MOST_COUNTS]
         raise ArgumentError(
