@@ -12,7 +12,6 @@ import dissensus as dx
 from dissensus.metrics import METRICS
 
 LISTS = [m for m in METRICS if m.takes == "lists" and m.name != "certainty"]
-WHOLE = {"kendall_tau", "spearman_footrule"}
 SEEDS = st.integers(0, 2**31)
 pytestmark = pytest.mark.unit(4)
 few = settings(max_examples=2, deadline=None)

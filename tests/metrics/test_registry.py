@@ -17,7 +17,11 @@ from dissensus import metrics
 from dissensus.metrics import METRICS
 
 COMMON = ("plausibility", "predictions", "weights", "per_item", "on_missing", "random_seed")
-STUB = Path(dx.__file__).with_name("__init__.pyi").read_text(encoding="utf-8")
+STUB = re.sub(
+    r"import \(\n    (.*),\n\)",  # a name so long that its line is broken
+    r"import \1",
+    Path(dx.__file__).with_name("__init__.pyi").read_text(encoding="utf-8"),
+)
 pytestmark = pytest.mark.unit(9)
 every_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 of_plausibilities = [
