@@ -10,16 +10,14 @@ import numpy as np
 import pymc as pm
 import pytest
 import xarray as xr
+from samplers import drawn_at_once, with_chains
 from seeds import rest_long
 
 import dissensus as dx
-from dissensus.models import MODELS
 from dissensus.sampling import chains, fitting
 
 SWEPT = ("crossed_effects", "cross_replication", "symmetric_confusion", "dawid_skene", "rasch")
 """Models whose chains are advanced by `fitting.swept`."""
-EXACT = ("dirichlet", "inverse_rank", "normal_scores")
-"""Models whose draws are made at once."""
 LOTS = 50
 
 
@@ -41,8 +39,8 @@ def fit(model, examples, **options):
     return dx.models.get(model).module.fit(examples[dx.models.get(model).kinds[-1]], **options)
 
 
-def test_every_model_has_its_place_here():
-    assert {model.name for model in MODELS} == {*SWEPT, *EXACT, "plackett_luce"}
+def test_every_model_with_chains_has_its_place_here():
+    assert with_chains() == {*SWEPT, "plackett_luce"}
 
 
 @pytest.mark.filterwarnings("ignore:.*chains have not run long enough")
@@ -90,7 +88,7 @@ def test_rankings_are_drawn_item_by_item_and_so_all_or_none(examples, monkeypatc
     assert threading.active_count() <= before  # what earlier tests left may end meanwhile
 
 
-@pytest.mark.parametrize("model", EXACT)
+@pytest.mark.parametrize("model", sorted(drawn_at_once()))
 def test_predictions_that_were_not_made_are_not_returned(model, examples, monkeypatch):
     # PyMC swallows Ctrl-C in its loop over draws, and returns arrays that were never filled.
     real = pm.sample_posterior_predictive

@@ -12,6 +12,7 @@ import arviz as az
 import numpy as np
 import pytest
 from reference.stored import FOLDER, draws, references, statistics
+from samplers import drawn_at_once
 
 from dissensus.models import names
 
@@ -26,8 +27,6 @@ estimated to 10 % or so.
 """
 LEAST = 400
 """Effective draws without which neither the estimate nor its error is one."""
-EXACT = {"dirichlet", "inverse_rank", "normal_scores"}
-"""Models whose draws are independent; the others' chains are to be longer."""
 SELDOM = {"symmetric_confusion", "rasch"}
 """Models that are seldom where labels have changed places, or a spread is next to nothing: a chain
 that has not been there, or once, knows neither how much that matters nor how little it knows."""
@@ -35,7 +34,7 @@ that has not been there, or once, knows neither how much that matters nor how li
 
 def run(name, **more):
     model = references()[name].model
-    draws = 4000 if model in EXACT else 18_000 if model in SELDOM else 6000
+    draws = 4000 if model in drawn_at_once() else 18_000 if model in SELDOM else 6000
     settings = {"draws": draws, "chains": 2, "tune": 300}
     return references()[name].fit(**{**settings, **more})
 

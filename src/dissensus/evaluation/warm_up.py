@@ -75,7 +75,7 @@ def _jobs(names: tuple[str, ...], *, whole: bool) -> Iterator[Job]:
     studies = {kind: _study(kind) for kind in ("nominal", "continuous", "ordinal")}
     studies |= {"ranking": _rankings(), "few rankings": from_rankings(few, labels="xyz")}
     for name in names:
-        for kind, options in _FORMS[name]:
+        for kind, options in _FORMS.get(name, ()):
             study = _study(kind, pools=True) if models.get(name).pools else studies[kind]
             yield _fit(name, study, options)
     if whole:
@@ -100,7 +100,7 @@ _FORMS: Final[dict[str, tuple[tuple[str, dict[str, Any]], ...]]] = {
     "dawid_skene": (("nominal", {"predictions": True}), ("nominal", {})),
     "rasch": (("nominal", {}), ("nominal", {"truth": True})),
 }  # fmt: skip
-"""Kinds of annotations and options that each model is fitted with."""
+"""Kinds of annotations and options that each model with compiled code is fitted with."""
 
 
 def _fit(name: str, study: xr.Dataset, options: dict[str, Any]) -> Job:
