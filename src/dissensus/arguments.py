@@ -67,6 +67,10 @@ def real(value: Any) -> float:
         return math.nan
 
 
+_HUGE: Final = 10**12
+"""A bound that no user meets, which messages leave out."""
+
+
 def whole(name: str, value: Any, least: int = 1, most: int = LARGEST) -> int:
     """Return a whole number between two bounds, both included.
 
@@ -80,7 +84,7 @@ def whole(name: str, value: Any, least: int = 1, most: int = LARGEST) -> int:
     number = real(value)
     # Compared as it was given: an integer near 2**63 is rounded as a float.
     if not number.is_integer() or not least <= value <= most:
-        bounds = f" from {least} to {most:,}" if most < LARGEST else f", {least} or more"
+        bounds = f" from {least} to {most:,}" if most < _HUGE else f", {least} or more"
         expected = f"a whole number{bounds}"
         raise ArgumentError(name, expected=expected, found=brief(value))
     return int(value)
