@@ -15,7 +15,7 @@ from refusals import check_refused
 
 import dissensus as dx
 from dissensus.evaluation import runs
-from dissensus.evaluation.recipes import Recipe
+from dissensus.evaluation.recipes import Recipe, shares
 
 
 def run(ann, pred=None, **options):
@@ -124,9 +124,9 @@ def test_rankings_get_the_metrics_of_lists(of_rankings):
 
 
 def test_naive_is_the_metric_against_the_vote(votes):
-    # Majorities: i -> x, j -> y, k -> a tie, broken by label order: x. "good" says x, y, x.
+    # Majorities: i -> x, j -> y, k -> a tie, which counts half. "good" says x, y, x.
     naive = run(*votes)["statistics"]["naive_top_1_accuracy"]
-    np.testing.assert_allclose(naive.sel(system=["good", "bad"]), [1, 0])
+    np.testing.assert_allclose(naive.sel(system=["good", "bad"]), [5 / 6, 1 / 6])
 
 
 def test_scores_are_cut_at_the_threshold():
@@ -191,7 +191,7 @@ def test_summary_is_tidy(votes):
     assert row["mean"] == pytest.approx(draws.mean().item())
     tail = (1 - az.rcParams["stats.ci_prob"]) / 2
     assert row["lower"] == pytest.approx(np.quantile(draws, tail), abs=0.02)
-    assert row["naive"] == 1
+    assert row["naive"] == pytest.approx(5 / 6)
 
 
 def test_summary_follows_arviz_settings(votes):
@@ -243,6 +243,21 @@ def test_a_range_of_reliabilities_is_nothing_to_scores():
     ann = dx.from_matrix([[1.5, 2.5], [-1.5, -2.5]])
     with pytest.warns(dx.DissensusWarning, match="no reliability"):
         run(ann, threshold=0, reliability=(1, 2))
+
+
+def test_a_tie_counts_in_parts_however_labels_are_named():
+    # Two of three labels lead in items 0 to 2, all three in item 3: 1/2, 1/2, 0 and 1/3.
+    given = {0: "ab", 1: "ab", 2: "bc", 3: "abc"}
+    item = [i for i, labels in given.items() for _ in labels]
+    for names in ("abc", "cba", "bca"):
+        new = dict(zip("abc", names, strict=True))
+        label = [new[one] for labels in given.values() for one in labels]
+        who = [k for labels in given.values() for k in range(len(labels))]
+        ann = dx.annotations({"item": item, "annotator": who, "label": label}, labels=sorted(names))
+        pred = dx.predictions({"item": [0, 1, 2, 3], "system": ["s"] * 4, "label": [new["a"]] * 4})
+        found = runs.score_point(shares(ann), pred, "raise")["naive_top_1_accuracy"].item()
+        assert found == pytest.approx((1 / 2 + 1 / 2 + 0 + 1 / 3) / 4)
+        assert found == pytest.approx(dx.majority_vote_accuracy(ann, pred).item())
 
 
 def test_the_naive_value_leaves_out_items_without_annotations():

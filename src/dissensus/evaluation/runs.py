@@ -17,7 +17,7 @@ from dissensus.data import tables
 from dissensus.data.alignment import common_items
 from dissensus.data.chunks import computed
 from dissensus.data.plausibility import looked_at_once
-from dissensus.dims import ITEM, POSITION, RELIABILITY, SAMPLE, SCOPE, SCOPES, SYSTEM
+from dissensus.dims import ITEM, LABEL, POSITION, RELIABILITY, SAMPLE, SCOPE, SCOPES, SYSTEM
 from dissensus.errors import ConvergenceWarning
 from dissensus.evaluation.categories import Categories, accuracy
 from dissensus.evaluation.recipes import Recipe
@@ -85,11 +85,40 @@ def score_point(point: xr.DataArray, predictions: xr.Dataset, on_missing: str) -
     An item without any annotation has no point estimate, and is left out.
     """
     point, on_missing = _annotated(point, on_missing)
-    found = {}
+    found, breaks = {}, _tie_breaks(point)
     for function, arguments in _metric_calls(predictions):
-        value = function(point, predictions, **arguments, on_missing=on_missing)
-        found[f"naive_{value.name}"] = value
+        each = [function(one, predictions, **arguments, on_missing=on_missing) for one in breaks]
+        value = sum(each[1:], start=each[0]) / len(each)
+        found[f"naive_{each[0].name}"] = value.assign_attrs(each[0].attrs)
     return xr.Dataset(found)
+
+
+_BREAKS, _FEWER, _MANY = 60, 12, 10**6
+"""Ways in which ties are broken: with 60, any of up to six tied labels leads equally often. With
+more than so many shares, twelve, for up to four."""
+_STEP = 1e-9
+"""By how much a tie is broken; shares of labels differ by more."""
+
+
+def _tie_breaks(point: xr.DataArray) -> list[xr.DataArray]:
+    """Return a point estimate once for each way in which ties of leading labels are broken.
+
+    The mean of a metric over them counts one of n leading labels as 1/n, however labels are named.
+    """
+    if LABEL not in point.dims:
+        return [point]
+    axis = point.get_axis_num(LABEL)
+    values = point.to_numpy()
+    leads = values == values.max(axis=axis, keepdims=True, initial=0.0)
+    n_lead = leads.sum(axis=axis, keepdims=True)
+    if (n_lead < 2).all():
+        return [point]
+    place = np.cumsum(leads, axis=axis) - 1
+    ways = _BREAKS if values.size <= _MANY else _FEWER
+    return [
+        point.copy(data=values + _STEP * np.where(leads, (place + way) % n_lead, 0))
+        for way in range(ways)
+    ]
 
 
 def _annotated(point: xr.DataArray, on_missing: str) -> tuple[xr.DataArray, str]:

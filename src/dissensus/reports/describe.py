@@ -400,6 +400,8 @@ def describe(draws: xr.DataArray | xr.Dataset | xr.DataTree, format: str = "text
 
 def _draws(source: Any) -> tuple[xr.Dataset, str]:
     """Return variables with draws, and the reason not to rely on any of them."""
+    if isinstance(source, xr.DataTree) and not source.children and source.data_vars:
+        source = source.to_dataset()  # a group, such as result["answers"]
     if isinstance(source, xr.DataTree):
         return _of_fit(source)
     if isinstance(source, xr.DataArray):

@@ -253,7 +253,10 @@ def _provenance(evaluation: xr.DataTree) -> list[tuple[str, str]]:
 # The card of a model, from its docstring.
 
 
-_SIGNS: Final = {"infty": "∞", "to": "→", "times": "·", "le": "≤", "ge": "≥"}
+_SIGNS: Final = {
+    "infty": "∞", "to": "→", "times": "·", "cdot": "·", "le": "≤", "ge": "≥", "sim": "~",
+    "mid": "|", "dots": "…", "ldots": "…", "log": "log ", "logit": "logit ",
+}  # fmt: skip
 _WANTED: Final = ("The story.", "Priors and why.", "When to use it.")
 
 

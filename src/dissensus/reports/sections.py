@@ -178,7 +178,7 @@ def ground_truth_facts(evaluation: xr.DataTree) -> Facts:
     if fitted and str(attrs["accuracy"]) == str(fitted["model"]):
         n, correlation = int(attrs["n_annotators"]), evaluation["accuracy"]["error_correlation"]
         facts |= {
-            "correlation": float(correlation.mean()), "n_annotators": n,
+            "correlation": float(correlation.median()), "n_annotators": n,
             "is_given": int(fitted["correlation_given"]), "n_known": int(fitted["n_known"]),
             "worth": f"{float((n / (1 + (n - 1) * correlation)).median()):.1f}",
         }  # fmt: skip
