@@ -52,6 +52,7 @@ def matrices(size, **options):
 
 
 OF_CROSSED = {"draws": 3000}, {"draws": 1000, "tune": 800}, {"enough": 120}
+OF_POOLS = {"draws": 3000}, {"draws": 4000, "tune": 2000}, {"enough": 120}
 SIMPLE = {"draws": 6000}, {"draws": 500}, {"enough": 60, "errors": 4.5}
 OF_TRUTH = {"draws": 20_000}, {"draws": 1000}, {"enough": 60, "errors": 4.5}
 """Draws of the Gibbs sampler and of NUTS, and how they are compared."""
@@ -70,14 +71,14 @@ CASES = {
         crossed, (20, 10), (12, 5), OF_CROSSED, {"family": "gaussian", "n_pools": 2}
     ),
     "gaussian, three pools, residual per pool": (
-        crossed, (20, 10), (12, 5), OF_CROSSED,
+        crossed, (20, 10), (12, 5), OF_POOLS,
         {"family": "gaussian", "n_pools": 3, "residual": "pool"},
     ),
     "bernoulli, two pools": (
         crossed, (30, 10), (12, 5), OF_CROSSED, {"family": "bernoulli", "n_pools": 2}
     ),
     "ordinal, two pools": (
-        crossed, (30, 10), (12, 5), OF_CROSSED, {"family": "ordinal", "n_pools": 2}
+        crossed, (30, 10), (12, 5), OF_POOLS, {"family": "ordinal", "n_pools": 2}
     ),
     "two ordered labels, two pools": (
         crossed, (30, 10), (12, 5), OF_CROSSED, {"family": "ordinal", "n_pools": 2, "n_labels": 2}
