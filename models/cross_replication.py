@@ -49,7 +49,13 @@ from dissensus.families.base import FitOptions, run
 from dissensus.families.crossed.fit import CrossedFit
 from dissensus.families.crossed.process import Process
 from dissensus.families.crossed.process import process as crossed_process
-from dissensus.models.crossed_effects import _coordinates, _mean, _observe, _scale
+from dissensus.models.crossed_effects import (
+    _coordinates,
+    _mean,
+    _observe,
+    _scale,
+    _with_covariates,
+)
 
 KINDS = ("continuous", "ordinal")
 """Kinds for the default family; two labels without an order need ``family="bernoulli"``."""
@@ -65,6 +71,9 @@ def build(
     residual: str = "shared",
     correlation_prior: float = 1.0,
     shared_annotators: bool = False,
+    formula: str | None = None,
+    items: Any = None,
+    annotators: Any = None,
 ) -> Any:
     """Write the process as a PyMC model.
 
@@ -72,8 +81,9 @@ def build(
     ----------
     annotations : xarray.Dataset
         Numbers, two labels, or ordered labels, with two or more pools (``pool=``).
-    family, priors, anonymous
-        As in `crossed_effects`.
+    family, priors, anonymous, formula, items, annotators
+        As in `crossed_effects`. Terms with ``pool``, such as ``"~ age:pool"``, give each pool a
+        coefficient of its own; the pools' means are always in the model.
     sampler : {"gibbs", "nuts"}
         Not used: the model is the same.
     residual : {"shared", "pool"}
@@ -109,7 +119,7 @@ def build(
     return _model(crossed_process(
         "cross_replication", annotations, family=family, sampler=sampler, priors=priors,
         anonymous=anonymous, residual=residual, correlation_prior=correlation_prior,
-        shared_annotators=shared_annotators,
+        shared_annotators=shared_annotators, formula=formula, items=items, annotators=annotators,
     ))  # fmt: skip
 
 
@@ -126,7 +136,7 @@ def _model(process: Process) -> Any:
             "item_effect", mu=[0.0] * process.n_pools, chol=sigma_item[:, None] * root,
             dims=(ITEM, POOL),
         )  # fmt: skip
-        eta = mu[process.pool] + item[process.item, process.pool]
+        eta = _with_covariates(process, mu[process.pool]) + item[process.item, process.pool]
         if not process.anonymous:
             sigma_annotator = _scale("sigma_annotator", process.priors, POOL)
             annotator = pm.Normal(
@@ -155,6 +165,9 @@ def fit(
     residual: str = "shared",
     correlation_prior: float = 1.0,
     shared_annotators: bool = False,
+    formula: str | None = None,
+    items: Any = None,
+    annotators: Any = None,
     checkpoint: Any = None,
 ) -> xr.DataTree:
     """Draw from the posterior; raises and warns as `crossed_effects` does.
@@ -164,7 +177,7 @@ def fit(
     annotations : xarray.Dataset
         Numbers, two labels, or ordered labels, with two or more pools (``pool=``).
     family, priors, anonymous, residual, correlation_prior, shared_annotators
-        As in `build`.
+        As in `build`, as are ``formula``, ``items`` and ``annotators``.
     draws, tune, chains, random_seed, progressbar, sampler, checkpoint
         As in `crossed_effects`.
     log_likelihood, posterior_predictive, keep_effects
@@ -194,11 +207,12 @@ def fit(
         "family": family, "sampler": sampler, "anonymous": anonymous, "residual": residual,
         "correlation_prior": correlation_prior, "shared_annotators": shared_annotators,
     }  # fmt: skip
-    process = crossed_process("cross_replication", annotations, priors=priors, **settings)
+    tables = {"formula": formula, "items": items, "annotators": annotators}
+    process = crossed_process("cross_replication", annotations, priors=priors, **settings, **tables)
     options = FitOptions(
         draws=draws, tune=tune, chains=chains, random_seed=random_seed, progressbar=progressbar,
         sampler=sampler, keep=keep_effects, log_likelihood=log_likelihood,
         posterior_predictive=posterior_predictive, checkpoint=checkpoint,
     )  # fmt: skip
-    hyper = settings | {"priors": process.prior_words}
+    hyper = settings | process.words
     return run(CrossedFit(process, options), lambda: _model(process), hyper)

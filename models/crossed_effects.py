@@ -16,6 +16,11 @@ latent scale is logistic, with variance :math:`\pi^2/3`.
 standard normal. The cutpoints have mean 0, so that :math:`\mu` is the distance of the average label
 from the middle of the scale.
 
+``formula="~ age + words"``: covariates of annotators and items, columns of two tables. They move
+the mean, :math:`\eta_{ij} = \mu + x_{ij}' \beta + a_i + b_j`, with a coefficient for each term.
+Covariates are centred, so that :math:`\mu` is the mean at their averages. Effects and the ICC are
+then of items and annotators that are alike in the covariates.
+
 Any design is allowed: annotators with few labels, items with few labels, repeated labels. With
 ``anonymous=True`` annotators have no effects, for data in which a name stands for different people
 on different items.
@@ -30,7 +35,10 @@ deviation is half-t with 3 degrees of freedom, whose heavy tail gives way to dat
                            2.5 of their sd
 ``sigma_item``, ``..``     sd of labels       2.5                     1.5
 gap between cutpoints                                                 exponential, mean 1
+``coefficient``            sd 2.5 of labels   sd 2.5                  sd 2.5
 =========================  =================  ======================  =======================
+
+The prior of a coefficient has mean 0, and this sd divided by that of its covariate.
 
 Priors for numbers are scaled to the data, which are used twice, but only for the scale. The scale
 of labels is fixed by the latent residual. Their priors allow, and do not require, that an item two
@@ -62,7 +70,17 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus.dims import ANNOTATION, ANNOTATOR, BOUNDARY, ITEM, LABEL, MEMBER, POOL, other
+from dissensus.dims import (
+    ANNOTATION,
+    ANNOTATOR,
+    BOUNDARY,
+    ITEM,
+    LABEL,
+    MEMBER,
+    POOL,
+    TERM,
+    other,
+)
 from dissensus.families.base import FitOptions, run
 from dissensus.families.crossed.fit import CrossedFit
 from dissensus.families.crossed.kernels.sweep import BERNOULLI, GAUSSIAN
@@ -81,6 +99,9 @@ def build(
     sampler: str = "gibbs",
     priors: Mapping[str, Any] | None = None,
     anonymous: bool = False,
+    formula: str | None = None,
+    items: Any = None,
+    annotators: Any = None,
 ) -> Any:
     """Write the process as a PyMC model.
 
@@ -95,25 +116,35 @@ def build(
     sampler : {"gibbs", "nuts"}
         Not used: the model is the same. Here so that `build` and `fit` take the same settings.
     priors : mapping, optional
-        Of ``mu``: (mean, sd). Of ``sigma_item``, ``sigma_annotator``, ``sigma`` and ``gap``:
-        ("half_normal", scale), ("half_t", scale, degrees of freedom) or ("exponential", mean).
+        Of ``mu`` and ``coefficient``: (mean, sd). Of ``sigma_item``, ``sigma_annotator``, ``sigma``
+        and ``gap``: ("half_normal", scale), ("half_t", scale, degrees of freedom) or
+        ("exponential", mean).
         The others keep their defaults.
     anonymous : bool
         Fit a model without annotators' effects.
+    formula : str, optional
+        Covariates, as the package formulae writes them: ``"~ age * group + np.log(words)"``. The
+        mean is always in the model. Columns are those of the two tables, and ``pool``; functions
+        are NumPy's, and ``scale``, ``poly``, ``bs`` and others of formulae.
+    items : table, optional
+        Covariates of items, with a column ``item`` of names; a row for each item with labels.
+    annotators : table, optional
+        Covariates of annotators, with a column ``annotator`` of names.
 
     Returns
     -------
     pymc.Model
         With ``mu``, ``sigma_item``, ``sigma_annotator``, ``item_effect`` (item),
         ``annotator_effect`` (annotator), ``sigma`` of numbers, ``cutpoint`` (boundary) of ordered
-        labels, and the observed ``score`` or ``label_code`` (annotation).
+        labels, ``coefficient`` (term) if there is a formula, with the data ``covariates``
+        (annotation, term), and the observed ``score`` or ``label_code`` (annotation).
 
     Raises
     ------
     AnnotationError
         If the annotations do not suit the family.
     ArgumentError
-        If a setting makes no sense.
+        If a setting makes no sense, or a table lacks a column, a row or a value.
 
     Examples
     --------
@@ -125,7 +156,7 @@ def build(
     """
     return _model(crossed_process(
         "crossed_effects", annotations, family=family, sampler=sampler, priors=priors,
-        anonymous=anonymous,
+        anonymous=anonymous, formula=formula, items=items, annotators=annotators,
     ))  # fmt: skip
 
 
@@ -137,7 +168,7 @@ def _model(process: Process) -> Any:
     with pm.Model(coords=_coordinates(process), model=None) as model:
         mu, sigma_item = _mean(process), _scale("sigma_item", process.priors)
         item = pm.Normal("item_effect", 0.0, sigma_item, dims=ITEM)
-        eta = mu + item[process.item]
+        eta = _with_covariates(process, mu) + item[process.item]
         if not process.anonymous:
             sigma_annotator = _scale("sigma_annotator", process.priors)
             annotator = pm.Normal("annotator_effect", 0.0, sigma_annotator, dims=ANNOTATOR)
@@ -155,6 +186,8 @@ def _coordinates(process: Process) -> dict[str, Any]:
     else:
         out[POOL] = out[other(POOL)] = process.pools
         out[MEMBER] = np.arange(len(process.member_pool))
+    if len(process.terms):
+        out[TERM] = process.terms
     if len(process.labels):
         out[LABEL] = process.labels
     if process.family == "ordinal":
@@ -180,6 +213,17 @@ def _mean(process: Process, dims: Any = None) -> Any:
 
     centre, sd = process.priors["mu"]
     return pm.Normal("mu", mu=centre, sigma=sd, dims=dims)
+
+
+def _with_covariates(process: Process, mean: Any) -> Any:
+    """Make the coefficients of a formula, and add the covariates' part to a mean."""
+    import pymc as pm
+
+    if not len(process.terms):
+        return mean
+    centre, sd = process.coefficient_prior.T
+    coefficient = pm.Normal("coefficient", mu=centre, sigma=sd, dims=TERM)
+    return mean + pm.Data("covariates", process.covariates, dims=(ANNOTATION, TERM)) @ coefficient
 
 
 def _observe(process: Process, eta: Any) -> Any:
@@ -228,6 +272,9 @@ def fit(
     keep_effects: bool = True,
     priors: Mapping[str, Any] | None = None,
     anonymous: bool = False,
+    formula: str | None = None,
+    items: Any = None,
+    annotators: Any = None,
     checkpoint: Any = None,
 ) -> xr.DataTree:
     """Draw from the posterior.
@@ -246,7 +293,7 @@ def fit(
         Add the log-likelihood of every label given the effects, for `arviz.loo`.
     posterior_predictive : bool
         Add new labels by the same annotators, of the same items.
-    family, priors, anonymous
+    family, priors, anonymous, formula, items, annotators
         As in `build`.
     sampler : {"gibbs", "nuts"}
         The Gibbs sampler, or NUTS on the same model, slower by far.
@@ -260,9 +307,11 @@ def fit(
     -------
     xarray.DataTree
         ``posterior`` with ``mu``, ``sigma_item``, ``sigma_annotator``, ``sigma`` (of numbers),
-        ``cutpoint`` (boundary) of ordered labels, and, if kept, ``item_effect`` (item) and
+        ``cutpoint`` (boundary) of ordered labels, ``coefficient`` (term) for
+        `dissensus.contrast`, and, if kept, ``item_effect`` (item) and
         ``annotator_effect`` (annotator). For labels, ``constant_data`` has the latent ``sigma``
-        and the numbers that represent the labels. Attributes summarise r-hat and effective sample
+        and the numbers that represent the labels; for covariates, their values less
+        ``covariate_mean`` (term). Attributes summarise r-hat and effective sample
         size over the parameters.
 
     Raises
@@ -288,11 +337,12 @@ def fit(
     True
     """
     settings: dict[str, Any] = {"family": family, "sampler": sampler, "anonymous": anonymous}
-    process = crossed_process("crossed_effects", annotations, priors=priors, **settings)
+    tables = {"formula": formula, "items": items, "annotators": annotators}
+    process = crossed_process("crossed_effects", annotations, priors=priors, **settings, **tables)
     options = FitOptions(
         draws=draws, tune=tune, chains=chains, random_seed=random_seed, progressbar=progressbar,
         sampler=sampler, keep=keep_effects, log_likelihood=log_likelihood,
         posterior_predictive=posterior_predictive, checkpoint=checkpoint,
     )  # fmt: skip
-    hyper = settings | {"priors": process.prior_words}
+    hyper = settings | process.words
     return run(CrossedFit(process, options), lambda: _model(process), hyper)

@@ -48,6 +48,7 @@ from .metrics._accuracy import top_k_accuracy as top_k_accuracy
 from .metrics._actual_accuracy import actual_accuracy as actual_accuracy
 from .metrics._actual_accuracy import probability_of_support as probability_of_support
 from .metrics._comparison import compare as compare
+from .metrics._contrast import contrast as contrast
 from .metrics._cross_replication import normalized_xcc as normalized_xcc
 from .metrics._cross_replication import xcc as xcc
 from .metrics._groups import event_plausibility as event_plausibility

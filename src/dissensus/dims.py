@@ -58,6 +58,8 @@ SCOPES: Final = ("these items", "new items")
 """The coordinate of `SCOPE`. New items add the uncertainty of having seen only some."""
 LEVEL: Final = "level"
 """Of confidence: what annotators may say of how sure they are."""
+TERM: Final = "term"
+"""A column of a formula's design: a covariate, a level of one, or a product."""
 SCALE: Final = "scale"
 """Of a reliability: latent, where effects add up, or observed, of labels as they were given."""
 

@@ -40,6 +40,16 @@ def design(kind: str, seed: int = 20220318) -> xr.Dataset:
     )  # fmt: skip
 
 
+COVARIATES = {
+    "formula": "~ words * age + group",
+    "items": {"item": [f"i{i}" for i in range(N_ITEMS)],
+              "words": [0.3, -1.2, 0.8, 2.1, -0.4, 0.0, 1.1, -0.9]},
+    "annotators": {"annotator": list(range(PEOPLE)), "age": [1.0, -0.5, 0.2, 1.6, -1.1, 0.4],
+                   "group": list("abbaab")},
+}  # fmt: skip
+"""Terms of items, of annotators, and of both."""
+
+
 def _rankings(rng: np.random.Generator) -> xr.Dataset:
     n = LABELS["ranking"]
     said: dict[str, dict[str, list[list[int]]]] = {}

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 from calibration import as_written
-from calibration.designs import design
+from calibration.designs import COVARIATES, design
 from calibration.harness import Case
 
 from dissensus import models
@@ -31,6 +31,8 @@ _NUMBERS: Final = {
     "sigma_annotator": ("half_normal", 1.0), "sigma": ("half_normal", 1.0),
 }  # fmt: skip
 
+_REGRESSION: Final = _NUMBERS | {"coefficient": (0.0, 1.0)}
+
 GIVEN: Final[Mapping[str, Mapping[str, Any]]] = {
     "normal_scores": {"prior": (50.0, 0.5, 3.0, 3.0)},
     "plackett_luce": {"concentration": 0.5},
@@ -45,6 +47,10 @@ FURTHER: Final = (
     ("crossed_effects", "two", {"family": "bernoulli"}),
     ("crossed_effects", "ordinal", {"family": "ordinal"}),
     ("cross_replication", "ordinal", {"family": "ordinal"}),
+    ("crossed_effects", "continuous", {**COVARIATES, "priors": _REGRESSION}),
+    ("crossed_effects", "two", {"family": "bernoulli", **COVARIATES}),
+    ("crossed_effects", "ordinal", {"family": "ordinal", **COVARIATES}),
+    ("cross_replication", "ordinal", {"family": "ordinal", **COVARIATES}),
     ("symmetric_confusion", "ordinal", {"errors": "graded", "difficulty": True}),
     ("dawid_skene", "nominal", {"pooling": "none"}),
     ("plackett_luce", "ranking", {"tempering": "strength", "reliability": 2.0,
@@ -63,7 +69,8 @@ class Form(NamedTuple):
     @property
     def name(self) -> str:
         """The model, then what tells its forms apart."""
-        said = [str(value) for name, value in self.hyper.items() if name not in {"prior", "priors"}]
+        unsaid = {"prior", "priors", "items", "annotators"}
+        said = [str(value) for name, value in self.hyper.items() if name not in unsaid]
         return f"{self.model.name}: {', '.join([self.kind, *said])} (as written)"
 
     def simulator(self, seed: int = 0) -> Callable[[np.random.Generator], Case]:

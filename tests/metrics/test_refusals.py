@@ -183,6 +183,24 @@ def of_compare():
     ]  # fmt: skip
 
 
+def of_contrast():
+    terms = xr.DataArray(
+        np.zeros((2, 5, 1)), dims=("chain", "draw", "term"), coords={"term": ["x"]}
+    )
+    fit = xr.DataTree.from_dict({"posterior": terms.to_dataset(name="coefficient")})
+    none = xr.DataTree.from_dict({"posterior": terms.to_dataset(name="mu")})
+    wanted = "fit: expected a fit with formula="
+    return [
+        ("no fit", partial(dx.contrast, terms, {"x": 1}), wanted),
+        ("empty", partial(dx.contrast, xr.DataTree(), {"x": 1}), wanted),
+        ("no coefficient", partial(dx.contrast, none, {"x": 1}), "found the variables 'mu'"),
+        ("no weights", partial(dx.contrast, fit, {}), "weights: expected a mapping from terms"),
+        ("a list", partial(dx.contrast, fit, ["x"]), "weights: expected a mapping from terms"),
+        ("a stranger", partial(dx.contrast, fit, {"z": 1}), "terms of the fit: 'x'; found 'z'"),
+        ("no number", partial(dx.contrast, fit, {"x": "1"}), r"weights\['x'\]: expected a finite"),
+    ]
+
+
 def of_components():
     fit = cross_replication("ordinal")
     posterior = fit["posterior"].to_dataset()
@@ -341,6 +359,7 @@ def of_rankings():
 
 TABLES = (
     of_lists, of_flags, of_weights, of_insight, of_groups, of_events, of_compare, of_components,
+    of_contrast,
     of_pools, of_reliability, of_majorities, of_truth_accuracies, of_rankings,
 )  # fmt: skip
 

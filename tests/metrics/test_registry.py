@@ -34,6 +34,13 @@ with_draws = pytest.mark.parametrize(
 )
 
 
+def with_coefficients():
+    """Return a fit with draws of two coefficients."""
+    draws = np.random.default_rng(1).normal(size=(2, 40, 2))
+    coefficient = xr.DataArray(draws, dims=("chain", "draw", "term"), coords={"term": ["x", "y"]})
+    return xr.DataTree.from_dict({"posterior": coefficient.to_dataset(name="coefficient")})
+
+
 def arguments(metric, make):
     """Small arguments for a metric, whatever it takes."""
     theta = make.theta(1, draws=40)
@@ -57,6 +64,7 @@ def arguments(metric, make):
         "strengths": ([2.0, 1.0, 0.5, 0.5], [[0], [1, 2]]),
         "components": (crossed_effects("bernoulli", draws=40),),
         "pools": (cross_replication("ordinal", draws=40),),
+        "coefficients": (with_coefficients(),),
     }
     if metric.takes == "pools":  # not a pool with itself, where all draws are 1
         more["reference"] = "b"
@@ -101,6 +109,7 @@ def test_lists_share_their_arguments(metric):
         "strengths": "strengths",
         "components": "fit",
         "pools": "fit",
+        "coefficients": "fit",
     }
     assert first == expected.get(metric.takes, first)
     if metric.takes != "lists":

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import arviz as az
 import crossed_reference
 import numpy as np
 import pandas as pd
+import pymc as pm
 import pytest
 import rasch_reference
+import xarray as xr
 from gradients import disagreements
 from rasch_cases import simulated as study
 from scipy import integrate, special, stats

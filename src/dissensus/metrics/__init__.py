@@ -36,7 +36,8 @@ class Metric:
     name: str
     takes: str
     """"lists" (plausibility and predictions), "plausibility", "draws", "rankings", "strengths",
-    "components" (a fit with variance components) or "pools" (such a fit of several pools)."""
+    "components" (a fit with variance components), "pools" (such a fit of several pools) or
+    "coefficients" (such a fit with covariates)."""
     low: float = 0.0
     high: float = 1.0
     better: str = "higher"
@@ -72,6 +73,14 @@ METRICS: Final = (
     Metric("annotator_icc", "components", better="lower"),
     Metric("normalized_xcc", "pools", low=-1.0),
     Metric("xcc", "pools", low=-1.0),
+    Metric(
+        "contrast",
+        "coefficients",
+        low=-float("inf"),
+        high=float("inf"),
+        better="none",
+        arguments=(("weights", {"x": 1.0, "y": -0.5}),),
+    ),
     Metric("spearman_brown", "draws", low=-float("inf"), arguments=(("k", 3),)),
     Metric(
         "annotators_needed",

@@ -30,7 +30,7 @@ def slopes_of(one):
 def log_likelihood(one, mu, cut, boundary):
     data, par = one.data, one.par
     layout = (data.value, data.cell_start, data.cell_pool, data.annotator)
-    return kernel.log_likelihood(*layout, par.item, par.annotator, mu, cut, *boundary)
+    return kernel.log_likelihood(*layout, par.item, par.annotator, None, mu, cut, *boundary)
 
 
 def log_posterior(one, x, boundary, slopes):
@@ -174,8 +174,8 @@ def stretched(one, factor):
 def stretched_with(one):
     """Return what the density of a factor looks at."""
     par, priors = one.par, one.priors
-    of = (priors.mu, priors.sd_item, priors.sd_annotator, priors.gap)
-    return (par.mu, par.sd_item, par.sd_annotator, par.gap, *of)
+    of = (priors.mu, priors.sd_item, priors.sd_annotator, priors.gap, priors.coefficient)
+    return (par.mu, par.sd_item, par.sd_annotator, par.gap, par.coefficient, *of)
 
 
 def log_joint(one):
@@ -193,13 +193,30 @@ def test_the_density_along_the_way(n_pools):
     n = len(par.latent) + len(par.item) + len(par.annotator) + len(par.gap) + 3 * n_pools
     data, n_labels = one.data, float(len(par.latent))
     layout = (data.cell_start, data.cell_pool, data.annotator)
-    square = kernel._residual_square(*layout, par.latent, par.mu, par.item, par.annotator)
+    square = kernel._residual_square(*layout, par.latent, par.mu, par.item, par.annotator, None)
     assert square == pytest.approx(((par.latent - one.eta) ** 2).sum())
     found, want = [], []
     for x in (-1.0, -0.2, 0.0, 0.5):
         found.append(kernel._of_stretch(x, square, n_labels, *stretched_with(one)))
         want.append(log_joint(stretched(one, np.exp(x))) + n * x)
     np.testing.assert_allclose(np.diff(found), np.diff(want), rtol=1e-9)
+
+
+def test_the_density_along_the_way_counts_coefficients_too():
+    one = study(1, "ordinal", seed=2)
+    coefficient, prior = np.array([0.4, -1.2]), np.array([[0.1, 0.5], [0.0, 2.0]])
+    more = one._replace(
+        par=one.par._replace(coefficient=coefficient),
+        priors=one.priors._replace(coefficient=prior),
+    )  # fmt: skip
+    found = [
+        kernel._of_stretch(0.3, 3.0, 10.0, *stretched_with(each))
+        - kernel._of_stretch(0.0, 3.0, 10.0, *stretched_with(each))
+        for each in (more, one)
+    ]
+    density = stats.norm(prior[:, 0], prior[:, 1]).logpdf
+    counted = (0.3 + density(np.exp(0.3) * coefficient) - density(coefficient)).sum()
+    assert found[0] - found[1] == pytest.approx(counted)
 
 
 def test_without_annotators_their_standard_deviation_does_not_count():

@@ -19,6 +19,7 @@ from scipy.stats import beta
 
 from dissensus.dims import ANNOTATOR, ITEM
 from dissensus.errors import AnnotationError, DesignWarning, shown, warn_caller
+from dissensus.families.crossed.covariates import aliased
 from dissensus.families.crossed.kernels.sweep import GAUSSIAN, ORDINAL
 from dissensus.kernels.types import Array, Floats, Ints
 from dissensus.sampling.design import Pairs, islands, listed_islands, pairs, scattered
@@ -40,7 +41,7 @@ def warn_of_design(process: Process) -> None:
     """Warn of parameters that the design does not identify; more draws do not help."""
     if not len(process.value):
         return
-    for warnings in (_of_items, _of_variances, _of_effects, _of_pools):
+    for warnings in (_of_items, _of_terms, _of_variances, _of_effects, _of_pools):
         for text in warnings(process):
             warn_caller(text, DesignWarning)
 
@@ -68,6 +69,18 @@ def _of_items(process: Process) -> Iterator[str]:
         return
     if process.family != GAUSSIAN and process.pools is not None:
         yield from _of_pools_alike(process, process.pools)
+
+
+def _of_terms(process: Process) -> Iterator[str]:
+    """Name terms that follow from others, so that only their sums are known."""
+    terms = [process.terms[k] for k in aliased(process.covariates, process.pool)]
+    if terms:
+        several = len(terms) > 1
+        yield (
+            f"{shown(terms)} follow{'' if several else 's'} from the mean and the terms before "
+            f"{'them' if several else 'it'}: the labels do not tell their coefficients apart, and "
+            "they depend on their priors. Leave some of these terms out of the formula."
+        )
 
 
 def _of_pools_alike(process: Process, pools: Array) -> Iterator[str]:

@@ -10,7 +10,17 @@ from typing import Any, ClassVar, Final
 import numpy as np
 import xarray as xr
 
-from dissensus.dims import ANNOTATION, ANNOTATOR, BOUNDARY, ITEM, LABEL, POOL, SAMPLE, other
+from dissensus.dims import (
+    ANNOTATION,
+    ANNOTATOR,
+    BOUNDARY,
+    ITEM,
+    LABEL,
+    POOL,
+    SAMPLE,
+    TERM,
+    other,
+)
 from dissensus.families import base
 from dissensus.families.crossed.kernels import sweep
 from dissensus.families.crossed.kernels.covariance import all_items
@@ -172,6 +182,8 @@ def _predictors(process: Process, draws: Draws) -> Floats:
     for chain in range(len(eta)):  # a chain at a time: each summand is as large as the sum
         eta[chain] = draws["mu"][chain][:, process.pool]
         eta[chain] += draws["item_effect"][chain][:, process.item, process.pool]
+        if len(process.terms):
+            eta[chain] += draws["coefficient"][chain] @ process.covariates.T
         if not process.anonymous:
             eta[chain] += draws["annotator_effect"][chain][:, process.member]
     return eta
@@ -222,6 +234,7 @@ def _coordinates(process: Process) -> dict[str, Any]:
         ITEM: process.annotations[ITEM].to_numpy(),
         ANNOTATOR: process.annotations[ANNOTATOR].to_numpy(),
         BOUNDARY: [f"{low}|{high}" for low, high in pairwise(labels)],
+        TERM: process.terms,
         POOL: process.pools,
         other(POOL): process.pools,
     }
@@ -248,6 +261,10 @@ def _constants(process: Process) -> dict[str, xr.DataArray]:
         dims, coords = (ITEM, POOL), coords | {POOL: process.pools}
     counts = xr.DataArray(n if process.pools is not None else n[:, 0], dims=dims, coords=coords)
     out = {"n_labels_per_item": counts}
+    if len(process.terms):
+        names = {TERM: process.terms}
+        out["covariates"] = xr.DataArray(process.covariates, coords=names, dims=(ANNOTATION, TERM))
+        out["covariate_mean"] = xr.DataArray(process.covariate_mean, coords=names, dims=TERM)
     for dim in (ITEM, ANNOTATOR, POOL):
         if f"{dim}_code" in process.annotations:
             codes = process.annotations[f"{dim}_code"].to_numpy()

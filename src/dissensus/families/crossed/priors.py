@@ -29,17 +29,22 @@ NAMES: Final = {
 
 
 def priors_for(
-    family: str, value: Floats, given: Mapping[str, Sequence[Any]] | None, *, anonymous: bool
-) -> dict[str, Prior]:
-    """Return the prior of each parameter."""
+    family: str, value: Floats, given: Mapping[str, Sequence[Any]] | None, *, anonymous: bool,
+    covariates: bool = False,
+) -> dict[str, Prior]:  # fmt: skip
+    """Return the prior of each parameter; that of coefficients is empty if it is not given."""
     names = [n for n in NAMES[family] if not (anonymous and n == "sigma_annotator")]
+    names += ["coefficient"] * covariates
     given = checked_names(given, names)
-    out = {name: checked_prior(name, prior, mean=name == "mu") for name, prior in given.items()}
+    out = {
+        name: checked_prior(name, prior, mean=name in {"mu", "coefficient"})
+        for name, prior in given.items()
+    }
     if family != "gaussian":
         scale = 2.5 if family == "bernoulli" else 1.5
         default: dict[str, Prior] = {"mu": (0.0, 2.5), "gap": ("exponential", 1.0)}
         default |= {name: ("half_t", scale, _DEGREES) for name in names if "sigma" in name}
-    elif set(names) <= set(out):
+    elif set(names) - {"coefficient"} <= set(out):
         default = {}
     else:
         default = _scaled(value, names)
@@ -57,6 +62,24 @@ def _scaled(value: Floats, names: Sequence[str]) -> dict[str, Prior]:
         )  # fmt: skip
     scales: dict[str, Prior] = {n: ("half_t", spread, _DEGREES) for n in names if "sigma" in n}
     return scales | {"mu": (float(np.mean(value)), 2.5 * spread)}
+
+
+def coefficient_prior(
+    priors: Mapping[str, Prior], family: str, value: Floats, covariates: Floats
+) -> Floats:
+    """Return mean and standard deviation of each coefficient (term, 2).
+
+    By default a standard deviation more of a covariate moves the mean as far as the prior of the
+    mean reaches: 2.5 standard deviations of numbers, or 2.5 on the latent scale.
+    """
+    given = priors.get("coefficient")
+    n_terms = covariates.shape[1]
+    if given:
+        return np.tile(given, (n_terms, 1))
+    spread = covariates.std(axis=0)
+    unit = float(np.std(value)) if family == "gaussian" else 1.0
+    wide = 2.5 * (unit or 1.0) / np.where(spread > 0, spread, 1.0)
+    return np.stack([np.zeros(n_terms), wide], axis=1)
 
 
 def checked_names(given: Any, names: Sequence[str]) -> Mapping[str, Any]:
@@ -104,7 +127,8 @@ def _mean(name: str, prior: Any) -> Prior:
 
 def spelled(priors: Mapping[str, Prior]) -> str:
     """Return priors in words, for the attributes of a fit."""
-    return "; ".join(f"{name} {_spelled(prior)}" for name, prior in priors.items())
+    words = {name: _spelled(prior) if prior else "scaled" for name, prior in priors.items()}
+    return "; ".join(f"{name} {word}" for name, word in words.items())
 
 
 def _spelled(prior: Prior) -> str:

@@ -10,12 +10,20 @@ import xarray as xr
 
 from dissensus import arguments
 from dissensus.data.rows import given_numbers
-from dissensus.dims import ANNOTATION, ANNOTATOR, BOUNDARY, ITEM, LABEL, POOL, other
+from dissensus.dims import ANNOTATION, ANNOTATOR, BOUNDARY, ITEM, LABEL, POOL, TERM, other
 from dissensus.errors import AnnotationError, ArgumentError, shown
+from dissensus.families.crossed.covariates import covariates
 from dissensus.families.crossed.design import require_residual, warn_of_design
 from dissensus.families.crossed.kernels.data import Crossed, Priors, crossed
+from dissensus.families.crossed.kernels.regression import regression
 from dissensus.families.crossed.kernels.sweep import BERNOULLI, GAUSSIAN, ORDINAL
-from dissensus.families.crossed.priors import Prior, as_row, priors_for, spelled
+from dissensus.families.crossed.priors import (
+    Prior,
+    as_row,
+    coefficient_prior,
+    priors_for,
+    spelled,
+)
 from dissensus.kernels.types import Array, Floats, Ints
 from dissensus.sampling import fitting
 
@@ -48,6 +56,11 @@ class Process(NamedTuple):
     priors: Mapping[str, Prior]
     lkj: float
     n_sd: int  # Number of residual standard deviations that are learned
+    formula: str = ""
+    terms: Array = np.empty(0, dtype=str)  # Names of coefficients
+    covariates: Floats = np.empty((0, 0))  # (annotation, term), centred
+    covariate_mean: Floats = np.empty(0)  # (term): averages, at which mu is the mean
+    coefficient_prior: Floats = np.empty((0, 2))  # (term, 2): mean and standard deviation
 
     @property
     def n_pools(self) -> int:
@@ -66,15 +79,22 @@ class Process(NamedTuple):
 
     def data(self) -> Crossed:
         """Lay out the labels for the Gibbs sampler."""
-        return crossed(
+        data = crossed(
             self.value - self.centre, self.item, self.member, self.pool,
             n_items=self.annotations.sizes[ITEM], annotator_pool=self.member_pool,
             n_pools=self.n_pools,
         )  # fmt: skip
+        if not len(self.terms):
+            return data
+        return data._replace(regression=regression(self.covariates[data.row], data))
 
     def numbers(self) -> Priors:
         """Return the priors as compiled code reads them."""
-        each = {name: as_row(prior) for name, prior in self.priors.items() if name != "mu"}
+        each = {
+            name: as_row(prior)
+            for name, prior in self.priors.items()
+            if name not in {"mu", "coefficient"}
+        }
         none = [0.0, 1.0, 0.0]
         mean, sd = self.priors["mu"]
         n = self.n_pools
@@ -86,6 +106,7 @@ class Process(NamedTuple):
             sd=np.tile(each.get("sigma", none), (self.n_sd, 1)),
             gap=np.array(each.get("gap", none)),
             lkj=self.lkj,
+            coefficient=self.coefficient_prior,
         )
 
     @property
@@ -96,9 +117,10 @@ class Process(NamedTuple):
         return np.asarray(values, dtype=np.float64)
 
     @property
-    def prior_words(self) -> str:
-        """The priors, for a fit's attributes."""
-        return spelled(self.priors)
+    def words(self) -> dict[str, str]:
+        """The priors and the formula, for a fit's attributes."""
+        formula = {"formula": self.formula} if self.formula else {}
+        return {"priors": spelled(self.priors), **formula}
 
 
 def process(
@@ -112,6 +134,9 @@ def process(
     residual: str = "shared",
     correlation_prior: float = 1.0,
     shared_annotators: bool = False,
+    formula: Any = None,
+    items: Any = None,
+    annotators: Any = None,
 ) -> Process:
     """Check annotations and settings, and put them together."""
     fitting.require_kind(annotations, KINDS, model)
@@ -130,11 +155,15 @@ def process(
     pool = np.zeros_like(item) if pools is None else annotations["pool_code"].to_numpy()
     n_pools = 1 if pools is None else len(pools)
     who, member, member_pool = _members(annotations, pool, n_pools, anonymous)
+    design = covariates(formula, annotations, items, annotators)
+    given = priors_for(
+        family, value, priors, anonymous=anonymous, covariates=bool(len(design.terms))
+    )
+    coefficient = coefficient_prior(given, family, value, design.value)
     checked = Process(
         model, annotations, family, value, item, member, pool.astype(np.int64), who, member_pool,
-        pools, labels, priors_for(family, value, priors, anonymous=anonymous),
-        arguments.positive("correlation_prior", correlation_prior),
-        n_pools if residual == "pool" else 1,
+        pools, labels, given, arguments.positive("correlation_prior", correlation_prior),
+        n_pools if residual == "pool" else 1, *design, coefficient,
     )  # fmt: skip
     if family == GAUSSIAN:
         require_residual(checked)
@@ -262,6 +291,7 @@ PARAMETERS: Final = (
         "correlation", "correlation", (POOL, other(POOL)), lambda p: p.pools is not None,
         "correlation_cholesky",
     ),
+    Parameter("coefficient", "coefficient", (TERM,), lambda p: len(p.terms) > 0),
     Parameter("item_effect", "item", (ITEM, POOL), is_effect=True),
     Parameter(
         "annotator_effect", "annotator", (ANNOTATOR, POOL), lambda p: not p.anonymous,

@@ -9,13 +9,16 @@ design, whatever its size.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.types import Codes, Floats, Indices
+
+if TYPE_CHECKING:
+    from dissensus.families.crossed.kernels.regression import Regression
 
 
 class Designs(NamedTuple):
@@ -46,6 +49,7 @@ class Crossed(NamedTuple):
     annotator_designs: Designs  # The same for annotators, each of whom is in one pool
     n_labels: Floats  # (pool)
     n_cells: Floats  # (pool)
+    regression: Regression | None = None  # The covariates of labels
 
     @property
     def n_pools(self) -> int:
@@ -121,6 +125,9 @@ HALF_NORMAL, HALF_T, EXPONENTIAL = 0.0, 1.0, 2.0
 """Priors of standard deviations, by number: compiled code knows no names."""
 
 
+_NONE: Final = np.empty(0)
+
+
 class Parameters(NamedTuple):
     """State of a chain. A sweep overwrites all of it."""
 
@@ -133,6 +140,7 @@ class Parameters(NamedTuple):
     item: Floats  # (cell)
     annotator: Floats  # (annotator)
     latent: Floats  # (label): what ordered labels are cut from; of numbers, themselves
+    coefficient: Floats = _NONE  # (term): of covariates
 
 
 def correlations(par: Parameters) -> Floats | None:
@@ -150,6 +158,7 @@ class Priors(NamedTuple):
     sd: Floats  # (1 or pool, 3)
     gap: Floats  # (3)
     lkj: float  # 1: uniform over correlation matrices
+    coefficient: Floats = _NONE.reshape(0, 2)  # (term, 2): mean and standard deviation
 
 
 class Tuning(NamedTuple):
@@ -221,6 +230,7 @@ class LabelSums(NamedTuple):
     cell: Floats
     annotator: Floats
     square: Floats  # (pool)
+    covariate: Floats = _NONE  # (pool, term): of covariates times residuals
 
 
 def item_room(data: Crossed) -> tuple[ItemSums, ItemRoom]:
@@ -239,10 +249,12 @@ def item_room(data: Crossed) -> tuple[ItemSums, ItemRoom]:
 def label_sums(data: Crossed, latent: Floats) -> LabelSums:
     """Sum over cells and annotators."""
     pool = data.cell_pool[data.cell]
+    n_terms = 0 if data.regression is None else data.regression.value[0].shape[1]
     return LabelSums(
         np.bincount(data.cell, latent, len(data.cell_pool)),
         np.bincount(data.annotator, latent, len(data.annotator_pool)),
         np.bincount(pool, latent * latent, data.n_pools),
+        np.zeros((data.n_pools, n_terms)),
     )
 
 
@@ -279,6 +291,24 @@ def _sum_items(
                 total -= annotator[who[n]]
             mean[c] = total / (cell_start[c + 1] - cell_start[c])
             within[cell_pool[c]] -= total * mean[c]
+            first[d, c - start] += mean[c]
+            for other in range(start, c + 1):
+                second[d, c - start, other - start] += mean[c] * mean[other]
+
+
+@kernel
+def sum_designs(
+    of_item: Codes, item_start: Codes, mean: Floats, first: Floats, second: Floats
+) -> None:
+    """Sum means of cells, and their products, by design."""
+    for d in range(first.shape[0]):
+        for k in range(first.shape[1]):
+            first[d, k] = 0.0
+            for other in range(first.shape[1]):
+                second[d, k, other] = 0.0
+    for i in range(len(of_item)):
+        d, start = of_item[i], item_start[i]
+        for c in range(start, item_start[i + 1]):
             first[d, c - start] += mean[c]
             for other in range(start, c + 1):
                 second[d, c - start, other - start] += mean[c] * mean[other]

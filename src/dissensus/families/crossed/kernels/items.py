@@ -31,8 +31,10 @@ from dissensus.families.crossed.kernels.data import (
     log_scale_prior,
     log_within,
     residual_sd,
+    sum_designs,
     sum_items,
 )
+from dissensus.families.crossed.kernels.regression import move_given_annotators
 from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.random import State
 from dissensus.kernels.slices import slicer
@@ -249,8 +251,11 @@ def move_items(
     state: State, data: Crossed, labels: LabelSums, par: Parameters, priors: Priors,
     tuning: Tuning, sums: ItemSums, room: ItemRoom,
 ) -> None:  # fmt: skip
-    """Draw variances and correlations of items, residual variances, means, and items' effects."""
+    """Draw coefficients, variances and correlations of items, means, and items' effects."""
     sum_items(data, labels, par.annotator, sums)
+    if data.regression is not None:
+        move_given_annotators(state, data, labels, par, priors, sums.mean, sums.within)
+        sum_designs(data.designs.of_item, data.item_start, sums.mean, sums.first, sums.second)
     if data.n_pools == 1:
         one_pool.move_scales(state, data, par, priors, tuning, sums, room)
         one_pool.draw_items(state, data, par, sums, room)

@@ -21,6 +21,7 @@ from dissensus.families.crossed.kernels.data import (
     correlations,
     log_scale_prior,
 )
+from dissensus.families.crossed.kernels.logistic_regression import Offset, move_coefficients
 from dissensus.families.crossed.kernels.odds import (
     LARGE,
     Odds,
@@ -362,22 +363,33 @@ def _slice_annotators(
 
 def move_all(
     state: State, data: Crossed, par: Parameters, priors: Priors, tuning: Tuning, known: Odds,
-    room: EffectRoom, paths: Transport,
+    room: EffectRoom, paths: Transport, offset: Offset | None = None,
+    centre: Floats | None = None,
 ) -> None:  # fmt: skip
-    """Move everything once."""
+    """Move everything once; ``offset`` and ``centre`` are of coefficients of covariates."""
     moved = (par.sd_item, par.sd_annotator, par.correlation)
     before = tuple(part.copy() for part in moved) if tuning.rate else ()
-    move_with_items(state, data, par, priors, tuning, known, paths)
+    by_items = offset.seen_by_items if offset else _as_it_is
+    by_annotators = offset.seen_by_annotators if offset else _as_it_is
+    seen, odds = by_items(data, known)
+    move_with_items(state, seen, par, priors, tuning, odds, paths)
     if len(tuning.sd_annotator):
-        move_with_annotators(state, data, par, priors, tuning, known, paths)
+        seen, odds = by_annotators(data, known)
+        move_with_annotators(state, seen, par, priors, tuning, odds, paths)
     directions(data, par, room)  # which means and items go by
     against_items(state, data, par, priors, known, room)
     if len(tuning.sd_annotator):
         against_annotators(state, data, par, priors)
+    if offset is not None and centre is not None:
+        move_coefficients(
+            state, data, par, priors, offset, known, room.precision, centre, tuning.rate
+        )
     refresh_annotators(data, par, known)
-    slice_items(state, data, par, known, room)
+    seen, odds = by_items(data, known)
+    slice_items(state, seen, par, odds, room)
     if len(tuning.sd_annotator):
-        slice_annotators(state, data, par, known, room.others)
+        seen, odds = by_annotators(data, known)
+        slice_annotators(state, seen, par, odds, room.others)
     scales_given_effects(state, data, par, priors, tuning, room)
     if tuning.rate:
         _learn(
@@ -387,8 +399,12 @@ def move_all(
         remember(data, par, tuning.rate, paths)
         tuning.sweep[0] += 1.0
         if tuning.sweep[0] >= tuning.sweep[1]:
-            learn_paths(data, par, tuning, known, paths)
+            learn_paths(data, par, tuning, known, paths, offset)
             tuning.sweep[1] *= 2.0
+
+
+def _as_it_is(data: Crossed, known: Odds) -> tuple[Crossed, Odds]:
+    return data, known
 
 
 @kernel
@@ -422,15 +438,21 @@ def remember(data: Crossed, par: Parameters, rate: float, paths: Transport) -> N
 
 
 def learn_paths(
-    data: Crossed, par: Parameters, tuning: Tuning, known: Odds, paths: Transport
-) -> None:
+    data: Crossed, par: Parameters, tuning: Tuning, known: Odds, paths: Transport,
+    offset: Offset | None = None,
+) -> None:  # fmt: skip
     """Recompute all parabolas."""
+    at, other = data.annotator, paths.mean_annotator
+    at_cell, cell = data.annotator_cell, paths.mean_item
+    if offset is not None:  # each label meets an effect of its own
+        at, other = offset.label, other[data.annotator] + offset.log
+        at_cell, cell = offset.by_annotator, cell[data.cell] + offset.log
     find_parabolas(
-        data.cell_start, data.annotator, paths.mean_annotator, data.cell_pool,
-        np.zeros(data.n_pools), tuning.log_sd_item, known.cell_sum, paths.others, paths.item,
+        data.cell_start, at, other, data.cell_pool, np.zeros(data.n_pools), tuning.log_sd_item,
+        known.cell_sum, paths.others, paths.item,
     )  # fmt: skip
     if len(tuning.sd_annotator):
         find_parabolas(
-            data.annotator_start, data.annotator_cell, paths.mean_item, data.annotator_pool,
-            par.mu, tuning.log_sd_annotator, known.annotator_sum, paths.others, paths.annotator,
+            data.annotator_start, at_cell, cell, data.annotator_pool, par.mu,
+            tuning.log_sd_annotator, known.annotator_sum, paths.others, paths.annotator,
         )  # fmt: skip

@@ -52,19 +52,24 @@ class BoundarySlopes(NamedTuple):
     mixed: Floats  # (pool, cutpoint): with the next cutpoint
 
 
-def draw_latent(state: State, data: Crossed, par: Parameters, out: LabelSums) -> None:
-    """Draw the latent numbers, and sum them over cells and annotators on the way."""
+def draw_latent(
+    state: State, data: Crossed, par: Parameters, out: LabelSums, offset: Floats | None = None
+) -> None:
+    """Draw the latent numbers, and sum them over cells and annotators on the way.
+
+    ``offset`` (label) is the covariates' part of the mean.
+    """
     _draw_latent(
         state, data.value, data.cell_start, data.cell_pool, data.annotator, par.mu, par.gap,
-        par.item, par.annotator, par.latent, *out,
+        par.item, par.annotator, offset, par.latent, out.cell, out.annotator, out.square,
     )  # fmt: skip
 
 
 @kernel
 def _draw_latent(
     state: State, value: Floats, cell_start: Codes, cell_pool: Codes, who: Indices, mu: Floats,
-    gap: Floats, item: Floats, annotator: Floats, latent: Floats, cell_sum: Floats,
-    annotator_sum: Floats, square: Floats,
+    gap: Floats, item: Floats, annotator: Floats, offset: Floats | None, latent: Floats,
+    cell_sum: Floats, annotator_sum: Floats, square: Floats,
 ) -> None:  # fmt: skip
     for p in range(len(square)):
         square[p] = 0.0
@@ -78,6 +83,8 @@ def _draw_latent(
         cell_sum[c] = 0.0
         for n in range(cell_start[c], cell_start[c + 1]):
             eta = base + annotator[who[n]]
+            if offset is not None:
+                eta += offset[n]
             y = int(value[n])
             low = -math.inf if y == 0 else cut[y - 1] - eta
             high = math.inf if y == last else cut[y] - eta
@@ -91,7 +98,8 @@ def _draw_latent(
 @inner
 def log_likelihood(
     value: Floats, cell_start: Codes, cell_pool: Codes, who: Indices, item: Floats,
-    annotator: Floats, mu: Floats, cut: Floats, first: Floats, second: Floats, mixed: Floats,
+    annotator: Floats, offset: Floats | None, mu: Floats, cut: Floats, first: Floats,
+    second: Floats, mixed: Floats,
 ) -> float:  # fmt: skip
     """Return the log-likelihood of means and cutpoints given all effects, with its slopes."""
     for p in range(first.shape[0]):
@@ -103,6 +111,8 @@ def log_likelihood(
         base = mu[p] + item[c]
         for n in range(cell_start[c], cell_start[c + 1]):
             eta = base + annotator[who[n]]
+            if offset is not None:
+                eta += offset[n]
             y = int(value[n])
             low = -math.inf if y == 0 else cut[y - 1] - eta
             high = math.inf if y == last else cut[y] - eta
@@ -157,8 +167,8 @@ def _add_likelihood(
 @inner
 def _log_posterior(
     value: Floats, cell_start: Codes, cell_pool: Codes, who: Indices, item: Floats,
-    annotator: Floats, prior_mu: Floats, prior_gap: Floats, free: Floats, first: Floats,
-    second: Floats, mixed: Floats, gradient: Floats, root: Floats,
+    annotator: Floats, offset: Floats | None, prior_mu: Floats, prior_gap: Floats, free: Floats,
+    first: Floats, second: Floats, mixed: Floats, gradient: Floats, root: Floats,
 ) -> float:  # fmt: skip
     """Return the log density of the free numbers given all effects, with its slopes."""
     n_pools, n_free = len(prior_mu), len(free)
@@ -166,8 +176,8 @@ def _log_posterior(
     for g in range(len(gap)):
         gap[g] = math.exp(free[n_pools + g])
     total = log_likelihood(
-        value, cell_start, cell_pool, who, item, annotator, mu, cutpoints(gap), first, second,
-        mixed,
+        value, cell_start, cell_pool, who, item, annotator, offset, mu, cutpoints(gap), first,
+        second, mixed,
     )  # fmt: skip
     _add_likelihood(gap, first, second, mixed, gradient, root)
     for p in range(n_pools):
@@ -226,9 +236,9 @@ def slopes_room(n_pools: int, n_gaps: int) -> tuple[BoundarySlopes, Slopes]:
 @kernel
 def _move_cutpoints(
     state: State, warming: bool, mu: Floats, gap: Floats, value: Floats, cell_start: Codes,
-    cell_pool: Codes, who: Indices, item: Floats, annotator: Floats, prior_mu: Floats,
-    prior_gap: Floats, first: Floats, second: Floats, mixed: Floats, gradient: Floats,
-    root: Floats,
+    cell_pool: Codes, who: Indices, item: Floats, annotator: Floats, offset: Floats | None,
+    prior_mu: Floats, prior_gap: Floats, first: Floats, second: Floats, mixed: Floats,
+    gradient: Floats, root: Floats,
 ) -> bool:  # fmt: skip
     n_pools, n_free = len(mu), gradient.shape[1]
     free, height, centre = np.empty((2, n_free)), np.empty(2), np.empty(n_free)
@@ -236,8 +246,8 @@ def _move_cutpoints(
         free[0, k] = mu[k] if k < n_pools else math.log(gap[k - n_pools])
     for there in range(2):  # asked in one place, or it would be compiled twice
         height[there] = _log_posterior(
-            value, cell_start, cell_pool, who, item, annotator, prior_mu, prior_gap, free[there],
-            first, second, mixed, gradient[there], root[there],
+            value, cell_start, cell_pool, who, item, annotator, offset, prior_mu, prior_gap,
+            free[there], first, second, mixed, gradient[there], root[there],
         )  # fmt: skip
         if there == 0:
             centre = _proposed(free[0], gradient[0], root[0])
@@ -262,17 +272,19 @@ def _move_cutpoints(
     return True
 
 
-def given_effects(data: Crossed, par: Parameters, priors: Priors) -> tuple[Any, ...]:
+def given_effects(
+    data: Crossed, par: Parameters, priors: Priors, offset: Floats | None = None
+) -> tuple[Any, ...]:
     """Return the arguments of the density of the free numbers."""
     return (
         data.value, data.cell_start, data.cell_pool, data.annotator, par.item, par.annotator,
-        priors.mu, priors.gap,
+        offset, priors.mu, priors.gap,
     )  # fmt: skip
 
 
 def move_cutpoints(
     state: State, data: Crossed, par: Parameters, priors: Priors, warming: bool,
-    boundary: BoundarySlopes, slopes: Slopes,
+    boundary: BoundarySlopes, slopes: Slopes, offset: Floats | None = None,
 ) -> bool:  # fmt: skip
     """Draw cutpoints and means; return whether they moved.
 
@@ -280,7 +292,7 @@ def move_cutpoints(
     approximation holds neither here nor there.
     """
     moved: bool = _move_cutpoints(
-        state, warming, par.mu, par.gap, *given_effects(data, par, priors), *boundary,
+        state, warming, par.mu, par.gap, *given_effects(data, par, priors, offset), *boundary,
         *slopes,
     )  # fmt: skip
     return moved
@@ -289,13 +301,15 @@ def move_cutpoints(
 @inner
 def _residual_square(
     cell_start: Codes, cell_pool: Codes, who: Indices, latent: Floats, mu: Floats, item: Floats,
-    annotator: Floats,
+    annotator: Floats, offset: Floats | None,
 ) -> float:  # fmt: skip
     total = 0.0
     for c in range(len(item)):
         base = mu[cell_pool[c]] + item[c]
         for n in range(cell_start[c], cell_start[c + 1]):
             away = latent[n] - base - annotator[who[n]]
+            if offset is not None:
+                away -= offset[n]
             total += away * away
     return total
 
@@ -303,7 +317,8 @@ def _residual_square(
 @inner
 def _of_stretch(
     x: float, square: float, n_labels: float, mu: Floats, sd_item: Floats, sd_annotator: Floats,
-    gaps: Floats, prior_mu: Floats, prior_item: Floats, prior_annotator: Floats, prior_gap: Floats,
+    gaps: Floats, coefficient: Floats, prior_mu: Floats, prior_item: Floats,
+    prior_annotator: Floats, prior_gap: Floats, prior_coefficient: Floats,
 ) -> float:  # fmt: skip
     """Return the log density of the logarithm of a factor.
 
@@ -319,6 +334,9 @@ def _of_stretch(
             total += x + log_scale_prior(factor * sd_annotator[p], prior_annotator[p])
     for gap in gaps:
         total += x + log_scale_prior(factor * gap, prior_gap)
+    for k in range(len(coefficient)):
+        mean, sd = prior_coefficient[k, 0], prior_coefficient[k, 1]
+        total += x - 0.5 * ((factor * coefficient[k] - mean) / sd) ** 2
     return total
 
 
@@ -334,25 +352,28 @@ def _stretch(numbers: Floats, factor: float) -> None:
 @kernel
 def _move_scale(
     state: State, cell_start: Codes, cell_pool: Codes, who: Indices, latent: Floats, mu: Floats,
-    item: Floats, annotator: Floats, sd_item: Floats, sd_annotator: Floats, gap: Floats,
-    prior_mu: Floats, prior_item: Floats, prior_annotator: Floats, prior_gap: Floats,
+    item: Floats, annotator: Floats, offset: Floats | None, sd_item: Floats, sd_annotator: Floats,
+    gap: Floats, coefficient: Floats, prior_mu: Floats, prior_item: Floats,
+    prior_annotator: Floats, prior_gap: Floats, prior_coefficient: Floats,
 ) -> None:  # fmt: skip
-    square = _residual_square(cell_start, cell_pool, who, latent, mu, item, annotator)
+    square = _residual_square(cell_start, cell_pool, who, latent, mu, item, annotator, offset)
     n_labels = float(len(latent))
     stretch = _slice_stretch(
         state, 0.0, 3.0 / math.sqrt(n_labels), square, n_labels, mu, sd_item, sd_annotator, gap,
-        prior_mu, prior_item, prior_annotator, prior_gap,
+        coefficient, prior_mu, prior_item, prior_annotator, prior_gap, prior_coefficient,
     )  # fmt: skip
-    for numbers in (mu, sd_item, sd_annotator, gap, item, annotator):
+    for numbers in (mu, sd_item, sd_annotator, gap, coefficient, item, annotator):
         _stretch(numbers, math.exp(stretch))
 
 
-def move_scale(state: State, data: Crossed, par: Parameters, priors: Priors) -> None:
+def move_scale(
+    state: State, data: Crossed, par: Parameters, priors: Priors, offset: Floats | None = None
+) -> None:
     """Rescale all latent parameters; the latent numbers are redrawn later."""
     _move_scale(
         state, data.cell_start, data.cell_pool, data.annotator, par.latent, par.mu, par.item,
-        par.annotator, par.sd_item, par.sd_annotator, par.gap, priors.mu, priors.sd_item,
-        priors.sd_annotator, priors.gap,
+        par.annotator, offset, par.sd_item, par.sd_annotator, par.gap, par.coefficient, priors.mu,
+        priors.sd_item, priors.sd_annotator, priors.gap, priors.coefficient,
     )  # fmt: skip
 
 

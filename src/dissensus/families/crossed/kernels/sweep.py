@@ -32,12 +32,18 @@ from dissensus.families.crossed.kernels.data import (
 )
 from dissensus.families.crossed.kernels.items import move_items
 from dissensus.families.crossed.kernels.logistic import move_all
+from dissensus.families.crossed.kernels.logistic_regression import Offset
 from dissensus.families.crossed.kernels.odds import odds
 from dissensus.families.crossed.kernels.ordinal import (
     draw_latent,
     move_cutpoints,
     move_scale,
     slopes_room,
+)
+from dissensus.families.crossed.kernels.regression import (
+    move_given_items,
+    offsets,
+    sum_covariates,
 )
 from dissensus.families.crossed.kernels.transport import Transport, effect_room, transport
 from dissensus.kernels.compiled import inner, kernel
@@ -220,8 +226,14 @@ def move_annotators(
     state: State, data: Crossed, labels: LabelSums, par: Parameters, priors: Priors,
     tuning: Tuning, sums: AnnotatorSums,
 ) -> None:  # fmt: skip
-    """Draw variances of annotators, residual variances, means, and annotators' effects."""
+    """Draw coefficients, variances of annotators, means, and annotators' effects."""
     sum_annotators(data, labels, par.item, sums)
+    if data.regression is not None:
+        move_given_items(state, data, labels, par, priors, sums.mean, sums.within)
+        designs, n = data.annotator_designs.of_item, len(sums.first)
+        some = designs >= 0
+        sums.first[:] = np.bincount(designs[some], sums.mean[some], n)
+        sums.second[:] = np.bincount(designs[some], sums.mean[some] ** 2, n)
     _move_scales(
         state, tuning.rate, tuning.sd_annotator, tuning.sd, priors.sd_annotator, priors.sd,
         *marginal(data, sums, par, priors),
@@ -252,6 +264,7 @@ class Trace(NamedTuple):
     sd: Floats
     correlation: Floats
     gap: Floats
+    coefficient: Floats
     item: Floats
     annotator: Floats
 
@@ -262,6 +275,7 @@ class Learned:
 
     tuning: Tuning
     paths: Transport
+    centre: Floats  # (pool and term): about the mean of means and coefficients
 
 
 def _keep(par: Parameters, trace: Trace, draw: int) -> None:
@@ -279,6 +293,8 @@ def _halves(
     sums, room = item_room(data)
     of_annotators = annotator_room(data)
     labels = label_sums(data, par.latent)
+    if data.regression is not None:
+        sum_covariates(data.regression, par.latent, labels.covariate)
 
     def move() -> None:
         move_items(state, data, labels, par, priors, tuning, sums, room)
@@ -300,12 +316,19 @@ def _ordinal(
     labels, move = _halves(state, data, par, priors, known.tuning)
     warming = known.tuning.rate > 0.0
     boundary, slopes = slopes_room(len(par.mu), len(par.gap))
+    regression, room = data.regression, np.empty(len(par.latent))
+
+    def offset() -> Floats | None:
+        return None if regression is None else offsets(regression, par.coefficient, room)
 
     def sweep() -> None:
-        move_cutpoints(state, data, par, priors, warming, boundary, slopes)
-        draw_latent(state, data, par, labels)
+        now = offset()
+        move_cutpoints(state, data, par, priors, warming, boundary, slopes, now)
+        draw_latent(state, data, par, labels, now)
+        if regression is not None:
+            sum_covariates(regression, par.latent, labels.covariate)
         move()
-        move_scale(state, data, par, priors)
+        move_scale(state, data, par, priors, offset())
 
     return sweep
 
@@ -314,9 +337,13 @@ def _bernoulli(
     state: State, data: Crossed, par: Parameters, priors: Priors, known: Learned
 ) -> Callable[[], None]:
     likelihood, room = odds(data, par), effect_room(data)
+    offset = None if data.regression is None else Offset(data, data.regression, par)
 
     def sweep() -> None:
-        move_all(state, data, par, priors, known.tuning, likelihood, room, known.paths)
+        move_all(
+            state, data, par, priors, known.tuning, likelihood, room, known.paths, offset,
+            known.centre,
+        )  # fmt: skip
 
     return sweep
 
@@ -338,7 +365,7 @@ def learned(data: Crossed, family: str, par: Parameters) -> Learned:
         rate=_RATE,
     )
     small = data if family == BERNOULLI else nothing(n_pools)
-    return Learned(tuning, transport(small))
+    return Learned(tuning, transport(small), np.zeros(n_pools + len(par.coefficient)))
 
 
 def nothing(n_pools: int) -> Crossed:
@@ -356,7 +383,7 @@ def advance(
     ``learning`` is the warm-up. Of numbers, ``par.latent`` holds the labels themselves.
     """
     tuning = known.tuning._replace(rate=_RATE if learning else 0.0)
-    sweep = _SWEEPS[family](state, data, par, priors, Learned(tuning, known.paths))
+    sweep = _SWEEPS[family](state, data, par, priors, Learned(tuning, known.paths, known.centre))
     for place in range(first, first + n):
         sweep()
         if trace is not None:
@@ -379,6 +406,7 @@ def start(
         item=np.zeros(len(data.cell_pool)),
         annotator=np.zeros(len(data.annotator_pool)),
         latent=data.value.copy() if numbers else np.zeros(len(data.value)),
+        coefficient=np.zeros(0 if data.regression is None else data.regression.value[0].shape[1]),
     )
 
 
@@ -389,5 +417,5 @@ def room_for(data: Crossed, par: Parameters, draws: int, *, effects: bool = Fals
         np.empty((draws, data.n_pools)), np.empty((draws, data.n_pools)),
         np.empty((draws, data.n_pools)), np.empty((draws, len(par.sd))),
         np.empty((draws, data.n_pools, data.n_pools)), np.empty((draws, len(par.gap))),
-        np.empty((draws, n[0])), np.empty((draws, n[1])),
+        np.empty((draws, len(par.coefficient))), np.empty((draws, n[0])), np.empty((draws, n[1])),
     )  # fmt: skip

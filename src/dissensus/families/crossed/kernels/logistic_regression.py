@@ -1,0 +1,206 @@
+"""Coefficients of covariates where there are two labels.
+
+They are moved in three ways, each exact:
+
+- given all effects, together with the means: along an ellipse about a normal approximation;
+- terms that are constant within items, against the items' effects: no label changes its odds, so
+  that it is a Gaussian draw;
+- terms that are constant within annotators, against the annotators' effects.
+
+The other moves of `logistic` see labels whose odds have a factor more. `Offset` lays the labels out
+so that they need not know of it: an effect meets the odds of the other side label by label.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dissensus.families.crossed.kernels.data import Crossed, Parameters, Priors
+from dissensus.families.crossed.kernels.odds import Odds, exponentials
+from dissensus.families.crossed.kernels.regression import Regression, Side, draw_normal, offsets
+from dissensus.kernels.compiled import kernel
+from dissensus.kernels.random import State, uniform
+from dissensus.kernels.types import Floats, Ints
+
+_CONSTANT = 1e-12
+"""Largest variance within groups, relative to all, of a term that is constant within them."""
+_WIDER = 1.5
+"""By which the approximation's variances are wider, so that it covers the posterior's tails."""
+_FARTHEST = 3.0
+"""Largest change of a logit in a Newton step; beyond it the curvature is another one."""
+_NARROW = 1e-10
+"""Smallest bracket of angles; it is not reached but by rounding."""
+
+
+class Offset:
+    """The covariates' part of each label's logit, and labels laid out with it."""
+
+    def __init__(self, data: Crossed, regression: Regression, par: Parameters) -> None:
+        n, n_pools = len(data.value), data.n_pools
+        self.regression = regression
+        self.label = np.arange(n, dtype=np.int32)
+        self.starts = np.arange(n + 1)
+        self.by_annotator = np.argsort(data.annotator, kind="stable").astype(np.int32)
+        self.pool = data.cell_pool[data.cell]
+        self.design = np.zeros((n, n_pools + len(par.coefficient)))
+        for p, (rows, value) in enumerate(zip(regression.rows, regression.value, strict=True)):
+            self.design[rows, p] = 1.0
+            self.design[rows, n_pools:] = value
+        square = np.square(self.design[:, n_pools:]).sum(axis=0)
+        self.of_items = _constant(regression.cells, square)
+        self.of_annotators = _constant(regression.annotators, square)
+        self.log, self.odds = np.empty(n), np.empty(n)
+        self.refresh(par)
+
+    def refresh(self, par: Parameters) -> None:
+        """Write the part of these coefficients."""
+        offsets(self.regression, par.coefficient, self.log)
+        exponentials(np.zeros(len(self.log), dtype=np.int64), np.zeros(1), self.log, self.odds)
+
+    def seen_by_items(self, data: Crossed, known: Odds) -> tuple[Crossed, Odds]:
+        """Return labels that are each by an annotator of their own."""
+        odds = known.annotator[data.annotator] * self.odds
+        return data._replace(annotator=self.label), known._replace(annotator=odds)
+
+    def seen_by_annotators(self, data: Crossed, known: Odds) -> tuple[Crossed, Odds]:
+        """Return labels that are each of an item of their own."""
+        odds = known.cell[data.cell] * self.odds
+        alone = data._replace(
+            cell_start=self.starts, cell_pool=self.pool, annotator_cell=self.by_annotator
+        )
+        return alone, known._replace(cell=odds)
+
+
+def _constant(side: Side, square: Floats) -> Ints:
+    """Return the terms that are constant within groups."""
+    within = np.einsum("pkk->k", side.within)
+    return np.flatnonzero(within <= _CONSTANT * square)
+
+
+def move_coefficients(
+    state: State, data: Crossed, par: Parameters, priors: Priors, offset: Offset, known: Odds,
+    precision: Floats, centre: Floats, rate: float,
+) -> None:  # fmt: skip
+    """Draw coefficients in all three ways.
+
+    ``precision`` is of items' effects, by design. ``centre`` is about the mean of pools' means and
+    coefficients, and is learned at this rate.
+    """
+    _given_effects(state, data, par, priors, offset, centre)
+    centre += rate * (np.concatenate([par.mu, par.coefficient]) - centre)
+    _against_items(state, data, par, priors, offset, precision)
+    if (par.sd_annotator > 0.0).any():
+        _against_annotators(state, data, par, priors, offset)
+    offset.refresh(par)
+    exponentials(data.cell_pool, np.zeros(data.n_pools), par.item, known.cell)
+
+
+def _given_effects(
+    state: State, data: Crossed, par: Parameters, priors: Priors, offset: Offset, centre: Floats
+) -> None:
+    """Draw means and coefficients along an ellipse about a normal approximation.
+
+    The approximation is two Newton steps from ``centre``. It depends on the effects, not on where
+    the coefficients are, and the slice is under the exact density (Nishihara, Murray & Adams 2014,
+    "Parallel MCMC with generalized elliptical slice sampling", section 3).
+    """
+    prior, n_pools = np.concatenate([priors.mu, priors.coefficient]), len(par.mu)
+    rest = par.item[data.cell] + par.annotator[data.annotator]
+    first, _ = newton_step(centre, rest, data.value, offset.design, prior)
+    middle, root = newton_step(first, rest, data.value, offset.design, prior)
+    here = np.concatenate([par.mu, par.coefficient]) - middle
+    there = np.zeros(len(here))
+    draw_normal(state, np.tril(root @ root.T) / _WIDER, there)
+    etas = np.stack([rest + offset.design @ middle, offset.design @ here, offset.design @ there])
+
+    def height(angle: float) -> float:
+        """Return the log of the density over the approximation's."""
+        cos, sin = np.cos(angle), np.sin(angle)
+        at = cos * here + sin * there
+        whitened = at @ root
+        likelihood = _log_likelihood(etas[0] + cos * etas[1] + sin * etas[2], data.value)
+        away = (middle + at - prior[:, 0]) / prior[:, 1]
+        return likelihood - 0.5 * float(away @ away - whitened @ whitened / _WIDER)
+
+    least = height(0.0) + np.log(_uniform(state))
+    angle = 2.0 * np.pi * _uniform(state)
+    low, high = angle - 2.0 * np.pi, angle
+    while not height(angle) > least and high - low > _NARROW:
+        low, high = (angle, high) if angle < 0.0 else (low, angle)
+        angle = low + (high - low) * _uniform(state)
+    if high - low > _NARROW:
+        moved = middle + np.cos(angle) * here + np.sin(angle) * there
+        par.mu[:], par.coefficient[:] = moved[:n_pools], moved[n_pools:]
+
+
+@kernel
+def _uniform(state: State) -> float:
+    return uniform(state)
+
+
+def _log_likelihood(eta: Floats, value: Floats) -> float:
+    return float(value @ eta - np.logaddexp(0.0, eta).sum())
+
+
+def newton_step(
+    at: Floats, rest: Floats, value: Floats, design: Floats, prior: Floats
+) -> tuple[Floats, Floats]:
+    """Return the end of a step towards the mode, and a factor of the precision where it began.
+
+    A step moves no label's logit by more than a few units.
+    """
+    eta = design @ at + rest
+    chance = 1.0 / (1.0 + np.exp(-np.clip(eta, -700.0, 700.0)))
+    gradient = design.T @ (value - chance) - (at - prior[:, 0]) / prior[:, 1] ** 2
+    precision = (design * (chance * (1.0 - chance))[:, None]).T @ design
+    precision += np.diag(prior[:, 1] ** -2.0)
+    root = np.linalg.cholesky(precision)
+    step = np.linalg.solve(root.T, np.linalg.solve(root, gradient))
+    far = float(np.abs(design @ step).max(initial=0.0))
+    return at + step * min(1.0, _FARTHEST / max(far, 1e-300)), root
+
+
+def _against_items(
+    state: State, data: Crossed, par: Parameters, priors: Priors, offset: Offset,
+    precision: Floats,
+) -> None:  # fmt: skip
+    terms, side = offset.of_items, offset.regression.cells
+    if not len(terms):
+        return
+    used = data.designs.n_labels > 0
+    precision = np.where(used[:, :, None] & used[:, None, :], precision, 0.0)
+    chosen = len(par.mu) + terms
+    laid = np.zeros((len(data.designs.of_item), precision.shape[1]))
+    laid[side.owner, side.place] = par.item
+    pull = np.einsum("ikl,il->ik", precision[data.designs.of_item], laid)[side.owner, side.place]
+    between = side.between[:, :, :, chosen[:, None], chosen]
+    move = _drawn(
+        state, np.einsum("dkl,dklfg->fg", precision, between), pull @ side.mean[:, terms],
+        par.coefficient[terms], priors.coefficient[terms],
+    )  # fmt: skip
+    par.coefficient[terms] += move
+    par.item[:] -= side.mean[:, terms] @ move
+
+
+def _against_annotators(
+    state: State, data: Crossed, par: Parameters, priors: Priors, offset: Offset
+) -> None:
+    terms, side = offset.of_annotators, offset.regression.annotators
+    if not len(terms):
+        return
+    inverse = par.sd_annotator[data.annotator_pool] ** -2.0
+    mean = side.mean[:, terms]
+    move = _drawn(
+        state, (mean * inverse[:, None]).T @ mean, (par.annotator * inverse) @ mean,
+        par.coefficient[terms], priors.coefficient[terms],
+    )  # fmt: skip
+    par.coefficient[terms] += move
+    par.annotator[:] -= mean @ move
+
+
+def _drawn(state: State, precision: Floats, linear: Floats, now: Floats, prior: Floats) -> Floats:
+    """Draw a move of coefficients, of this precision and linear part of the effects."""
+    weight = prior[:, 1] ** -2.0
+    move = linear + weight * (prior[:, 0] - now)
+    draw_normal(state, precision + np.diag(weight), move)
+    return move

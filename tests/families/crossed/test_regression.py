@@ -1,0 +1,222 @@
+"""Coefficients of covariates: each move against matrices as large as there are labels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from families.crossed.crossed_designs import study
+
+from dissensus.families.crossed.kernels import logistic_regression as logistic
+from dissensus.families.crossed.kernels.data import (
+    LabelSums,
+    item_room,
+    label_sums,
+    sum_designs,
+    sum_items,
+)
+from dissensus.families.crossed.kernels.odds import odds
+from dissensus.families.crossed.kernels.regression import (
+    draw_normal,
+    move_given_annotators,
+    move_given_items,
+    offsets,
+    regression,
+    sum_covariates,
+)
+from dissensus.families.crossed.kernels.sweep import annotator_room, sum_annotators
+from dissensus.families.crossed.kernels.transport import directions, effect_room
+from dissensus.kernels.random import started
+
+PRIOR = np.array([[0.3, 0.7], [-0.2, 1.5], [0.0, 0.4], [0.1, 1.0]])
+DRAWS = 20_000
+
+
+def with_covariates(n_pools, family="gaussian", *, own_residual=False):
+    """Return a study with covariates of labels, of items, and of annotators, and all of them."""
+    one = study(n_pools, family, seed=3, own_residual=own_residual)
+    rng = np.random.default_rng(5)
+    n = len(one.data.value)
+    of_item, of_annotator = rng.normal(size=50)[one.item], rng.normal(size=50)[one.data.annotator]
+    x = np.column_stack([rng.normal(size=n), of_item, of_annotator, of_item * of_annotator])
+    data = one.data._replace(regression=regression(x, one.data))
+    par = one.par._replace(coefficient=rng.normal(size=4))
+    return one._replace(data=data, par=par, priors=one.priors._replace(coefficient=PRIOR)), x
+
+
+def sums_of(one):
+    labels = label_sums(one.data, one.par.latent)
+    sum_covariates(one.data.regression, one.par.latent, labels.covariate)
+    return labels
+
+
+def dense(one, x, y, covariance):
+    """Return mean and covariance of (mu, coefficients), given labels with this covariance."""
+    design = np.column_stack([np.eye(len(one.par.mu))[one.pool], x])
+    prior = np.concatenate([one.priors.mu, one.priors.coefficient])
+    inverse = np.linalg.inv(covariance)
+    spread = np.linalg.inv(design.T @ inverse @ design + np.diag(prior[:, 1] ** -2.0))
+    return spread @ (design.T @ inverse @ y + prior[:, 0] / prior[:, 1] ** 2), spread
+
+
+def noise(one):
+    return np.diag(np.broadcast_to(one.par.sd, len(one.par.mu))[one.pool] ** 2)
+
+
+def of_items(one):
+    """Return the covariance of labels whose items are unknown."""
+    par = one.par
+    sigma = par.correlation * np.outer(par.sd_item, par.sd_item)
+    return sigma[np.ix_(one.pool, one.pool)] * np.equal.outer(one.item, one.item) + noise(one)
+
+
+def of_annotators(one):
+    """Return the covariance of labels whose annotators are unknown."""
+    same = np.equal.outer(one.data.annotator, one.data.annotator)
+    return same * one.par.sd_annotator[one.pool] ** 2 + noise(one)
+
+
+CASES = pytest.mark.parametrize(("n_pools", "own_residual"), [(1, False), (2, False), (3, True)])
+
+
+@CASES
+@pytest.mark.parametrize("side", ["annotators", "items"])
+def test_coefficients_given_one_side_are_normal_as_matrices_say(n_pools, own_residual, side):
+    one, x = with_covariates(n_pools, own_residual=own_residual)
+    labels, state = sums_of(one), started(7)
+    sums, _ = item_room(one.data)
+    room = annotator_room(one.data)
+    if side == "annotators":
+        sum_items(one.data, labels, one.par.annotator, sums)
+        move, given = move_given_annotators, (sums.mean, sums.within)
+        rest, covariance = one.par.annotator[one.data.annotator], of_items(one)
+    else:
+        sum_annotators(one.data, labels, one.par.item, room)
+        move, given = move_given_items, (room.mean, room.within)
+        rest, covariance = one.par.item[one.data.cell], of_annotators(one)
+    mean, spread = dense(one, x, one.par.latent - rest, covariance)
+    found = np.empty((DRAWS, 4))
+    for k in range(DRAWS):
+        move(state, one.data, labels, one.par, one.priors, *(part.copy() for part in given))
+        found[k] = one.par.coefficient
+    sd = np.sqrt(np.diag(spread))[n_pools:]
+    np.testing.assert_allclose(found.mean(axis=0), mean[n_pools:], atol=5 * sd.max() / DRAWS**0.5)
+    expected = spread[n_pools:, n_pools:] / np.outer(sd, sd)
+    np.testing.assert_allclose(np.cov(found.T) / np.outer(sd, sd), expected, atol=0.05)
+
+
+@CASES
+def test_what_is_left_is_labels_less_their_covariates(n_pools, own_residual):
+    one, x = with_covariates(n_pools, own_residual=own_residual)
+    labels, (sums, _) = sums_of(one), item_room(one.data)
+    sum_items(one.data, labels, one.par.annotator, sums)
+    move_given_annotators(started(3), one.data, labels, one.par, one.priors, sums.mean, sums.within)
+    sum_designs(one.data.designs.of_item, one.data.item_start, sums.mean, sums.first, sums.second)
+    plain = one.data._replace(regression=None)
+    expected, _ = item_room(plain)
+    rest = one.par.latent - x @ one.par.coefficient
+    sum_items(plain, label_sums(plain, rest), one.par.annotator, expected)
+    for name in ("mean", "first", "second", "within"):
+        np.testing.assert_allclose(
+            np.tril(getattr(sums, name)) if name == "second" else getattr(sums, name),
+            np.tril(getattr(expected, name)) if name == "second" else getattr(expected, name),
+            rtol=1e-9, atol=1e-9,
+        )  # fmt: skip
+
+
+def test_offsets_are_covariates_times_coefficients():
+    one, x = with_covariates(3)
+    out = np.empty(len(x))
+    offsets(one.data.regression, one.par.coefficient, out)
+    np.testing.assert_allclose(out, x @ one.par.coefficient)
+
+
+def test_a_normal_draw_has_its_mean_and_covariance():
+    precision, linear = np.array([[2.0, 0.8], [0.8, 1.0]]), np.array([1.0, -0.5])
+    state, found = started(1), np.empty((DRAWS, 2))
+    for k in range(DRAWS):
+        found[k] = linear
+        draw_normal(state, precision.copy(), found[k])
+    spread = np.linalg.inv(precision)
+    np.testing.assert_allclose(found.mean(axis=0), spread @ linear, atol=0.04)
+    np.testing.assert_allclose(np.cov(found.T), spread, atol=0.05)
+
+
+def log_posterior(one, x, at, rest):
+    """Return the log density of (mu, coefficients) given all effects, of two labels."""
+    n_pools = len(one.par.mu)
+    eta = at[:n_pools][one.pool] + x @ at[n_pools:] + rest
+    prior = np.concatenate([one.priors.mu, one.priors.coefficient])
+    likelihood = -np.logaddexp(0.0, np.where(one.data.value == 1, -eta, eta)).sum()
+    return likelihood - 0.5 * (((at - prior[:, 0]) / prior[:, 1]) ** 2).sum()
+
+
+@pytest.mark.parametrize("n_pools", [1, 2])
+def test_newton_steps_lead_to_the_mode_and_have_its_curvature(n_pools):
+    one, x = with_covariates(n_pools, "bernoulli")
+    offset = logistic.Offset(one.data, one.data.regression, one.par)
+    rest = one.par.item[one.data.cell] + one.par.annotator[one.data.annotator]
+    at = np.zeros(n_pools + 4)
+    prior = np.concatenate([one.priors.mu, one.priors.coefficient])
+    for _ in range(20):
+        at, root = logistic.newton_step(at, rest, one.data.value, offset.design, prior)
+    step = 1e-4 * np.eye(len(at))
+    up, down = (
+        np.array([log_posterior(one, x, at + sign * s, rest) for s in step]) for sign in (1, -1)
+    )
+    np.testing.assert_allclose((up - down) / 2e-4, 0.0, atol=1e-5)
+    curvature = -(up + down - 2 * log_posterior(one, x, at, rest)) / 1e-8
+    np.testing.assert_allclose(np.diag(root @ root.T), curvature, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.long
+def test_draws_along_the_ellipse_have_the_moments_of_a_grid():
+    # Two free numbers, so that the density can be summed over a grid; the centre is far off.
+    one, _ = with_covariates(1, "bernoulli")
+    x = np.random.default_rng(1).normal(size=(len(one.data.value), 1)) * 2.0
+    data = one.data._replace(regression=regression(x, one.data))
+    one = one._replace(
+        data=data, par=one.par._replace(coefficient=np.zeros(1)),
+        priors=one.priors._replace(coefficient=np.array([[0.5, 3.0]])),
+    )  # fmt: skip
+    offset = logistic.Offset(data, data.regression, one.par)
+    rest = one.par.item[data.cell] + one.par.annotator[data.annotator]
+    grid = np.linspace(-12.0, 12.0, 481)
+    log = np.array([[log_posterior(one, x, np.array([m, c]), rest) for c in grid] for m in grid])
+    weight = np.exp(log - log.max())
+    weight /= weight.sum()
+    state, found = started(8), np.empty((DRAWS, 2))
+    for k in range(DRAWS):
+        logistic._given_effects(state, data, one.par, one.priors, offset, np.array([2.0, -3.0]))
+        found[k] = one.par.mu[0], one.par.coefficient[0]
+    for axis in (0, 1):
+        share = weight.sum(axis=1 - axis)
+        mean = share @ grid
+        sd = np.sqrt(share @ (grid - mean) ** 2)
+        assert found[:, axis].mean() == pytest.approx(mean, abs=0.05 * sd)
+        assert found[:, axis].std() == pytest.approx(sd, rel=0.05)
+
+
+@pytest.mark.parametrize("n_pools", [1, 2])
+def test_coefficients_against_effects_leave_every_label_as_it_is(n_pools):
+    one, x = with_covariates(n_pools, "bernoulli")
+    offset, room = logistic.Offset(one.data, one.data.regression, one.par), effect_room(one.data)
+    directions(one.data, one.par, room)
+    assert offset.of_items.tolist() == [1]
+    assert offset.of_annotators.tolist() == [2]
+    before, was = one.eta + x @ one.par.coefficient, one.par.coefficient.copy()
+    state = started(2)
+    logistic._against_items(state, one.data, one.par, one.priors, offset, room.precision)
+    logistic._against_annotators(state, one.data, one.par, one.priors, offset)
+    assert (one.par.coefficient != was).tolist() == [False, True, True, False]
+    np.testing.assert_allclose(one.eta + x @ one.par.coefficient, before)
+
+
+def test_labels_laid_out_one_by_one_have_the_odds_of_all():
+    one, x = with_covariates(2, "bernoulli")
+    offset, known = logistic.Offset(one.data, one.data.regression, one.par), odds(one.data, one.par)
+    of_label = np.exp(one.eta + x @ one.par.coefficient)
+    data, seen = offset.seen_by_items(one.data, known)
+    np.testing.assert_allclose(known.cell[data.cell] * seen.annotator[data.annotator], of_label)
+    data, seen = offset.seen_by_annotators(one.data, known)
+    np.testing.assert_allclose(seen.cell * known.annotator[data.annotator], of_label)
+    assert isinstance(label_sums(one.data, one.par.latent), LabelSums)

@@ -1,0 +1,224 @@
+"""Covariates of items and annotators in crossed effects."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pymc as pm
+import pytest
+from refusals import check_refused
+from scipy import special, stats
+
+import dissensus as dx
+from dissensus.families.crossed.covariates import aliased
+from dissensus.models import cross_replication, crossed_effects
+
+QUIET = {"progressbar": False, "random_seed": 4}
+FORMULA = "~ words + group * age"
+TRUE = {"words": 0.5, "group[b]": 0.8, "age": -0.4, "group[b]:age": 0.6}
+
+
+def tables(n_items, n_annotators, rng):
+    """Return covariates of items and annotators."""
+    items = pd.DataFrame({
+        "item": [f"i{k}" for k in range(n_items)], "words": rng.normal(5.0, 1.0, n_items),
+        "group": rng.choice(["a", "b"], n_items),
+    })  # fmt: skip
+    annotators = pd.DataFrame({
+        "annotator": [f"r{k}" for k in range(n_annotators)],
+        "age": rng.normal(0.0, 1.0, n_annotators),
+    })  # fmt: skip
+    return items, annotators
+
+
+def study(family, n_items=30, n_annotators=12, each=4, seed=1):
+    """Return labels with these coefficients, and the tables of covariates."""
+    rng = np.random.default_rng(seed)
+    items, annotators = tables(n_items, n_annotators, rng)
+    item = np.repeat(np.arange(n_items), each)
+    who = np.concatenate([rng.permutation(n_annotators)[:each] for _ in range(n_items)])
+    b, age = (items["group"].to_numpy() == "b")[item], annotators["age"].to_numpy()[who]
+    eta = 0.5 * (items["words"].to_numpy()[item] - 5.0) + 0.8 * b - 0.4 * age + 0.6 * b * age
+    eta += 0.9 * rng.normal(size=n_items)[item] + 0.9 * rng.normal(size=n_annotators)[who]
+    if family == "bernoulli":
+        label = (eta + rng.logistic(size=len(item)) > 0.4).astype(int)
+    else:
+        label = eta + rng.normal(size=len(item))
+    if family == "ordinal":
+        label = np.digitize(label, [-0.6, 0.4, 1.4])
+    ann = dx.annotations(
+        {"item": items["item"].to_numpy()[item], "label": label,
+         "annotator": annotators["annotator"].to_numpy()[who]},
+        kind="continuous" if family == "gaussian" else "ordinal",
+    )  # fmt: skip
+    return ann, {"items": items, "annotators": annotators}
+
+
+FAMILIES = pytest.mark.parametrize("family", ["gaussian", "bernoulli", "ordinal"])
+
+
+@pytest.mark.long
+@FAMILIES
+def test_true_coefficients_lie_within_their_intervals(family):
+    ann, known = study(family, 400, 60, 6)
+    fit = crossed_effects.fit(ann, family=family, formula=FORMULA, **known, draws=500, **QUIET)
+    draws = fit.posterior["coefficient"]
+    assert draws["term"].values.tolist() == list(TRUE)
+    z = (draws.mean(("chain", "draw")) - list(TRUE.values())) / draws.std(("chain", "draw"))
+    assert (abs(z) < 3).all()
+    assert (draws.std(("chain", "draw")) < 0.25).all()
+
+
+@pytest.mark.long
+# One to three transitions of 1,600 diverge, where a standard deviation of effects is small.
+@pytest.mark.filterwarnings("ignore:.*transitions diverged")
+@FAMILIES
+def test_nuts_finds_the_same_posterior(family):
+    ann, known = study(family, 60, 12, 6)
+    settings = {"family": family, "formula": FORMULA, **known, **QUIET}
+    ours = crossed_effects.fit(ann, draws=1500, **settings)
+    other = crossed_effects.fit(ann, draws=1500, chains=2, sampler="nuts", **settings)
+    for name in ("coefficient", "mu", "sigma_item", "sigma_annotator"):
+        a, b = (fit.posterior[name] for fit in (ours, other))
+        sd = b.std(("chain", "draw"))
+        # Standard errors of NUTS's 400 effective draws and more are .05 sd.
+        assert (abs(a.mean(("chain", "draw")) - b.mean(("chain", "draw"))) < 0.2 * sd).all(), name
+        assert (abs(np.log(a.std(("chain", "draw")) / sd)) < 0.2).all(), name
+
+
+@pytest.mark.long
+@FAMILIES
+def test_pymc_takes_the_gibbs_step_for_the_same_model(family):
+    ann, known = study(family)
+    with crossed_effects.build(ann, family=family, formula=FORMULA, **known):
+        trace = pm.sample(400, tune=200, chains=2, cores=1, random_seed=3, progressbar=False)
+    assert "step_size" not in trace.sample_stats  # of NUTS
+    fit = crossed_effects.fit(ann, family=family, formula=FORMULA, **known, **QUIET)
+    a, b = fit.posterior["coefficient"], trace.posterior["coefficient"]
+    sd = a.std(("chain", "draw"))
+    assert (abs(a.mean(("chain", "draw")) - b.mean(("chain", "draw"))) < 0.25 * sd).all()
+    assert dx.contrast(trace, {"words": 2.0}).mean() == pytest.approx(2 * float(b[..., 0].mean()))
+
+
+def quick(ann, known, formula=FORMULA, **more):
+    return crossed_effects.fit(
+        ann, formula=formula, draws=20, tune=10, chains=2, **{**QUIET, **known, **more}
+    )
+
+
+@pytest.mark.filterwarnings("ignore:The chains have not run long enough")
+def test_an_average_that_moves_changes_nothing():
+    ann, known = study("gaussian")
+    moved = known | {"items": known["items"].assign(words=lambda x: x["words"] + 100.0)}
+    one, two = quick(ann, known), quick(ann, moved)
+    np.testing.assert_allclose(one.posterior["coefficient"], two.posterior["coefficient"])
+    mean = two.constant_data["covariate_mean"] - one.constant_data["covariate_mean"]
+    np.testing.assert_allclose(mean, [100.0, 0.0, 0.0, 0.0], atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:The chains have not run long enough")
+def test_the_order_of_rows_and_rows_of_others_do_not_matter():
+    ann, known = study("gaussian")
+    more = pd.DataFrame({"item": ["other"], "words": [np.nan], "group": ["z"]})
+    shuffled = pd.concat([more, known["items"].sample(frac=1.0, random_state=1)])
+    one, two = quick(ann, known), quick(ann, known | {"items": shuffled})
+    np.testing.assert_array_equal(one.posterior["coefficient"], two.posterior["coefficient"])
+
+
+@pytest.mark.filterwarnings("ignore:The chains have not run long enough")
+@FAMILIES
+def test_the_likelihood_knows_the_covariates(family):
+    ann, known = study(family)
+    fit = quick(ann, known, family=family, log_likelihood=True)
+    post = fit.posterior.isel(chain=0, draw=3)
+    name = "score" if family == "gaussian" else "label_code"
+    rows, value = fit.constant_data, fit.observed_data[name].to_numpy()
+    eta = float(post["mu"]) + rows["covariates"].to_numpy() @ post["coefficient"].to_numpy()
+    eta = eta + post["item_effect"].to_numpy()[rows["item_code"]]
+    eta = eta + post["annotator_effect"].to_numpy()[rows["annotator_code"]]
+    if family == "gaussian":
+        expected = stats.norm.logpdf(value, eta, float(post["sigma"]))
+    elif family == "bernoulli":
+        expected = np.log(special.expit(np.where(value == 1, eta, -eta)))
+    else:
+        edges = np.concatenate([[-np.inf], post["cutpoint"].to_numpy(), [np.inf]])
+        expected = np.log(
+            stats.norm.cdf(edges[value + 1] - eta) - stats.norm.cdf(edges[value] - eta)
+        )
+    np.testing.assert_allclose(fit.log_likelihood[name].isel(chain=0, draw=3), expected)
+
+
+@pytest.mark.filterwarnings("ignore:The chains have not run long enough")
+def test_pools_are_covariates_of_their_own():
+    ann, known = study("gaussian")
+    table = {"item": ann["item"].values[ann["item_code"]], "label": ann["value"].values,
+             "annotator": ann["annotator"].values[ann["annotator_code"]]}  # fmt: skip
+    table["pool"] = np.where([int(name[1:]) % 2 for name in table["annotator"]], "odd", "even")
+    pooled = dx.annotations(table, pool="pool", kind="continuous")
+    fit = cross_replication.fit(
+        pooled, formula="~ age:pool", annotators=known["annotators"], draws=20, tune=10, chains=2,
+        **QUIET,
+    )  # fmt: skip
+    assert fit.posterior["coefficient"]["term"].values.tolist() == [
+        "age:pool[even]",
+        "age:pool[odd]",
+    ]
+
+
+def test_terms_that_follow_from_others_are_named():
+    x = np.array([[1.0, 0.0, 2.0], [2.0, 1.0, 4.0], [3.0, 0.0, 6.0], [4.0, 5.0, 8.0]])
+    assert aliased(x, np.zeros(4, dtype=int)) == [2]
+    assert aliased(np.ones((4, 1)), np.array([0, 0, 1, 1])) == [0]
+    ann, known = study("gaussian")
+    with pytest.warns(dx.DesignWarning, match="'twice' follows from the mean and the terms"):
+        crossed_effects.build(
+            ann, formula="~ words + twice",
+            items=known["items"].assign(twice=lambda table: 2 * table["words"]),
+        )  # fmt: skip
+
+
+def test_a_prior_of_coefficients_is_used():
+    ann, known = study("gaussian")
+    model = crossed_effects.build(
+        ann, formula=FORMULA, **known, priors={"coefficient": (1.0, 0.001)}
+    )
+    draws = pm.draw(model["coefficient"], 50, random_seed=1)
+    np.testing.assert_allclose(draws, 1.0, atol=0.01)
+
+
+ANN, KNOWN = study("gaussian", 3, 3, 2, seed=2)
+TABLE = KNOWN["items"]
+
+
+def with_items(table, formula="~ words"):
+    return lambda: crossed_effects.build(ANN, formula=formula, items=table)
+
+
+def with_formula(formula, **more):
+    return lambda: crossed_effects.build(ANN, formula=formula, **{**KNOWN, **more})
+
+
+REFUSED = [
+    (with_formula("label ~ words"), "formula: expected covariates only"),
+    (with_formula("~ words +"), "formula: expected a formula such as"),
+    (with_formula("~ 0 + words"), "intercept, which is the mean mu.*Leave 0 or -1 out"),
+    (with_formula("~ words + (1 | group)"), "items and annotators have their effects already"),
+    (with_formula("~ 1"), "formula: expected at least one covariate"),
+    (with_formula(3), "formula: expected text"),
+    (with_formula("~ Words"), "'Words' is in no table.*did you mean 'words'"),
+    (with_formula("~ nothing + none"), "'none' is in no table.*; 'nothing' is in no table"),
+    (with_formula("~ unknown(words)"), "formula: expected a formula that can be evaluated"),
+    (with_formula("~ words", annotators=KNOWN["annotators"].assign(words=1)), "rename one of them"),
+    (with_formula("~ np.log(words - words)"), "finite numbers; found others in the terms"),
+    (with_formula(None), "items: expected no table without a formula"),
+    (with_items(TABLE.iloc[:2]), "items: expected a row for each item.*none for 1 of 3: 'i2'"),
+    (with_items(pd.concat([TABLE, TABLE.iloc[:1]])), "one row for each item.*several for 'i0'"),
+    (with_items(TABLE.rename(columns={"item": "id"})), "items: expected a table with a column"),
+    (with_items(TABLE.assign(words=[1.0, None, 2.0])), "'words' is missing for 1 item .'i1'."),
+    (with_items([1, 2]), "expected a dataframe"),
+    (with_formula("~ words", priors={"coefficient": ("half_t", 1)}), r"priors\['coefficient'\]"),
+]  # fmt: skip
+
+
+def test_what_makes_no_sense_is_refused_in_words():
+    check_refused(ValueError, [(words, call, words) for call, words in REFUSED])
