@@ -48,7 +48,7 @@ def test_evaluate_writes_draws_table_and_report(files, tmp_path):
         "summary.csv",
         "weighted_reliability.csv",
     ]
-    assert "Top-1 accuracy" in done.output
+    assert "(top-1 accuracy)" in done.output
     for title in ("Agreement of the annotators", "Systems and annotators", "variance, and"):
         assert title in done.output
     assert "of the variance behind a label" in done.output

@@ -64,7 +64,7 @@ def test_an_evaluation_has_diamonds():
     tree.attrs["reference_reliability"] = 1.0
     marks = [line for line in dx.plots.accuracies(tree).axes[0].lines if line.get_marker() == "D"]
     assert len(marks) == 3
-    assert "diamond: uncertainty-adjusted" in dx.plots.accuracies(tree).get_supxlabel()
+    assert "diamond: agreement with the panel" in dx.plots.accuracies(tree).get_supxlabel()
     want = data["estimated_accuracy"].sel(scope="new items", system="s2").mean() - 0.2
     np.testing.assert_allclose(marks[0].get_xdata(), want)
 

@@ -28,7 +28,7 @@ def test_leader_with_both_intervals(dictated):
     bounds = [f"{x:.3f}"[1:] for x in az.eti(draws, dim=("chain", "draw")).to_numpy().ravel()]
     text = leading(result)
     assert text.startswith(
-        "At reliability 1, best names the most plausible label for .800 of the items "
+        "At reliability 1, best agrees with the panel on .800 of the items "
         f"(89 % interval {bounds[0]} to {bounds[1]}; on new items {bounds[2]} to {bounds[3]})."
     )
     assert "better than worse (.600, second) with probability above .99, on these" in text

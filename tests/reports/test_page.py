@@ -46,7 +46,7 @@ def test_accessible(usual):
 def test_says_the_numbers(usual):
     _, parsed = usual
     text = " ".join(parsed.text.split()).replace("\N{NO-BREAK SPACE}", " ")
-    assert "At reliability 1, good names the most plausible label for" in text
+    assert "At reliability 1, good agrees with the panel on" in text
     assert "89 % equal-tailed interval" in text
     assert "dirichlet: Dirichlet reliability: each annotator names one label." in text
     assert "random seed" in text

@@ -72,12 +72,12 @@ def test_accuracies_are_the_numbers(plain):
     assert "they agree with the majority of the others on 55 %" in text
     assert "A is right more often than the average annotator with probability above" in text
     assert "their correlation is known from other data sets." in text
-    need = "For an interval of 10 % for A on these items, about 80 items need known labels"
+    need = "For an interval 10 % wide for A on these items, about 80 items need known labels"
     assert f"{need}: label a random sample" in text
     known = of_accuracy(with_accuracy(plain, names=["A", "B"], n_known=30))
     assert f"{need}, of which 30 are known: label a random sample" in known
     assert "is known from other data sets and from 30 known labels." in known
-    assert "For an interval of" not in of_accuracy(with_accuracy(plain, n_known=80))
+    assert "For an interval" not in of_accuracy(with_accuracy(plain, n_known=80))
     assert "correlation was given." in of_accuracy(with_accuracy(plain, correlation_given=1))
 
 
@@ -87,7 +87,15 @@ def test_uncertainty_adjusted_accuracy_stands_beside(plain):
     )
     first = float(mean.mean(("chain", "draw"))[0])
     text = of_accuracy(with_accuracy(plain))
-    assert f"and its uncertainty-adjusted accuracy is {100 * round(first, 2):.4g} %." in text
+    assert f"and its agreement with the panel is {100 * round(first, 2):.4g} %." in text
+
+
+def test_another_leader_by_agreement_with_the_panel_is_named(plain):
+    facts = sections.accuracy_facts(with_accuracy(plain, names=["A", "B"]))
+    assert facts["of_panel"] is None or facts["of_panel"]["name"] != facts["systems"][0]["name"]
+    said = spoken("accuracy", facts | {"of_panel": facts["systems"][1]})
+    assert "By agreement with the panel B leads, not A: the label that most" in said
+    assert "leads, not" not in spoken("accuracy", facts | {"of_panel": None})
 
 
 @pytest.mark.long

@@ -85,7 +85,7 @@ def accuracies(
 
     Dots are posterior means. Thick bars are intervals for these items, thin bars for new items.
     Crosses are agreement with the majority label (of annotators: of the other annotators).
-    Diamonds are uncertainty-adjusted accuracy.
+    Diamonds are agreement with the panel.
 
     Parameters
     ----------
@@ -127,7 +127,8 @@ def accuracies(
     _frame(ax, rows, _names(rows, width), "accuracy")
     bars = "Thick: these items, thin: new items. " if systems else ""
     has_diamonds = any(np.isfinite(value) for row in rows for m, value in row.marks if m == "D")
-    text = f"{bars}Cross: majority vote{', diamond: uncertainty-adjusted' if has_diamonds else ''}."
+    diamonds = ", diamond: agreement with the panel" if has_diamonds else ""
+    text = f"{bars}Cross: majority vote{diamonds}."
     counts = [counted(n, name) for name, n in left.items() if n > 0]
     look.note(
         figure, text + (f"\nThe most accurate; not shown: {listed(counts)}." if counts else "")

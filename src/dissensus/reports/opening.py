@@ -97,7 +97,7 @@ def _achieves(metric: str, value: str) -> str:
     """Return what a value of a metric means."""
     k = metric.removeprefix("top_").partition("_")[0]
     if metric == "top_1_accuracy":
-        return f"names the most plausible label for {value} of the items"
+        return f"agrees with the panel on {value} of the items"
     if metric.startswith("top_") and metric.endswith("_set_accuracy"):
         return f"names exactly the {k} most plausible labels for {value} of the items"
     if metric.startswith("top_") and metric.endswith("_accuracy"):

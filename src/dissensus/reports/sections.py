@@ -81,16 +81,19 @@ def accuracy_facts(evaluation: xr.DataTree) -> Facts:
         "annotator_mean": np.mean([row["mean"] for row in annotators]),
         "annotator_majority": np.nanmean([row["majority"] for row in annotators]),
         "is_given": int(data.attrs["correlation_given"]), "n_known": int(data.attrs["n_known"]),
-        "model": data.attrs["model"],
+        "model": data.attrs["model"], "of_panel": None,
         "settings": [_SETTINGS[pair] for pair in given if pair in _SETTINGS],
     }  # fmt: skip
     if systems:
         first = data.sel({SYSTEM: systems[0]["name"]})
+        by_panel = [row for row in systems if np.isfinite(row["uncertainty_adjusted"])]
+        of_panel = max(by_panel, key=lambda row: row["uncertainty_adjusted"], default=systems[0])
         needed, known = int(first["known_items"]), int(first["n_known"])
         facts |= {
             "above": float(first["above_annotators"]), "width": data["known_items"].attrs["width"],
             "needed": needed if known < needed else 0,
             "known_of_system": number(known) if known else "",
+            "of_panel": of_panel if of_panel["name"] != systems[0]["name"] else None,
         }  # fmt: skip
     return facts
 
@@ -128,10 +131,10 @@ def accuracy_tables(evaluation: xr.DataTree, facts: Facts) -> list[Table]:
     ]  # fmt: skip
     if rows:
         head = ["System", "New items", _interval_head(), "These items", _interval_head(),
-                "Majority vote", "Uncertainty-adjusted"]  # fmt: skip
+                "Majority vote", "Agreement with the panel"]  # fmt: skip
         note = (
             "Estimated accuracy on new items and on these; agreement with the majority label; mean "
-            "top-1 accuracy under the model of the plausibilities."
+            "agreement with the panel (top-1 accuracy) under the model of the plausibilities."
         )
         out.append(Table("table-accuracy", "Accuracy of systems", head, [Body(-1, rows)], note))
     people = facts["annotators"]
