@@ -125,6 +125,14 @@ def test_the_order_of_rows_and_rows_of_others_do_not_matter():
     np.testing.assert_array_equal(one.posterior["coefficient"], two.posterior["coefficient"])
 
 
+def test_numbers_in_lists_are_numbers_and_truth_values_are_categories():
+    ann, known = study("gaussian")
+    lists = {name: table.to_dict("list") for name, table in known.items()}
+    lists["items"]["flag"] = [k % 3 == 0 for k in range(len(lists["items"]["item"]))]
+    model = crossed_effects.build(ann, formula=f"{FORMULA} + flag", **lists)
+    assert list(model.coords["term"]) == ["words", "group[b]", "age", "group[b]:age", "flag[True]"]
+
+
 @pytest.mark.filterwarnings("ignore:The chains have not run long enough")
 @FAMILIES
 def test_the_likelihood_knows_the_covariates(family):

@@ -127,8 +127,8 @@ def accuracies(
     _frame(ax, rows, _names(rows, width), "accuracy")
     bars = "Thick: these items, thin: new items. " if systems else ""
     has_diamonds = any(np.isfinite(value) for row in rows for m, value in row.marks if m == "D")
-    diamonds = ", diamond: agreement with the panel" if has_diamonds else ""
-    text = f"{bars}Cross: majority vote{diamonds}."
+    more = ", diamond: agreement with the panel" if has_diamonds else ""
+    text = f"{bars}Cross: majority vote{more}."
     counts = [counted(n, name) for name, n in left.items() if n > 0]
     look.note(
         figure, text + (f"\nThe most accurate; not shown: {listed(counts)}." if counts else "")

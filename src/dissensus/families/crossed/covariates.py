@@ -173,9 +173,17 @@ def _column(values: pd.Series[Any]) -> pd.Series[Any]:
     """Return numbers as floats, ordered categories as they are, and all else as text."""
     if isinstance(values.dtype, pd.CategoricalDtype):
         return values.cat.remove_unused_categories()
+    if values.dtype == object:  # a list in a mapping, perhaps with missing entries
+        given = values[values.notna()]
+        if len(given) and given.map(_is_number).all():
+            return values.astype(np.float64)
     if pd.api.types.is_bool_dtype(values) or not pd.api.types.is_numeric_dtype(values):
         return values.astype(object).where(values.isna(), values.astype(str))
     return values.astype(np.float64)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
 def _missing(name: str, dim: str, values: pd.Series[Any], annotations: xr.Dataset) -> Iterator[str]:
