@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from unittest import mock
 
 import numpy as np
@@ -184,7 +185,7 @@ def never_moved(part):
 
         def learned_less(*args):
             known = learned(*args)
-            return sweep.Learned(known.tuning._replace(**{part: np.empty(0)}), known.paths)
+            return dataclasses.replace(known, tuning=known.tuning._replace(**{part: np.empty(0)}))
 
         def faulty(ann, **options):
             with mock.patch.object(sweep, "learned", learned_less):

@@ -87,6 +87,8 @@ def calls(draw, entry):
         args, more = [], more | {"accuracy": draw(draws_())}
     elif entry.takes == "draws":
         args = [draw(draws_())]
+    elif entry.takes == "coefficients":
+        args = [coefficients(draw(draws_()))]
     else:
         args = [draw(blocks()), draw(blocks()), draw(st.integers(0, 5)), draw(st.integers(4, 6))]
         if entry.takes == "strengths":
@@ -133,6 +135,14 @@ def draws_(draw):
     )
     other = {2: array.isel(system=0, drop=True), 3: values, 4: array.to_dataset()}
     return other.get(kind, array)
+
+
+def coefficients(draws):
+    """Make a fit with coefficients of what was made, where that is an array with names."""
+    if not isinstance(draws, xr.DataArray) or "system" not in draws.dims:
+        return draws
+    terms = draws.rename(system="term").assign_coords(term=["x", "y"])
+    return xr.DataTree.from_dict({"posterior": terms.to_dataset(name="coefficient")})
 
 
 def normal(mean, variance):

@@ -191,7 +191,9 @@ tests.fit("dawid_skene", "dawid_skene", data, checkpoint={store!r})
 @pytest.mark.long
 def test_a_process_that_is_killed_is_gone_on_with_in_another(data, tmp_path):
     store = tmp_path / "fit.zarr"
-    code = _CHILD.format(path=[str(Path(__file__).parent)], store=str(store))
+    code = _CHILD.format(
+        path=[str(folder) for folder in Path(__file__).parents[:2]], store=str(store)
+    )
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True,
                           text=True, timeout=300, env={**os.environ}, check=False)  # fmt: skip
     assert done.returncode == -signal.SIGKILL, done.stderr

@@ -94,7 +94,7 @@ def metric_table(evaluation: xr.DataTree, values: xr.Dataset) -> Table:
 
 def _title(metric: str) -> str:
     """Return the name of a metric; agreement with the panel also by the name of its function."""
-    if metric == evidence.METRIC:
+    if metric == "top_1_accuracy":
         return f"Agreement with the panel ({metric_title(metric)})"
     return capital(metric_title(metric))
 
