@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from importlib.util import find_spec
 
 import pytest
 
@@ -19,6 +20,7 @@ FOUND = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, _NAMES
 pytestmark = [
     pytest.mark.long,
     pytest.mark.skipif(FOUND is None, reason="no Chromium here: apt-get install chromium"),
+    pytest.mark.skipif(find_spec("playwright") is None, reason="needs uv sync --group browser"),
 ]
 
 
