@@ -42,7 +42,7 @@ imports:  ## Check that imports go one way
 
 calibrate:  ## Run simulation-based calibration in full, and write its page
 	PYTHONPATH=tests uv run python -m calibration.full
-	uv run pytest -m slow
+	uv run --group browser pytest -m slow
 	PYTHONPATH=tests uv run python -m calibration.passes 'calibration' 'slow tests' $(COMMIT)
 
 validate:  ## Hold what is printed against real sets whose answer is known (two hours)
