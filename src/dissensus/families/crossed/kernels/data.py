@@ -261,39 +261,29 @@ def label_sums(data: Crossed, latent: Floats) -> LabelSums:
 def sum_items(data: Crossed, sums: LabelSums, annotator: Floats, out: ItemSums) -> None:
     """Subtract annotators' effects from the labels, and sum the rest by design."""
     _sum_items(
-        data.annotator, data.annotator_start, data.annotator_pool, data.designs.of_item,
-        data.item_start, data.cell_start, data.cell_pool, sums.cell, sums.annotator, sums.square,
-        annotator, *out,
+        data.annotator, data.annotator_start, data.annotator_pool, data.cell_start, data.cell_pool,
+        sums.cell, sums.annotator, sums.square, annotator, out.mean, out.within,
     )  # fmt: skip
+    sum_designs(data.designs.of_item, data.item_start, out.mean, out.first, out.second)
 
 
 @kernel
 def _sum_items(
-    who: Indices, annotator_start: Codes, annotator_pool: Codes, of_item: Codes, item_start: Codes,
-    cell_start: Codes, cell_pool: Codes, cell_sum: Floats, annotator_sum: Floats, square: Floats,
-    annotator: Floats, mean: Floats, first: Floats, second: Floats, within: Floats,
+    who: Indices, annotator_start: Codes, annotator_pool: Codes, cell_start: Codes,
+    cell_pool: Codes, cell_sum: Floats, annotator_sum: Floats, square: Floats, annotator: Floats,
+    mean: Floats, within: Floats,
 ) -> None:  # fmt: skip
-    for d in range(first.shape[0]):
-        for k in range(first.shape[1]):
-            first[d, k] = 0.0
-            for other in range(first.shape[1]):
-                second[d, k, other] = 0.0
     for p in range(len(within)):
         within[p] = square[p]
     for j in range(len(annotator)):
         n = annotator_start[j + 1] - annotator_start[j]
         within[annotator_pool[j]] += annotator[j] * (n * annotator[j] - 2.0 * annotator_sum[j])
-    for i in range(len(of_item)):
-        d, start = of_item[i], item_start[i]
-        for c in range(start, item_start[i + 1]):
-            total = cell_sum[c]
-            for n in range(cell_start[c], cell_start[c + 1]):
-                total -= annotator[who[n]]
-            mean[c] = total / (cell_start[c + 1] - cell_start[c])
-            within[cell_pool[c]] -= total * mean[c]
-            first[d, c - start] += mean[c]
-            for other in range(start, c + 1):
-                second[d, c - start, other - start] += mean[c] * mean[other]
+    for c in range(len(mean)):
+        total = cell_sum[c]
+        for n in range(cell_start[c], cell_start[c + 1]):
+            total -= annotator[who[n]]
+        mean[c] = total / (cell_start[c + 1] - cell_start[c])
+        within[cell_pool[c]] -= total * mean[c]
 
 
 @kernel
