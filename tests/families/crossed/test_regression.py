@@ -141,6 +141,10 @@ def test_a_normal_draw_has_its_mean_and_covariance():
     np.testing.assert_allclose(np.cov(found.T), spread, atol=0.05)
 
 
+def offset_of(one):
+    return logistic.Offset(one.data, one.data.regression, one.par, np.zeros(len(one.par.mu) + 4))
+
+
 def log_posterior(one, x, at, rest):
     """Return the log density of (mu, coefficients) given all effects, of two labels."""
     n_pools = len(one.par.mu)
@@ -153,7 +157,7 @@ def log_posterior(one, x, at, rest):
 @pytest.mark.parametrize("n_pools", [1, 2])
 def test_newton_steps_lead_to_the_mode_and_have_its_curvature(n_pools):
     one, x = with_covariates(n_pools, "bernoulli")
-    offset = logistic.Offset(one.data, one.data.regression, one.par)
+    offset = offset_of(one)
     rest = one.par.item[one.data.cell] + one.par.annotator[one.data.annotator]
     at = np.zeros(n_pools + 4)
     prior = np.concatenate([one.priors.mu, one.priors.coefficient])
@@ -178,7 +182,7 @@ def test_draws_along_the_ellipse_have_the_moments_of_a_grid():
         data=data, par=one.par._replace(coefficient=np.zeros(1)),
         priors=one.priors._replace(coefficient=np.array([[0.5, 3.0]])),
     )  # fmt: skip
-    offset = logistic.Offset(data, data.regression, one.par)
+    offset = logistic.Offset(data, data.regression, one.par, np.array([2.0, -3.0]))
     rest = one.par.item[data.cell] + one.par.annotator[data.annotator]
     grid = np.linspace(-12.0, 12.0, 481)
     log = np.array([[log_posterior(one, x, np.array([m, c]), rest) for c in grid] for m in grid])
@@ -186,7 +190,7 @@ def test_draws_along_the_ellipse_have_the_moments_of_a_grid():
     weight /= weight.sum()
     state, found = started(8), np.empty((DRAWS, 2))
     for k in range(DRAWS):
-        logistic._given_effects(state, data, one.par, one.priors, offset, np.array([2.0, -3.0]))
+        logistic._given_effects(state, data, one.par, one.priors, offset)
         found[k] = one.par.mu[0], one.par.coefficient[0]
     for axis in (0, 1):
         share = weight.sum(axis=1 - axis)
@@ -199,7 +203,7 @@ def test_draws_along_the_ellipse_have_the_moments_of_a_grid():
 @pytest.mark.parametrize("n_pools", [1, 2])
 def test_coefficients_against_effects_leave_every_label_as_it_is(n_pools):
     one, x = with_covariates(n_pools, "bernoulli")
-    offset, room = logistic.Offset(one.data, one.data.regression, one.par), effect_room(one.data)
+    offset, room = offset_of(one), effect_room(one.data)
     directions(one.data, one.par, room)
     assert offset.of_items.tolist() == [1]
     assert offset.of_annotators.tolist() == [2]
@@ -213,7 +217,7 @@ def test_coefficients_against_effects_leave_every_label_as_it_is(n_pools):
 
 def test_labels_laid_out_one_by_one_have_the_odds_of_all():
     one, x = with_covariates(2, "bernoulli")
-    offset, known = logistic.Offset(one.data, one.data.regression, one.par), odds(one.data, one.par)
+    offset, known = offset_of(one), odds(one.data, one.par)
     of_label = np.exp(one.eta + x @ one.par.coefficient)
     data, seen = offset.seen_by_items(one.data, known)
     np.testing.assert_allclose(known.cell[data.cell] * seen.annotator[data.annotator], of_label)

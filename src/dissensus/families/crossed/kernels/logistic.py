@@ -364,9 +364,8 @@ def _slice_annotators(
 def move_all(
     state: State, data: Crossed, par: Parameters, priors: Priors, tuning: Tuning, known: Odds,
     room: EffectRoom, paths: Transport, offset: Offset | None = None,
-    centre: Floats | None = None,
 ) -> None:  # fmt: skip
-    """Move everything once; ``offset`` and ``centre`` are of coefficients of covariates."""
+    """Move everything once; ``offset`` is of the covariates."""
     moved = (par.sd_item, par.sd_annotator, par.correlation)
     before = tuple(part.copy() for part in moved) if tuning.rate else ()
     by_items = offset.seen_by_items if offset else _as_it_is
@@ -380,10 +379,8 @@ def move_all(
     against_items(state, data, par, priors, known, room)
     if len(tuning.sd_annotator):
         against_annotators(state, data, par, priors)
-    if offset is not None and centre is not None:
-        move_coefficients(
-            state, data, par, priors, offset, known, room.precision, centre, tuning.rate
-        )
+    if offset is not None:
+        move_coefficients(state, data, par, priors, offset, known, room.precision, tuning.rate)
     refresh_annotators(data, par, known)
     seen, odds = by_items(data, known)
     slice_items(state, seen, par, odds, room)

@@ -35,9 +35,12 @@ _NARROW = 1e-10
 class Offset:
     """The covariates' part of each label's logit, and labels laid out with it."""
 
-    def __init__(self, data: Crossed, regression: Regression, par: Parameters) -> None:
+    def __init__(
+        self, data: Crossed, regression: Regression, par: Parameters, centre: Floats
+    ) -> None:
         n, n_pools = len(data.value), data.n_pools
         self.regression = regression
+        self.centre = centre  # About the mean of pools' means and coefficients; it is learned
         self.label = np.arange(n, dtype=np.int32)
         self.starts = np.arange(n + 1)
         self.by_annotator = np.argsort(data.annotator, kind="stable").astype(np.int32)
@@ -79,15 +82,14 @@ def _constant(side: Side, square: Floats) -> Ints:
 
 def move_coefficients(
     state: State, data: Crossed, par: Parameters, priors: Priors, offset: Offset, known: Odds,
-    precision: Floats, centre: Floats, rate: float,
+    precision: Floats, rate: float,
 ) -> None:  # fmt: skip
     """Draw coefficients in all three ways.
 
-    ``precision`` is of items' effects, by design. ``centre`` is about the mean of pools' means and
-    coefficients, and is learned at this rate.
+    ``precision`` is of items' effects, by design; the offset's centre is learned at this rate.
     """
-    _given_effects(state, data, par, priors, offset, centre)
-    centre += rate * (np.concatenate([par.mu, par.coefficient]) - centre)
+    _given_effects(state, data, par, priors, offset)
+    offset.centre += rate * (np.concatenate([par.mu, par.coefficient]) - offset.centre)
     _against_items(state, data, par, priors, offset, precision)
     if (par.sd_annotator > 0.0).any():
         _against_annotators(state, data, par, priors, offset)
@@ -96,17 +98,17 @@ def move_coefficients(
 
 
 def _given_effects(
-    state: State, data: Crossed, par: Parameters, priors: Priors, offset: Offset, centre: Floats
+    state: State, data: Crossed, par: Parameters, priors: Priors, offset: Offset
 ) -> None:
     """Draw means and coefficients along an ellipse about a normal approximation.
 
-    The approximation is two Newton steps from ``centre``. It depends on the effects, not on where
-    the coefficients are, and the slice is under the exact density (Nishihara, Murray & Adams 2014,
-    "Parallel MCMC with generalized elliptical slice sampling", section 3).
+    The approximation is two Newton steps from the offset's centre. It depends on the effects, not
+    on where the coefficients are, and the slice is under the exact density (Nishihara, Murray &
+    Adams 2014, "Parallel MCMC with generalized elliptical slice sampling", section 3).
     """
     prior, n_pools = np.concatenate([priors.mu, priors.coefficient]), len(par.mu)
     rest = par.item[data.cell] + par.annotator[data.annotator]
-    first, _ = newton_step(centre, rest, data.value, offset.design, prior)
+    first, _ = newton_step(offset.centre, rest, data.value, offset.design, prior)
     middle, root = newton_step(first, rest, data.value, offset.design, prior)
     here = np.concatenate([par.mu, par.coefficient]) - middle
     there = np.zeros(len(here))

@@ -337,13 +337,11 @@ def _bernoulli(
     state: State, data: Crossed, par: Parameters, priors: Priors, known: Learned
 ) -> Callable[[], None]:
     likelihood, room = odds(data, par), effect_room(data)
-    offset = None if data.regression is None else Offset(data, data.regression, par)
+    regression = data.regression
+    offset = None if regression is None else Offset(data, regression, par, known.centre)
 
     def sweep() -> None:
-        move_all(
-            state, data, par, priors, known.tuning, likelihood, room, known.paths, offset,
-            known.centre,
-        )  # fmt: skip
+        move_all(state, data, par, priors, known.tuning, likelihood, room, known.paths, offset)
 
     return sweep
 
