@@ -84,7 +84,7 @@ import numpy as np
 import xarray as xr
 
 from dissensus import arguments
-from dissensus.dims import ANNOTATOR, LABEL, SYSTEM
+from dissensus.dims import ANNOTATOR, ITEM, LABEL, SYSTEM
 from dissensus.errors import ArgumentError
 from dissensus.families.base import FitOptions, run
 from dissensus.families.latent_truth import likelihood
@@ -156,7 +156,7 @@ def _model(process: Process) -> Any:
     import pytensor.tensor as pt
 
     import dissensus.families.steps  # noqa: F401 (registers the Gibbs step with pymc.sample)
-    from dissensus.families.latent_truth.distributions import LatentTruth
+    from dissensus.families.latent_truth.distributions import LatentTruth, joint
 
     form, prior, n_systems = process.form, process.priors, process.n_modelled_systems
     with pm.Model(coords=likelihood.coordinates(process), model=None) as model:
@@ -188,14 +188,16 @@ def _model(process: Process) -> Any:
         source = _source(process, spread, base)
         likelihood.name_accuracies(process, prevalence, logit)
         # truth[i] ~ Categorical(prevalence)
-        # labels[n] = truth[item[n]] with probability sigmoid(logit), else a wrong label with the
-        # log-probabilities log_error[respondent[n], truth[item[n]]]
+        # labels[i, n] = truth[i] with probability sigmoid(logit), else a wrong label with the
+        # log-probabilities log_error[respondent[i, n], truth[i]]
         # with the truth, and ease and the answer of the source where there are any, summed out.
         log_state, log_label = likelihood.tables(process, prevalence, logit, log_error, source)
-        item, respondent, label = likelihood.observations(process)
+        respondent, label = likelihood.observed(process)
         LatentTruth(
-            "labels", log_state, log_label, item, respondent, observed=label, dims=likelihood.GIVEN
-        )
+            "labels", log_state, log_label, respondent, observed=label,
+            dims=(ITEM, likelihood.PLACE),
+        )  # fmt: skip
+        likelihood.name_truth(process, joint(label, log_state, log_label, respondent))
     return model
 
 

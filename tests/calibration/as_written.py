@@ -6,7 +6,7 @@ out of the PyMC model, the observations go back into the same design, and every 
 `build` and `fit` have a name for is a question. So is the log-likelihood, which looks at the data.
 
 What can be put back is an observed variable along ``annotation`` (numbers, or codes of labels), of
-counts (item, label), or of rankings (ranking, place). A model that observes something else must
+counts (item, label), of labels (item, place), or of rankings (ranking, place). A model that observes something else must
 be taught to `put_back`, or stand in `calibration.forms.NOT_DRAWN` with the reason.
 """
 
@@ -27,8 +27,8 @@ from dissensus.data.rows import ranking_code
 from dissensus.errors import DissensusWarning
 from dissensus.sampling.fitting import EXACT
 
-KNOWN = (("annotation",), ("given",), ("item", "label"), ("ranking", "place"))
-"""Dims of what is observed that can be put back; what is "given" is the annotations in a row."""
+KNOWN = (("annotation",), ("item", "place"), ("item", "label"), ("ranking", "place"))
+"""Dims of what is observed that can be put back."""
 READ = 150
 """Draws at which the log-likelihood is computed, one by one."""
 TINY = 1e-300
@@ -60,7 +60,9 @@ class Written:
         """Draw parameters and what is observed, again and again."""
         from pymc.pytensorf import compile as compiled
 
-        known = [*self.model.free_RVs, *self.model.deterministics]
+        # The truth of labels is given the data as they are, and not as they are drawn.
+        made = [v for v in self.model.deterministics if v.name != "truth"]
+        known = [*self.model.free_RVs, *made]
         draw = compiled([], [*known, self.observed], random_seed=seed)
         while True:
             *values, observed = draw()
@@ -242,6 +244,10 @@ def put_back(design: xr.Dataset, along: tuple[str, ...], observed: Any) -> xr.Da
         return _said_in_order(design, drawn)
     if along == ("ranking", "place"):
         return _ranked(design, drawn)
+    if along == ("item", "place"):
+        flat = np.empty(design.sizes["annotation"], dtype=np.int64)
+        flat[np.argsort(design["item_code"].to_numpy(), kind="stable")] = drawn[drawn >= 0]
+        return design.assign(label_code=design["label_code"].copy(data=flat))
     if drawn.dtype.kind == "f":
         bare = design.drop_vars(["label_code", "label"], errors="ignore")
         return bare.assign(value=("annotation", drawn)).assign_attrs(kind="continuous")

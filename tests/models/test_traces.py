@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pymc as pm
 import pytest
 import xarray as xr
 from pymc_runs import run
@@ -74,7 +75,7 @@ TRUTHS = [
 
 
 @pytest.mark.parametrize(("name", "settings"), TRUTHS)
-def test_accuracies_are_those_that_the_kernel_makes_of_the_same_parameters(name, settings):
+def test_accuracies_truths_and_likelihoods_are_the_kernels_of_the_same_parameters(name, settings):
     study = dx.simulate.confusion_study(30, 4, 3, system_accuracy=[0.9, 0.7], random_seed=1)
     model = getattr(dx.models, name)
     settings = {
@@ -85,11 +86,40 @@ def test_accuracies_are_those_that_the_kernel_makes_of_the_same_parameters(name,
     for other in {"dawid_skene": ("accuracy", "errors")}.get(name, ("pooling",)):
         del settings[other]
     process = model._process(study.annotations, study.predictions, **settings)
-    posterior = run(model._model(process), draws=3, tune=2, chains=1)["posterior"].to_dataset()
-    fit = TruthFit(process, FitOptions(draws=3, chains=1))
-    by_kernel = named(process, fit.replayed(posterior, np.random.default_rng(1)))
+    pymc_model = model._model(process)
+    trace = run(pymc_model, draws=3, tune=2, chains=1)
+    posterior = trace["posterior"].to_dataset()
+    fit = TruthFit(process, FitOptions(draws=3, chains=1, log_likelihood=True))
+    replayed = fit.replayed(posterior, np.random.default_rng(1))
+    by_kernel = named(process, replayed)
     names = {"annotator_accuracy", "system_accuracy"} & set(posterior)
     assert len(names) == (1 if settings["systems"] == "related" else 2)
     for each in names:
         assert posterior[each].dims == by_kernel[each].dims
         np.testing.assert_allclose(posterior[each], by_kernel[each])
+    np.testing.assert_allclose(posterior["truth"], replayed.truth[:, :, fit.pattern], atol=1e-12)
+    with pymc_model:
+        likely = pm.compute_log_likelihood(trace, extend_inferencedata=False, progressbar=False)
+    assert likely["labels"].dims == ("chain", "draw", "item")
+    np.testing.assert_allclose(likely["labels"], fit.log_likelihood(replayed)["labels"])
+
+
+def test_truth_of_new_items_by_set_data():
+    """Bayes' rule by hand, for three labels of one item and one of another."""
+    ann = dx.simulate.confusion_study(20, 3, 2, random_seed=1).annotations
+    model = dx.models.symmetric_confusion.build(ann)
+    trace = drawn(model)
+    who, said = [[0, 0, 0], [0, -1, -1]], [[0, 0, 1], [1, -1, -1]]
+    with model:
+        pm.set_data({"respondent_code": who, "label_code": said}, coords={"item": ["new", "other"]})
+        found = pm.sample_posterior_predictive(trace, var_names=["truth"], progressbar=False)
+    post = trace["posterior"].to_dataset()
+    right, share = post["annotator_accuracy"], post["prevalence"].transpose("label", ...)
+    a, b = share[0] * right**2 * (1 - right), share[1] * (1 - right) ** 2 * right
+    c, d = share[0] * (1 - right), share[1] * right
+    truth = found["posterior_predictive"]["truth"]
+    np.testing.assert_allclose(truth.sel(item="new")[..., 0], a / (a + b))
+    np.testing.assert_allclose(truth.sel(item="other")[..., 1], d / (c + d))
+    with model, pytest.raises(Exception, match="must be codes below the numbers of respondents"):
+        pm.set_data({"respondent_code": [[0, 1, 2], [2, -1, -1]]})
+        pm.sample_posterior_predictive(trace, var_names=["truth"], progressbar=False)

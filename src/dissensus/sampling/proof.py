@@ -251,15 +251,16 @@ def _given(data: Any) -> tuple[Any, ...]:
     return ("given", values.shape, values.tobytes())
 
 
-def observed_values(model: Any, observed: Any) -> Array:
-    """Return the observed values of a variable: a vector of finite numbers that stay the same."""
+def observed_values(model: Any, observed: Any, ndim: int = 1) -> Array:
+    """Return the observed values of a variable: an array of finite numbers that stay the same."""
     value = model.rvs_to_values[observed]
     if any(isinstance(variable.type, RandomType) for variable in ancestors([value])):
         raise unfit(f"{observed.name} with given observations", "observations drawn at random")
     values = np.asarray(value.eval())
-    if values.ndim != 1 or not np.isfinite(values).all():
-        shown = f"shape {values.shape}" if values.ndim != 1 else "infinite ones"
-        raise unfit(f"{observed.name} with a vector of finite observations", shown)
+    if values.ndim != ndim or not np.isfinite(values).all():
+        shown = f"shape {values.shape}" if values.ndim != ndim else "infinite ones"
+        array = "vector" if ndim == 1 else "matrix"
+        raise unfit(f"{observed.name} with a {array} of finite observations", shown)
     return values
 
 

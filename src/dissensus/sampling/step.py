@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
@@ -9,6 +10,7 @@ from types import ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import pymc
 import pytensor
 from pymc.model import Model, modelcontext
 from pymc.step_methods.compound import BlockedStep, Competence
@@ -63,8 +65,17 @@ def without_gibbs() -> Iterator[None]:
 
 
 def left_out() -> bool:
-    """Return whether `without_gibbs` is active."""
-    return _LEFT_OUT.get()
+    """Return whether only PyMC's own steps may sample.
+
+    Either `without_gibbs` is active, or `pymc.sample` was asked for a sampler that takes no other
+    step beside it. It tells steps of neither, so that the frames of the call are searched.
+    """
+    if _LEFT_OUT.get():
+        return True
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code is not pymc.sample.__code__:
+        frame = frame.f_back
+    return frame is not None and frame.f_locals.get("nuts_sampler") not in (None, "pymc")
 
 
 def to_natural(model: Any, names: tuple[str, ...]) -> Any:

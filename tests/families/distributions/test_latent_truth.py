@@ -20,52 +20,68 @@ TABLE = np.array([
     [[0.6, 0.1, 0.9], [0.4, 0.9, 0.1]],
 ])  # fmt: skip
 """(respondent, response, state)"""
-ITEM, RESPONDENT = np.array([0, 0, 1, 1, 2, 2, 2]), np.array([0, 1, 0, 1, 0, 0, 1])
+RESPONDENT = np.array([[0, 1, -1], [0, 1, -1], [0, 0, 1]])
+"""(item, place)"""
 
 
-def by_hand(labels, weight=WEIGHT, item=ITEM, respondent=RESPONDENT):
-    out = 0.0
-    for one in range(max(item) + 1):
-        rows = [TABLE[v, y] for i, v, y in zip(item, respondent, labels, strict=True) if i == one]
-        out += np.log(weight @ np.prod(rows, axis=0))
-    return out
+def by_hand(labels, respondent=RESPONDENT):
+    """Return the log-probability of each item's labels."""
+    out = []
+    for people, said in zip(respondent, labels, strict=True):
+        rows = [TABLE[v, y] for v, y in zip(people, said, strict=True) if v >= 0]
+        out.append(np.log(WEIGHT @ np.prod([np.ones(3), *rows], axis=0)))
+    return np.array(out)
 
 
-def logp(labels, item=ITEM, respondent=RESPONDENT):
-    y = LatentTruth.dist(np.log(WEIGHT), np.log(TABLE), item, respondent)
-    return pm.logp(y, labels)
+def logp(labels, respondent=RESPONDENT):
+    return pm.logp(LatentTruth.dist(np.log(WEIGHT), np.log(TABLE), respondent), labels)
 
 
-ALIKE = [1, 0, 1, 0, 0, 1, 1]
+ALIKE = [[1, 0, -1], [1, 0, -1], [0, 1, 1]]
 """Items 0 and 1 have the same labels, and item 2 two of one respondent."""
+OTHERS = [[0, 0, -1], [0, 0, -1], [0, 0, 0]], [[1, 1, -1], [0, 1, -1], [1, 1, 0]]
 
 
-@pytest.mark.parametrize("labels", [ALIKE, [0] * 7, [1, 1, 0, 1, 1, 1, 0]])
+@pytest.mark.parametrize("labels", [ALIKE, *OTHERS])
 def test_density_is_a_sum_over_states(labels):
     """Given in advance labels are put together in patterns; given later they are not."""
     want = by_hand(labels)
-    assert float(logp(np.array(labels)).eval()) == pytest.approx(want)
-    later = pt.lvector()
+    np.testing.assert_allclose(logp(np.array(labels)).eval(), want)
+    later = pt.lmatrix()
     found = pytensor.function([later], logp(later), mode="FAST_COMPILE")(labels)
-    assert float(found) == pytest.approx(want)
+    np.testing.assert_allclose(found, want)
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_an_item_without_labels_has_probability_1(later):
+    who, labels = np.array([[-1, -1], [0, 1]]), np.array([[-1, -1], [1, 1]])
+    given = pt.lmatrix()
+    found = logp(given, who).eval({given: labels}) if later else logp(labels, who).eval()
+    np.testing.assert_allclose(found, by_hand(labels, who))
+    assert found[0] == pytest.approx(0)
 
 
 def test_probabilities_of_all_labels_add_up_to_1():
-    later = pt.lvector()
-    density = pytensor.function(
-        [later], logp(later, [0, 0, 1, 1], [0, 1, 0, 0]), mode="FAST_COMPILE"
-    )
-    every = [density(list(one)) for one in itertools.product((0, 1), repeat=4)]
+    later = pt.lmatrix()
+    who = [[0, 1], [0, 0]]
+    density = pytensor.function([later], logp(later, who).sum(), mode="FAST_COMPILE")
+    every = [density(np.reshape(one, (2, 2))) for one in itertools.product((0, 1), repeat=4)]
     assert np.exp(every).sum() == pytest.approx(1)
 
 
-def test_gradient():
-    weight, table = pt.dvector(), pt.dtensor3()
-    y = LatentTruth.dist(weight, table, ITEM, RESPONDENT)
-    density = pm.logp(y, np.array(ALIKE))
-    slopes = pytensor.function(
-        [weight, table], [density, *pt.grad(density, [weight, table])], mode="FAST_COMPILE"
-    )
+@pytest.mark.parametrize("later", [False, True])
+def test_gradient(later):
+    weight, table, labels = pt.dvector(), pt.dtensor3(), pt.lmatrix()
+    y = LatentTruth.dist(weight, table, RESPONDENT)
+    density = pm.logp(y, labels if later else np.array(ALIKE)).sum()
+    function = pytensor.function(
+        [weight, table, labels], [density, *pt.grad(density, [weight, table])],
+        mode="FAST_COMPILE", on_unused_input="ignore",
+    )  # fmt: skip
+
+    def slopes(*where):
+        return function(*where, ALIKE)
+
     at = np.log(WEIGHT), np.log(TABLE)
     _, by_weight, by_table = slopes(*at)
     assert np.isfinite(by_weight).all()
@@ -78,22 +94,24 @@ def test_gradient():
 
 @pytest.mark.long
 def test_frequencies_of_draws():
-    item, respondent = [0, 0, 1], [0, 1, 1]
-    y = LatentTruth.dist(np.log(WEIGHT), np.log(TABLE), item, respondent)
+    who = np.array([[0, 1], [1, -1]])
+    y = LatentTruth.dist(np.log(WEIGHT), np.log(TABLE), who)
     drawn = pm.draw(y, 5000, random_seed=1, mode="FAST_COMPILE")
-    seen = np.bincount(drawn @ [4, 2, 1], minlength=8)
+    assert (drawn[:, 1, 1] == -1).all()
+    seen = np.bincount(drawn.reshape(-1, 4)[:, :3] @ [4, 2, 1], minlength=8)
     every = itertools.product((0, 1), repeat=3)
-    want = np.exp([by_hand(one, item=item, respondent=respondent) for one in every])
+    want = np.exp([by_hand([one[:2], (one[2], -1)], who).sum() for one in every])
     assert stats.chisquare(seen, want * len(drawn)).pvalue > 1e-3
 
 
 def test_in_a_model():
     with pm.Model() as model:
         share = pm.Dirichlet("share", a=np.ones(3))
-        LatentTruth("y", pt.log(share), np.log(TABLE), ITEM, RESPONDENT)
+        LatentTruth("y", pt.log(share), np.log(TABLE), RESPONDENT)
     prior = pm.draw(model["y"], 50, random_seed=1, mode="FAST_COMPILE")
-    assert prior.shape == (50, 7)
-    assert set(prior.ravel().tolist()) == {0, 1}
+    assert prior.shape == (50, 3, 3)
+    assert set(prior[:, RESPONDENT >= 0].ravel().tolist()) == {0, 1}
+    assert set(prior[:, RESPONDENT < 0].ravel().tolist()) == {-1}
     seen = pm.observe(model, {"y": np.array(ALIKE)})
     point = seen.initial_point()
     assert np.isfinite(seen.compile_logp(mode="FAST_COMPILE")(point))
@@ -101,7 +119,7 @@ def test_in_a_model():
         found = pm.sample_prior_predictive(
             20, random_seed=1, compile_kwargs={"mode": "FAST_COMPILE"}
         )
-    assert found["prior_predictive"]["y"].shape[-1] == 7
+    assert found["prior_predictive"]["y"].shape[-2:] == (3, 3)
 
 
 @pytest.mark.parametrize(
@@ -109,15 +127,15 @@ def test_in_a_model():
     [
         ((np.zeros((2, 2)), TABLE, RESPONDENT), "log_weight: expected 1 dimensions; found 2"),
         ((WEIGHT, np.zeros((2, 2)), RESPONDENT), "log_response: expected 3 dimensions; found 2"),
-        ((WEIGHT, TABLE, RESPONDENT[1:]), "respondent: expected one for each of the .*labels"),
+        ((WEIGHT, TABLE, RESPONDENT[0]), "respondent: expected 2 dimensions; found 1"),
     ],
 )
 def test_shapes_that_do_not_fit(arguments, words):
     weight, table, respondent = arguments
     with pytest.raises(dx.ArgumentError, match=words):
-        LatentTruth.dist(weight, table, ITEM, respondent)
+        LatentTruth.dist(weight, table, respondent)
 
 
-def test_size_is_not_supported():
-    with pytest.raises(NotImplementedError, match="size is not supported"):
-        LatentTruth.dist(np.log(WEIGHT), np.log(TABLE), ITEM, RESPONDENT, size=3)
+def test_size_is_that_of_items():
+    with pytest.raises(NotImplementedError, match="size is of items only"):
+        LatentTruth.dist(np.log(WEIGHT), np.log(TABLE), RESPONDENT, size=(2, 3))

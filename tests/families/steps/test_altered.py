@@ -93,7 +93,14 @@ def test_other_observations_and_copies(name):
     values = model.rvs_to_values[labels].eval()
     for same in (model.copy(), freeze_dims_and_data(model), remove_value_transforms(model)):
         assert chosen_for(same) or any(model.rvs_to_transforms.values())
-    assert chosen_for(pm.observe(model, {labels.name: values[::-1].copy()}))
+    others = pm.observe(model, {labels.name: values[::-1].copy()})
+    if "truth" in model:  # which is of the data
+        with pytest.warns(dx.DissensusWarning, match="truth is of them. Use pymc.set_data"):
+            assert not chosen_for(others)
+        with model:
+            pm.set_data({"label_code": values[::-1].copy()})
+        others = model
+    assert chosen_for(others)
     if values.dtype.kind == "f":
         return
     for impossible in (-1, 99):

@@ -18,8 +18,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:PyTensor could not link to a BLA
 def _twisted(change):
     """Build a model like symmetric confusion of one accuracy, but for one thing."""
     data = dx.simulate.confusion_study(40, 3, 3, ipc=0.7, random_seed=2).annotations
-    item, who = data["item_code"].to_numpy(), data["annotator_code"].to_numpy()
-    label, n, respondents = data["label_code"].to_numpy(), 3, int(who.max()) + 1
+    n_items, n, respondents = data.sizes["item"], 3, data.sizes["annotator"]
+    who = np.tile(np.arange(respondents), (n_items, 1))
+    label = data["label_code"].to_numpy().reshape(who.shape)
     with pm.Model() as model:
         share = pm.Dirichlet("prevalence", a=np.ones(n))
         name = "skill" if change == "name" else "annotator_accuracy"
@@ -36,7 +37,7 @@ def _twisted(change):
             tables = pt.concatenate([tables, tables], axis=-1)
         if change == "weights":
             log_weight = log_weight[::-1]
-        LatentTruth("labels", log_weight, tables, item, who, observed=label)
+        LatentTruth("labels", log_weight, tables, who, observed=label)
         if change == "other use":
             pm.Potential("pull", -(share**2).sum())
         if change == "other data":

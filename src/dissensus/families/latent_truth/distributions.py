@@ -16,56 +16,67 @@ from pymc.pytensorf import normalize_rng_param
 from pytensor.graph.basic import Constant
 from pytensor.link.numba.dispatch import basic as numba_basic
 from pytensor.link.numba.dispatch.random import numba_core_rv_funcify
+from pytensor.raise_op import Assert
 from pytensor.tensor.random.basic import uniform
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.random.utils import normalize_size_param
 from scipy import integrate, special
 
 from dissensus.errors import ArgumentError, brief
+from dissensus.families.latent_truth.process import NO_ANSWER
 from dissensus.kernels.types import Floats
 from dissensus.kernels.votes import votes
+
+
+_INSIDE: Final = Assert(
+    "respondents and labels must be codes below the numbers of respondents and of labels; "
+    "annotators whom the model does not tell apart are all respondent 0"
+)
 
 
 class LatentTruthRV(SymbolicRandomVariable):
     """Draws a state for each item, and labels given the states."""
 
     name = "latent_truth"
-    extended_signature = "[rng],[size],(s),(r,k,s),(n),(n)->[rng],(n)"
+    extended_signature = "[rng],[size],(s),(r,k,s),(m)->[rng],(m)"
     _print_name = ("LatentTruth", "\\operatorname{LatentTruth}")
 
     @classmethod
     def rv_op(
-        cls, log_weight: Any, log_response: Any, item: Any, respondent: Any, *, size: Any = None,
+        cls, log_weight: Any, log_response: Any, respondent: Any, *, size: Any = None,
         rng: Any = None,
     ) -> Any:  # fmt: skip
         """Build the graph of a draw."""
         log_weight, log_response = (
             pt.as_tensor(table, dtype="float64") for table in (log_weight, log_response)
         )
-        item, respondent = (pt.as_tensor(codes, dtype="int64") for codes in (item, respondent))
+        respondent = pt.as_tensor(respondent, dtype="int64")
         rng, size = normalize_rng_param(rng), normalize_size_param(size)
-        if not rv_size_is_none(size) and size.type.shape != (0,):
-            raise NotImplementedError("labels of one study at a time: size is not supported")
-        n_items = pt.max(item) + 1
-        middle_rng, first = uniform(size=(n_items,), rng=rng, return_next_rng=True)
-        next_rng, second = uniform(size=item.shape, rng=middle_rng, return_next_rng=True)
+        who = respondent
+        if not rv_size_is_none(size) and size.type.shape != (0,):  # of items
+            if size.type.shape != (1,):
+                raise NotImplementedError("labels of one study at a time: size is of items only")
+            who = pt.broadcast_to(respondent, (size[0], respondent.shape[1]))
+        middle_rng, first = uniform(size=who.shape[:1], rng=rng, return_next_rng=True)
+        next_rng, second = uniform(size=who.shape, rng=middle_rng, return_next_rng=True)
         edges = pt.cumsum(pt.exp(log_weight))
         state = pt.clip(pt.searchsorted(edges, first, side="right"), 0, edges.shape[0] - 1)
-        chances = pt.exp(log_response)[respondent, :, state[item]]
-        label = (pt.cumsum(chances, axis=-1)[:, :-1] <= second[:, None]).sum(axis=-1)
+        chances = _rows(pt.exp(log_response).transpose(0, 2, 1), who, state[:, None])
+        label = (pt.cumsum(chances, axis=-1)[..., :-1] <= second[..., None]).sum(axis=-1)
+        label = pt.switch(who < 0, NO_ANSWER, label).astype("int64")
         return cls(
-            inputs=[rng, size, log_weight, log_response, item, respondent],
-            outputs=[next_rng, label.astype("int64")],
-        )(rng, size, log_weight, log_response, item, respondent)
+            inputs=[rng, size, log_weight, log_response, respondent], outputs=[next_rng, label]
+        )(rng, size, log_weight, log_response, respondent)
 
 
 class LatentTruth(Discrete):
     r"""Labels that respondents give to items, with the states of items summed out.
 
-    .. math:: P(y) = \prod_i \sum_s w_s \prod_{n: \, i_n = i} R_{r_n y_n s}
+    .. math:: P(y_i) = \sum_s w_s \prod_n R_{r_{in}\, y_{in}\, s}
 
     A *state* is the true label, and whatever else items differ in. Given the state all labels of an
-    item are independent. Items with the same labels from the same respondents are computed once.
+    item are independent. The log-probability has one number for each item. If respondents and
+    labels are constants, items with the same labels from the same respondents are computed once.
 
     Parameters
     ----------
@@ -73,8 +84,8 @@ class LatentTruth(Discrete):
         Log-probabilities of states; normalised.
     log_response : tensor_like of float (respondent, response, state)
         Log-probabilities of labels; normalised over responses.
-    item, respondent : array of int (label)
-        The item of each label, and who gave it; constants.
+    respondent : tensor_like of int (item, place)
+        Who gave each label of an item; -1 at places without a label, as in the labels.
 
     Raises
     ------
@@ -83,62 +94,68 @@ class LatentTruth(Discrete):
 
     Examples
     --------
-    Two items, two labels of equal prevalence, and a respondent with accuracy .75:
+    Two labels of equal prevalence, and a respondent with accuracy .75 who labels one item twice,
+    and another once:
 
     >>> import numpy as np
     >>> import pymc as pm
     >>> from dissensus.families.distributions import LatentTruth
     >>> table = np.log([[[0.75, 0.25], [0.25, 0.75]]])
-    >>> y = LatentTruth.dist(np.log([0.5, 0.5]), table, [0, 0, 1], [0, 0, 0])
-    >>> bool(np.isclose(np.exp(pm.logp(y, [1, 1, 0]).eval()), (0.75**2 + 0.25**2) / 2 * 0.5))
-    True
+    >>> y = LatentTruth.dist(np.log([0.5, 0.5]), table, [[0, 0], [0, -1]])
+    >>> np.exp(pm.logp(y, [[1, 1], [0, -1]]).eval()).round(4)
+    array([0.3125, 0.5   ])
     """
 
     rv_type = LatentTruthRV
     rv_op = LatentTruthRV.rv_op
 
     @classmethod
-    def dist(
-        cls, log_weight: Any, log_response: Any, item: Any, respondent: Any, **kwargs: Any
-    ) -> Any:
+    def dist(cls, log_weight: Any, log_response: Any, respondent: Any, **kwargs: Any) -> Any:
         """Return an unnamed variable."""
-        log_weight = pt.as_tensor(log_weight, dtype="float64")
-        log_response = pt.as_tensor(log_response, dtype="float64")
-        item, respondent = (np.asarray(codes, dtype=np.int64) for codes in (item, respondent))
-        for name, value, ndim in (("log_weight", log_weight, 1), ("log_response", log_response, 3)):
+        log_weight, log_response = (
+            pt.as_tensor(table, dtype="float64") for table in (log_weight, log_response)
+        )
+        respondent = pt.as_tensor(respondent, dtype="int64")
+        for name, value, ndim in (
+            ("log_weight", log_weight, 1), ("log_response", log_response, 3),
+            ("respondent", respondent, 2),
+        ):  # fmt: skip
             if value.type.ndim != ndim:
                 raise ArgumentError(name, expected=f"{ndim} dimensions", found=str(value.type.ndim))
-        if item.ndim != 1 or item.shape != respondent.shape:
-            raise ArgumentError(
-                "respondent", expected=f"one for each of the {item.shape} items' labels",
-                found=f"shape {respondent.shape}",
-            )  # fmt: skip
-        return super().dist([log_weight, log_response, item, respondent], **kwargs)
+        return super().dist([log_weight, log_response, respondent], **kwargs)
 
     def support_point(rv: Any, *args: Any) -> Any:  # noqa: N805
         """Return the first label for all."""
-        *_, item, _respondent = args
-        return pt.zeros_like(item)
+        return pt.switch(args[-1] < 0, NO_ANSWER, 0)
 
-    def logp(value: Any, log_weight: Any, log_response: Any, item: Any, respondent: Any) -> Any:  # noqa: N805
-        """Return the log-probability of all labels together."""
-        if all(isinstance(codes, Constant) for codes in (item, respondent, value)):
-            items, respondents, labels = (
-                np.asarray(codes.data, dtype=np.int64) for codes in (item, respondent, value)
-            )
-            patterns, _ = votes(items, respondents, labels, int(items.max(initial=-1)) + 1)
-            n_patterns = len(patterns.n_items)
-            pattern = np.repeat(np.arange(n_patterns), np.diff(patterns.start))
-            rows = patterns.times[:, None] * log_response[patterns.respondent, patterns.label]
-            return _summed(rows, pattern, n_patterns, log_weight, patterns.n_items)
-        return _summed(log_response[respondent, value], item, pt.max(item) + 1, log_weight, 1)
+    def logp(value: Any, log_weight: Any, log_response: Any, respondent: Any) -> Any:  # noqa: N805
+        """Return the log-probability of the labels of each item."""
+        if not (isinstance(respondent, Constant) and isinstance(value, Constant)):
+            return pt.logsumexp(joint(value, log_weight, log_response, respondent), axis=-1)
+        people, labels = (np.asarray(x.data, dtype=np.int64) for x in (respondent, value))
+        item, place = np.nonzero(people >= 0)
+        patterns, pattern = votes(item, people[item, place], labels[item, place], len(people))
+        rows = patterns.times[:, None] * log_response[patterns.respondent, patterns.label]
+        group = np.repeat(np.arange(len(patterns.n_items)), np.diff(patterns.start))
+        start = pt.zeros((len(patterns.n_items), log_weight.shape[0]))
+        total = pt.inc_subtensor(start[group], rows)
+        return pt.logsumexp(total + log_weight, axis=-1)[pattern]
 
 
-def _summed(rows: Any, group: Any, n_groups: Any, log_weight: Any, times: Any) -> Any:
-    """Sum the rows of each group, sum over states, and sum groups, each with its multiplicity."""
-    start = pt.zeros((n_groups, log_weight.shape[0]))
-    total = pt.inc_subtensor(start[group], rows)
-    return pt.sum(times * pt.logsumexp(total + log_weight, axis=-1))
+def joint(label: Any, log_weight: Any, log_response: Any, respondent: Any) -> Any:
+    """Return log-probabilities of each state together with the labels (item, state)."""
+    rows = _rows(log_response, respondent, label)
+    return pt.switch(respondent[..., None] < 0, 0.0, rows).sum(axis=1) + log_weight
+
+
+def _rows(table: Any, respondent: Any, other: Any) -> Any:
+    """Return rows of a table (respondent, other, ...) for places of items (item, place, ...)."""
+    who, what = pt.broadcast_arrays(pt.maximum(respondent, 0), pt.maximum(other, 0))
+    inside = pt.all(who < table.shape[0]) & pt.all(what < table.shape[1])
+    who = _INSIDE(who, inside)  # compiled code would read on past the table
+    # A vector of places: not all backends take a matrix of them.
+    rows = table.reshape((-1, table.shape[-1]))[(who * table.shape[1] + what).ravel()]
+    return rows.reshape((*who.shape, table.shape[-1]))
 
 
 # Rows of a confusion matrix that have their own label most often.

@@ -26,7 +26,7 @@ from dissensus.families.latent_truth.kernels.data import (
     Priors,
     fifths,
 )
-from dissensus.families.latent_truth.likelihood import oracle
+from dissensus.families.latent_truth.likelihood import LABELS, oracle
 from dissensus.families.latent_truth.parameters import PARAMETERS, TYPICAL
 from dissensus.families.latent_truth.process import NO_ANSWER, Process
 from dissensus.kernels.types import Floats
@@ -67,7 +67,7 @@ def read(model: Any) -> Reading:
     with uncompiled():
         process = _process(model, labels)
         reference = base.model_of(process.model)(process)
-        parameters = ("log_weight", "log_response", "item", "respondent")
+        parameters = ("log_weight", "log_response", "respondent")
         prove(model, labels, reference, parameters=parameters)
         names = tuple(rv.name for rv in reference.free_RVs)
         moved = [model[name] for name in names]
@@ -84,7 +84,7 @@ def read(model: Any) -> Reading:
 def _process(model: Any, labels: Any) -> Process:
     """Return the process that a model may be of."""
     free = {rv.name.removeprefix(TYPICAL): rv for rv in model.free_RVs if knows(rv.name)}
-    log_weight, log_response, item, respondent = labels.owner.op.dist_params(labels.owner)
+    log_weight, log_response, respondent = labels.owner.op.dist_params(labels.owner)
     system_rows = free.get("system_confusion")
     more = [] if system_rows is None else [system_rows.owner.op.dist_params(system_rows.owner)[0]]
     evaluate = model.compile_fn(
@@ -96,16 +96,17 @@ def _process(model: Any, labels: Any) -> Process:
     n_respondents = len(table) - np.array_equal(table[-1], oracle(*table.shape[1:]))
     n_systems = _n_systems(model, free)
     form, ease = _form(set(free), n_respondents, table.shape[1], n_systems, len(weights))
-    items, respondents = (
-        np.asarray(places, dtype=np.int64) for places in constants(model, [item, respondent])
-    )
-    items = codes(items, int(items.max(initial=-1)) + 1, "items")
-    respondents = codes(respondents, len(table), "respondents")
-    value = codes(observed_values(model, labels), table.shape[1], "labels")
-    if not items.shape == respondents.shape == value.shape:
-        raise unfit(f"an item and a respondent of each of {len(value)} labels", str(items.shape))
+    (who,) = constants(model, [respondent])
+    said = observed_values(model, labels, 2)
+    if who.shape != said.shape:
+        raise unfit(f"a respondent for each of {said.shape} labels", f"{who.shape}")
+    if "truth" in model and (LABELS not in model or (model[LABELS].eval() != said).any()):
+        raise unfit(f"the data {LABELS} as labels: truth is of them. Use pymc.set_data", "others")
+    items, place = np.nonzero(who >= 0)
+    respondents = codes(who[items, place], len(table), "respondents")
+    value = codes(said[items, place], table.shape[1], "labels")
     given = respondents < n_respondents
-    known = np.full(int(items.max(initial=-1)) + 1, -1)
+    known = np.full(len(who), -1)
     known[items[~given]] = value[~given]
     systems = np.arange(n_systems)
     return Process(

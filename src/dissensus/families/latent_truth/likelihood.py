@@ -11,13 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE, SYSTEM
-from dissensus.families.latent_truth.process import Process
+from dissensus.families.latent_truth.process import NO_ANSWER, Process
 from dissensus.kernels.types import Floats, Ints
 
-GIVEN = "given"
-"""The dim of the observations: labels of annotators, then of systems."""
+PLACE = "place"
+"""The labels of an item: of annotators, then of systems."""
 RESPONDENT = "respondent"
 OTHER_LABEL = "other_label"
+RESPONDENTS, LABELS = "respondent_code", "label_code"
+"""The data of a PyMC model, for `pymc.set_data`."""
 OUTCOME = "outcome"
 _NEVER = -1e10
 """The logarithm of probability 0, with which sums are still numbers."""
@@ -39,7 +41,7 @@ def coordinates(process: Process) -> dict[str, Any]:
     return {
         ITEM: process.items, LABEL: process.labels, RESPONSE: process.labels,
         ANNOTATOR: process.annotators, SYSTEM: process.systems,
-        GIVEN: np.arange(len(observations(process)[0])), RESPONDENT: np.arange(n_respondents),
+        PLACE: np.arange(observations(process)[0].shape[1]), RESPONDENT: np.arange(n_respondents),
         OTHER_LABEL: np.arange(n - 1), OUTCOME: ["right", "wrong"],
     }  # fmt: skip
 
@@ -155,15 +157,42 @@ def _known_items(process: Process) -> Ints:
     return np.flatnonzero((process.known >= 0) & (process.errors is None))
 
 
-def observations(process: Process) -> tuple[Ints, Ints, Ints]:
-    """Return item, respondent and label of the observations.
+def observed(process: Process) -> tuple[Any, Any]:
+    """Add the data: respondents and labels (item, place)."""
+    import pymc as pm
+
+    who, said = observations(process)
+    dims = (ITEM, PLACE)
+    return pm.Data(RESPONDENTS, who, dims=dims), pm.Data(LABELS, said, dims=dims)
+
+
+def name_truth(process: Process, log_joint: Any) -> None:
+    """Add the probability that each label is the true one, given an item's labels.
+
+    ``log_joint`` (item, state) are log-probabilities of states together with the labels. Where
+    errors are correlated, labels point to something that need not be the truth, and only `fit`
+    draws the truth.
+    """
+    import pymc as pm
+
+    if process.errors is None:
+        state = pm.math.softmax(log_joint, axis=-1)
+        truth = state.reshape((state.shape[0], -1, process.form.n_labels)).sum(axis=1)
+        pm.Deterministic("truth", truth, dims=(ITEM, LABEL))
+
+
+def observations(process: Process) -> tuple[Ints, Ints]:
+    """Return respondents and labels (item, place) of the observations.
 
     Known truths are labels of one more respondent, who is always right.
     """
     used, known = process.respondent < process.form.evidence, _known_items(process)
     last = np.full(len(known), process.form.first_system + process.n_modelled_systems)
-    return (
-        np.concatenate([process.item[used], known]),
-        np.concatenate([process.respondent[used], last]),
-        np.concatenate([process.label[used], process.known[known]]),
-    )
+    item = np.concatenate([process.item[used], known])
+    order = np.argsort(item, kind="stable")
+    count = np.bincount(item, minlength=len(process.items))
+    taken = np.arange(count.max(initial=0)) < count[:, None]
+    out = np.full((2, *taken.shape), NO_ANSWER)
+    out[0][taken] = np.concatenate([process.respondent[used], last])[order]
+    out[1][taken] = np.concatenate([process.label[used], process.known[known]])[order]
+    return out[0], out[1]
