@@ -166,6 +166,7 @@ BAD_RANKS = {
     "no first": ([2, 3, 3], "column 'place', row 0.*a step from 0 to 2"),
     "zero": ([0, 1, 2], "column 'place', row 0.*1 for the first choice.*found 0"),
     "negative": ([1, -1, 2], "column 'place', row 1.*found -1"),
+    "no number that a computer counts to": ([1, 1e30, 2], "row 1: expected whole.*found 1e.30"),
     "fraction": ([1, 1.5, 2], "column 'place', row 1: expected whole numbers.*found 1.5"),
 }
 

@@ -143,6 +143,7 @@ def test_predictions_that_are_always_or_never_right():
 
 @pytest.mark.parametrize(("bad", "words"), [
     ({"k": 0}, "k"), ({"prior_count": 0}, "prior_count"), ({"reliability": -1}, "reliability"),
+    ({"prior_count": 1e30}, "prior_count"), ({"reliability": 1e300}, "at most 1e.08"),
     ({"draws": 0}, "draws"), ({"weights": [1.0] * N}, "weights"),
     ({"weights": "bootstrap"}, "weights"),
 ])  # fmt: skip

@@ -183,7 +183,8 @@ def spoil(draw, table, rng):
         elif fault == "wrong name":
             table.options[draw(st.sampled_from(["item", "label", "rank", "pool"]))] = "nowhere"
         elif fault == "gap in ranks" and "rank" in table.columns and cells:
-            table.columns["rank"] = [3 * value for value in table.columns["rank"]]
+            ranks = table.columns["rank"]
+            table.columns["rank"] = [3 * x if isinstance(x, int) else x for x in ranks]
         elif fault == "strange option":
             option = draw(
                 st.sampled_from(["kind", "labels", "rank", "confidence", "item", "trial"])

@@ -40,6 +40,13 @@ def draws():
                         name="number")  # fmt: skip
 
 
+def with_coefficients():
+    """Return a fit with draws of two coefficients."""
+    values = np.random.default_rng(1).normal(size=(1, 4, 2))
+    coefficient = xr.DataArray(values, dims=("chain", "draw", "term"), coords={"term": ["x", "y"]})
+    return xr.DataTree.from_dict({"posterior": coefficient.to_dataset(name="coefficient")})
+
+
 ARGUMENTS = {
     "lists": lambda: list(annotated()),
     "plausibility": lambda: [annotated()[0]],
@@ -47,6 +54,7 @@ ARGUMENTS = {
     "pools": lambda: [cross_replication("gaussian", draws=3)],
     "draws": lambda: [draws()],
     "strengths": lambda: [[0.5, 1.0, 2.0, 3.0], [[0], [1]]],
+    "coefficients": lambda: [with_coefficients()],
     "blocks": lambda: [[[0], [1]], [[1], [0]], 2, 4],
 }
 """What a metric is given, by what it takes."""

@@ -213,6 +213,7 @@ REFUSED = [
     (with_formula("~ words + (1 | group)"), "items and annotators have their effects already"),
     (with_formula("~ 1"), "formula: expected at least one covariate"),
     (with_formula(3), "formula: expected text"),
+    (with_formula("\ud800"), "Unexpected character: .ud800"),  # that can be printed
     (with_formula("~ Words"), "'Words' is in no table.*did you mean 'words'"),
     (with_formula("~ nothing + none"), "'none' is in no table.*; 'nothing' is in no table"),
     (with_formula("~ unknown(words)"), "formula: expected a formula that can be evaluated"),

@@ -170,6 +170,9 @@ def test_predictions_move_items_and_a_fixed_prior_refuses_them():
     for use in (dirichlet.build, dirichlet.fit):
         with pytest.raises(dx.ArgumentError, match="predictions: expected None beside a prior"):
             use(panel(counts), prior_count=1.0, predictions=said(codes))
+        scores = dx.predictions({"item": [0], "system": ["s"], "label": [0.5]}, kind="continuous")
+        with pytest.raises(dx.PredictionError, match="expected labels, as evidence for the prior"):
+            use(panel(counts), predictions=scores)
 
 
 def test_what_systems_say_of_other_items_and_labels_counts_for_nothing():

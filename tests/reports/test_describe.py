@@ -238,6 +238,18 @@ def test_nothing_along_a_dim_is_refused():
         dx.describe(accuracy().isel(draw=[]))
 
 
+@pytest.mark.parametrize("form", ["text", "markdown", "latex"])
+def test_of_candidates_that_no_item_has_there_is_nothing_to_say(form):
+    """Found by fuzzing: a column of nothing has no kind of interval."""
+    draws = xr.DataArray(
+        np.full((1, 3, 1, 1), np.nan), dims=("chain", "draw", "item", "candidate"),
+        coords={"item": ["i"], "candidate_label": (("item", "candidate"), [[""]]),
+                "candidate_size": (("item", "candidate"), [[0]])},
+        name="plausibility", attrs={"labels": ["a"]},
+    )  # fmt: skip
+    assert isinstance(dx.describe(draws, form), str)
+
+
 def test_small_numbers_are_seen():
     rng = np.random.default_rng(1)
     small = xr.DataArray(rng.normal(1e-5, 1e-6, (2, 500)), dims=("chain", "draw"), name="rate")

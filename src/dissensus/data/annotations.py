@@ -237,13 +237,13 @@ def _space(labels: Sequence[Any]) -> tables.Encoded:
 def whole_ranks(column: "pd.Series[Any]", name: str) -> Ints:
     """Return ranks as whole numbers, or raise naming the first that is not."""
     values = tables.numbers(column, name)
-    bad = np.flatnonzero(values != np.rint(values))
+    bad = np.flatnonzero((values != np.rint(values)) | (np.abs(values) >= 10**12))
     if len(bad):
         raise AnnotationError(
             f"column {name!r}",
             where=f"row {bad[0]}",
             expected="whole numbers: 1 for the first choice, 2 for the next, ...",
-            found=str(values[bad[0]]),
+            found=f"{values[bad[0]]:g}",
         )
     return values.astype(np.int64)
 

@@ -334,6 +334,11 @@ def features(
     if predictions is None:
         return Features([], [], [])
     predictions = checked_predictions(predictions)
+    if "label_code" not in predictions:
+        raise PredictionError(
+            "predictions", expected="labels, as evidence for the prior", found="numbers",
+            hint="Leave predictions out: the prior is learned from the items alone",
+        )  # fmt: skip
     names = list(predictions[SYSTEM].to_numpy())
     dims = (ITEM, SYSTEM, POSITION)
     code = predictions["label_code"].transpose(*dims).to_numpy()

@@ -29,6 +29,8 @@ from dissensus.sampling import fitting
 
 _LIST: Final = ("code", "start", "end")
 _AT_ONCE: Final = 4_000_000
+_MOST: Final = 1e8
+"""A larger reliability or prior count: densities of gamma variates would lose their digits."""
 """Maximum number of draws held in memory."""
 
 
@@ -109,6 +111,12 @@ def top_k_accuracy_by_pattern(
     k = arguments.whole("k", k)
     prior = arguments.positive("prior_count", prior_count)
     gamma = arguments.positive("reliability", reliability)
+    for name, number in (("reliability", gamma), ("prior_count", prior)):
+        if number > _MOST:
+            raise ArgumentError(
+                name, expected=f"at most {_MOST:g}, with which its sums are exact",
+                found=f"{number:g}", hint="top_k_accuracy of a dirichlet fit takes any",
+            )  # fmt: skip
     chains, draws = arguments.sample_shape(draws, chains)
     bootstrap = isinstance(weights, str) and weights == BOOTSTRAP
     if not (bootstrap or weights is None):

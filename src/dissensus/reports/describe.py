@@ -266,7 +266,7 @@ def _table(
     kinds = list(dict.fromkeys(row.kinds for row in rows))
     is_compared = any(row.better for row in rows)
     is_mixed = len(kinds) > 1
-    head = ["", *map(clean, dims), *(("", "interval") if is_mixed else kinds[0])]
+    head = ["", *map(clean, dims), *(kinds[0] if len(kinds) == 1 else ("", "interval"))]
     head += ["P(first is better)"] if is_compared else []
     cells = []
     for row in rows:

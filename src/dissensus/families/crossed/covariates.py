@@ -77,6 +77,11 @@ def _right_side(formula: Any) -> str:
     return (right if tilde else formula).strip()
 
 
+def _printable(problem: Exception) -> str:
+    """Return the words of an error on one line, in characters that can be printed."""
+    return re.sub(r"\s+", " ", str(problem)).encode("ascii", "backslashreplace").decode()
+
+
 def _variables(text: str) -> list[str]:
     """Return the names of the columns that a formula uses."""
     from formulae.model_description import model_description
@@ -86,7 +91,7 @@ def _variables(text: str) -> list[str]:
     except Exception as problem:
         raise ArgumentError(
             "formula", expected="a formula such as '~ age * group + words'", found=repr(text),
-            hint=str(problem),
+            hint=_printable(problem),
         ) from problem  # fmt: skip
     if described.group_terms:
         raise ArgumentError(
@@ -206,7 +211,7 @@ def _evaluated(text: str, table: pd.DataFrame) -> pd.DataFrame:
     except Exception as problem:
         raise ArgumentError(
             "formula", expected="a formula that can be evaluated", found=repr(text),
-            hint=re.sub(r"\s+", " ", str(problem)),
+            hint=_printable(problem),
         ) from problem  # fmt: skip
     out: pd.DataFrame = common.as_dataframe()
     return out

@@ -27,7 +27,6 @@ from dissensus.families.latent_truth.process import NO_ANSWER
 from dissensus.kernels.types import Floats
 from dissensus.kernels.votes import votes
 
-
 _INSIDE: Final = Assert(
     "respondents and labels must be codes below the numbers of respondents and of labels; "
     "annotators whom the model does not tell apart are all respondent 0"
