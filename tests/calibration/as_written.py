@@ -6,7 +6,7 @@ out of the PyMC model, the observations go back into the same design, and every 
 `build` and `fit` have a name for is a question. So is the log-likelihood, which looks at the data.
 
 What can be put back is an observed variable along ``annotation`` (numbers, or codes of labels), of
-labels (item, place), of counts (item, label), or of rankings (ranking, place). A model that observes
+labels (item, place), counts (item, label), or of rankings (ranking, place). A model that observes
 something else must be taught to `put_back`, or stand in `calibration.forms.NOT_DRAWN` with the
 reason.
 """

@@ -130,3 +130,15 @@ def test_a_model_altered_after_it_was_read_is_read_again():
         pm.Potential("pull", -(model["mu"] ** 2))
     assert not chosen_for(model)
     assert "mu" in run(model, draws=2, tune=2, chains=1)["posterior"]
+
+
+@pytest.mark.parametrize("sampler", ["nutpie", "numpyro"])
+def test_a_sampler_that_is_asked_for_gets_the_whole_model(monkeypatch, sampler):
+    """These take no step beside them: PyMC raises if one is chosen."""
+    asked = []
+    monkeypatch.setattr(
+        pm.sampling.mcmc, "_sample_external_nuts", lambda *, sampler, **_: asked.append(sampler)
+    )
+    with MODELS["symmetric"]():
+        pm.sample(nuts_sampler=sampler, cores=1, progressbar=False)
+    assert asked == [sampler]

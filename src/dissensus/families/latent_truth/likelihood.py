@@ -41,8 +41,8 @@ def coordinates(process: Process) -> dict[str, Any]:
     return {
         ITEM: process.items, LABEL: process.labels, RESPONSE: process.labels,
         ANNOTATOR: process.annotators, SYSTEM: process.systems,
-        PLACE: np.arange(observations(process)[0].shape[1]), RESPONDENT: np.arange(n_respondents),
-        OTHER_LABEL: np.arange(n - 1), OUTCOME: ["right", "wrong"],
+        RESPONDENT: np.arange(n_respondents), OTHER_LABEL: np.arange(n - 1),
+        OUTCOME: ["right", "wrong"],
     }  # fmt: skip
 
 
