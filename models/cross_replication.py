@@ -44,7 +44,7 @@ from typing import Any
 
 import xarray as xr
 
-from dissensus.dims import ITEM, MEMBER, POOL, other
+from dissensus.dims import ANNOTATION, ITEM, MEMBER, POOL, other
 from dissensus.families.base import FitOptions, run
 from dissensus.families.crossed.fit import CrossedFit
 from dissensus.families.crossed.process import Process
@@ -136,13 +136,15 @@ def _model(process: Process) -> Any:
             "item_effect", mu=[0.0] * process.n_pools, chol=sigma_item[:, None] * root,
             dims=(ITEM, POOL),
         )  # fmt: skip
-        eta = _with_covariates(process, mu[process.pool]) + item[process.item, process.pool]
+        item_code = pm.Data("item_code", process.item, dims=ANNOTATION)
+        pool = pm.Data("pool_code", process.pool, dims=ANNOTATION)
+        eta = _with_covariates(process, mu[pool]) + item[item_code, pool]
         if not process.anonymous:
             sigma_annotator = _scale("sigma_annotator", process.priors, POOL)
             annotator = pm.Normal(
                 "annotator_effect", 0.0, sigma_annotator[process.member_pool], dims=MEMBER
             )
-            eta = eta + annotator[process.member]
+            eta = eta + annotator[pm.Data("member_code", process.member, dims=ANNOTATION)]
         _observe(process, eta)
     return model
 

@@ -137,7 +137,8 @@ def build(
         With ``mu``, ``sigma_item``, ``sigma_annotator``, ``item_effect`` (item),
         ``annotator_effect`` (annotator), ``sigma`` of numbers, ``cutpoint`` (boundary) of ordered
         labels, ``coefficient`` (term) if there is a formula, with the data ``covariates``
-        (annotation, term), and the observed ``score`` or ``label_code`` (annotation).
+        (annotation, term), and the observed ``score`` or ``label_code`` (annotation). The data
+        ``item_code`` and ``annotator_code`` (annotation) can be set to others.
 
     Raises
     ------
@@ -166,13 +167,14 @@ def _model(process: Process) -> Any:
     import dissensus.families.steps  # noqa: F401 (registers the Gibbs step)
 
     with pm.Model(coords=_coordinates(process), model=None) as model:
+        item_code = pm.Data("item_code", process.item, dims=ANNOTATION)
         mu, sigma_item = _mean(process), _scale("sigma_item", process.priors)
         item = pm.Normal("item_effect", 0.0, sigma_item, dims=ITEM)
-        eta = _with_covariates(process, mu) + item[process.item]
+        eta = _with_covariates(process, mu) + item[item_code]
         if not process.anonymous:
             sigma_annotator = _scale("sigma_annotator", process.priors)
             annotator = pm.Normal("annotator_effect", 0.0, sigma_annotator, dims=ANNOTATOR)
-            eta = eta + annotator[process.member]
+            eta = eta + annotator[pm.Data("annotator_code", process.member, dims=ANNOTATION)]
         _observe(process, eta)
     return model
 
@@ -180,7 +182,6 @@ def _model(process: Process) -> Any:
 def _coordinates(process: Process) -> dict[str, Any]:
     """Return the coordinates of a PyMC model."""
     out: dict[str, Any] = {ITEM: process.annotations[ITEM].to_numpy()}
-    out[ANNOTATION] = np.arange(len(process.value))
     if process.pools is None:
         out[ANNOTATOR] = process.annotations[ANNOTATOR].to_numpy()
     else:

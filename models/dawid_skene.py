@@ -183,7 +183,9 @@ def build(
     pymc.Model
         With ``prevalence`` (label), ``confusion`` (annotator, label, response) and its
         hyperparameters, ``system_confusion`` (system, label, response), and the observed
-        ``labels``: those of annotators, then of systems.
+        ``labels`` (item, place): those of annotators, then of systems, -1 where an item has no
+        more. ``truth`` (item, label) is the probability of each label to be the true one. The data
+        ``label_code`` and ``respondent_code`` (item, place) can be set to those of other items.
 
     Raises
     ------

@@ -132,7 +132,9 @@ def build(
     -------
     pymc.Model
         With ``prevalence`` (label), ``annotator_accuracy``, ``system_accuracy`` (system), the
-        parameters of the settings, and the observed ``labels``: of annotators, then of systems.
+        parameters of the settings, the observed ``labels`` and ``truth``, as in `dawid_skene`.
+        Respondents are annotators, then systems; all annotators are respondent 0 if one accuracy
+        holds for all.
 
     Examples
     --------

@@ -7,6 +7,7 @@ import pymc as pm
 import pytest
 import xarray as xr
 from pymc_runs import run
+from scipy import stats
 
 import dissensus as dx
 from dissensus.data.plausibility import with_candidates
@@ -123,3 +124,26 @@ def test_truth_of_new_items_by_set_data():
     with model, pytest.raises(Exception, match="must be codes below the numbers of respondents"):
         pm.set_data({"respondent_code": [[0, 1, 2], [2, -1, -1]]})
         pm.sample_posterior_predictive(trace, var_names=["truth"], progressbar=False)
+
+
+def test_labels_of_new_items_by_set_data():
+    """Their effects are drawn anew, those of annotators are the posterior's."""
+    ann = dx.simulate.replication_study(20, 5, 3, random_seed=1).annotations
+    model = dx.models.crossed_effects.build(ann)
+    trace = run(model, draws=500, tune=100)
+    who = [0, 1, 4]
+    with model:
+        model.set_dim("item", 2, coord_values=["p", "q"])
+        pm.set_data({"item_code": [0, 0, 1], "annotator_code": who})
+        found = pm.sample_posterior_predictive(
+            trace, sample_vars=["item_effect", "score"], progressbar=False, random_seed=1
+        )["posterior_predictive"]
+    assert found["item"].values.tolist() == ["p", "q"]
+    post = trace["posterior"].to_dataset()
+    effect = found["item_effect"].to_numpy()
+    people = post["annotator_effect"].to_numpy()[..., who] + post["mu"].to_numpy()[..., None]
+    rest = found["score"].to_numpy() - effect[..., [0, 0, 1]] - people
+    for values, sd in ((effect, post["sigma_item"]), (rest, post["sigma"])):
+        scaled = values / sd.to_numpy()[..., None]
+        assert stats.kstest(scaled[..., 0].ravel(), "norm").pvalue > 1e-3
+        assert abs(np.corrcoef(scaled.reshape(-1, scaled.shape[-1]).T)[0, 1]) < 0.11
