@@ -7,8 +7,8 @@ is all but flat, and a potential makes it ours.
 
 Parts: *agreement* raises if a mean or a standard deviation of a parameter differs by more than four
 Monte Carlo standard errors. *speed* is of ordered labels: effective draws (bulk) of coefficients
-for a second of processor time. *without* needs ``--before``, a checkout from before covariates: fits
-without a formula, in turns with ours.
+for a second of processor time. *without* needs ``--before``, a checkout from before covariates:
+fits without a formula, in turns with ours.
 """
 
 from __future__ import annotations
@@ -39,6 +39,9 @@ TRUE = {
 SIZES = {"agreement": (300, 30), "speed": (4000, 100), "without": (4000, 100)}
 """Items and annotators; five labels an item."""
 FAMILIES = ("gaussian", "bernoulli", "ordinal")
+SAMPLERS = {
+    "ours": "dissensus, Gibbs", "bambi": "Bambi as it comes", "centred": "Bambi, centred",
+}  # fmt: skip
 PARTS = ("sigma_item", "sigma_annotator", "sigma")
 ONE = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
@@ -67,9 +70,10 @@ def _asked() -> argparse.Namespace:
     parts = ("agreement", "speed", "without")
     parser.add_argument("--parts", nargs="*", default=parts, choices=parts)
     parser.add_argument("--families", nargs="*", default=FAMILIES, choices=FAMILIES)
+    parser.add_argument("--samplers", nargs="*", default=list(SAMPLERS), choices=list(SAMPLERS))
     parser.add_argument("--draws", type=int, default=200, help="Bambi's draws a chain, for speed")
     parser.add_argument("--tune", type=int, default=200, help="and before them")
-    parser.add_argument("--timeout", type=int, default=1800, help="seconds for one of its fits")
+    parser.add_argument("--timeout", type=int, default=3600, help="seconds for one of its fits")
     parser.add_argument("--before", default="", help="a checkout from before covariates")
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--work", nargs=2, help=argparse.SUPPRESS)
@@ -178,8 +182,8 @@ def _ours(
 def _bambi(
     settings: dict[str, Any], labels: Any, items: Any, annotators: Any
 ) -> tuple[dict[str, float], dict[str, Any]]:
-    """Bambi as it comes: PyMC's NUTS, non-centred, one core; only the priors are given."""
-    model = _bambi_model(settings["family"], labels, columns(labels, items, annotators))
+    """Bambi as it comes: PyMC's NUTS, non-centred if not asked otherwise, one core."""
+    model = _bambi_model(settings, labels, columns(labels, items, annotators))
     tune, draws = settings["tune"], settings["draws"]
     clock: list[float] = []
     tuned: dict[int, float] = {}
@@ -204,10 +208,12 @@ def _bambi(
     return seconds, out
 
 
-def _bambi_model(family: str, labels: Any, covariates: Any) -> Any:
+def _bambi_model(settings: dict[str, Any], labels: Any, covariates: Any) -> Any:
     """Write the library's model and priors in Bambi's words."""
     import bambi as bmb
 
+    family = settings["family"]
+    options = {"noncentered": not settings.get("centred", False)}
     frame = labels.assign(**{f"x{k}": column for k, column in enumerate(covariates.T)})
     value = frame["label"].to_numpy(dtype=float)
     unit = value.std() if family == "gaussian" else 1.0
@@ -226,7 +232,7 @@ def _bambi_model(family: str, labels: Any, covariates: Any) -> Any:
         priors["Intercept"] = bmb.Prior("Normal", mu=centre, sigma=2.5 * spread)
         if family == "gaussian":
             priors["sigma"] = half_t
-        return bmb.Model(formula, frame, family=family, priors=priors)
+        return bmb.Model(formula, frame, family=family, priors=priors, **options)
     import pymc as pm
 
     frame["label"] = pd.Categorical(frame["label"], ordered=True)
@@ -242,7 +248,7 @@ def _bambi_model(family: str, labels: Any, covariates: Any) -> Any:
 
     return bmb.Model(
         formula, frame, family="cumulative", link="probit", priors=priors,
-        potentials=[("threshold", ours)],
+        potentials=[("threshold", ours)], **options,
     )  # fmt: skip
 
 
@@ -320,8 +326,9 @@ def agreement(family: str) -> None:
             shown.append(
                 f"{name} {k}: {a.mean():.3f} +- {a.std():.3f}, {b.mean():.3f} +- {b.std():.3f}"
             )
+    mean, sd = worst["mean"], worst["sd"]
     print(f"{family}, 1,500 labels: {len(shown)} parameters agree with Bambi; farthest mean "
-          f"{worst['mean']:.1f} MCSE, standard deviation {worst['sd']:.1f} MCSE", flush=True)  # fmt: skip
+          f"{mean:.1f} MCSE, standard deviation {sd:.1f} MCSE", flush=True)  # fmt: skip
     print("\n".join(f"    {line}" for line in shown), file=sys.stderr, flush=True)
 
 
@@ -339,11 +346,14 @@ def speed(asked: argparse.Namespace) -> None:
     rates: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for who, draws, tune in (("ours", 1000, 500), ("bambi", asked.draws, asked.tune)):
-            _written(folder, "ordinal", "speed", draws=draws, tune=tune)
+        for sampler in asked.samplers:
+            who = "ours" if sampler == "ours" else "bambi"
+            draws, tune = (1000, 500) if who == "ours" else (asked.draws, asked.tune)
+            centred = sampler == "centred"
+            _written(folder, "ordinal", "speed", draws=draws, tune=tune, centred=centred)
             found = _run(who, folder, asked.timeout)
             if isinstance(found, str):
-                print(f"| {who} | {found} | | | | |", flush=True)
+                print(f"| {SAMPLERS[sampler]} | {found} | | | | |", flush=True)
                 continue
             seconds, values = found
             ess = np.array([float(az.ess(one)) for one in _each(values["coefficient"])])
@@ -351,7 +361,8 @@ def speed(asked: argparse.Namespace) -> None:
             for what in ("sampling", *(["after"] if "after" in seconds else [])):
                 rate = two / seconds[what]
                 rates.setdefault("ours", rate)
-                cells = [f"{who}, {draws} draws" + " (warm-up left out)" * (what == "after")]
+                words = f"{SAMPLERS[sampler]}, {4 if who == 'ours' else 2} x ({tune} + {draws})"
+                cells = [words + ", warm-up not counted" * (what == "after")]
                 cells += [f"{seconds['first']:.1f} s", f"{seconds[what]:.1f} s"]
                 cells += [f"{two[0]:.0f}, {two[1]:.0f}", f"{rate[0]:.3g}, {rate[1]:.3g}"]
                 by = rates["ours"] / rate

@@ -200,6 +200,27 @@ def test_a_printed_regression_on_demographics_of_annotators(shared):
         assert float(draws.mean()) == pytest.approx(value, rel=0.01), name
 
 
+BAMBI = {"sigma_item": (0.667, 0.015), "sigma_annotator": (0.536, 0.027), "sigma": (0.870, 0.006)}
+"""Means and standard deviations by Bambi 0.21.0 (2 x 500 draws of NUTS, the same priors; 170 to
+1,300 effective draws), and of the difference between Black or African American and White annotators
+.289 and .104 (110 effective draws); run for this test by ``label ~ ... + (1|item) +
+(1|annotator)``."""
+
+
+@pytest.mark.long
+def test_bambi_on_demographics_of_annotators_who_differ(shared):
+    ann, known = popquorn(shared)
+    found = fit(ann, **known, draws=1000)
+    for name, (value, sd) in BAMBI.items():
+        draws = found["posterior"][name]
+        assert abs(float(draws.mean()) - value) < 0.3 * sd, name
+        assert float(draws.std()) == pytest.approx(sd, rel=0.15), name
+    black = {"race[Black or African American]": 1.0, "race[White]": -1.0}
+    difference = dx.contrast(found, black)
+    assert abs(float(difference.mean()) - 0.289) < 0.04  # four standard errors of Bambi's
+    assert float(difference.std()) == pytest.approx(0.104, rel=0.2)
+
+
 @pytest.mark.long
 def test_everybody_labels_everything_and_experts_divide_the_items(shared):
     """In a complete table the coefficient is the difference of two means of items' means.
