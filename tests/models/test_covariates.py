@@ -173,6 +173,21 @@ def test_pools_are_covariates_of_their_own():
     ]
 
 
+WITH_CONSTANTS = {
+    "poly(age, 2)": ["poly(age, 2)[0]", "poly(age, 2)[1]"],
+    "bs(words, df=4)": [f"bs(words, df=4)[{k}]" for k in range(4)],
+    "T(group, 'b')": ["T(group, 'b')[a]"],
+    "C(group, Treatment('b'))": ["C(group, Treatment('b'))[a]"],
+}
+
+
+@pytest.mark.parametrize("term", WITH_CONSTANTS)
+def test_calls_with_numbers_and_texts_are_terms(term):
+    ann, known = study("gaussian")
+    model = crossed_effects.build(ann, formula=f"~ {term}", **known)
+    assert list(model.coords["term"]) == WITH_CONSTANTS[term]
+
+
 def test_terms_that_follow_from_others_are_named():
     x = np.array([[1.0, 0.0, 2.0], [2.0, 1.0, 4.0], [3.0, 0.0, 6.0], [4.0, 5.0, 8.0]])
     assert aliased(x, np.zeros(4, dtype=int)) == [2]

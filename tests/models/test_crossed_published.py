@@ -1,8 +1,8 @@
 """Crossed effects beside published tables and lme4's REML figures.
 
-Figures of lme4 1.1-31 and of pingouin 0.6.1 are those of the READMEs in ``shared/data``. REML
-maximises a likelihood, a posterior averages: with thousands of items they are one, with six they
-only have to be compatible.
+Figures of lme4 1.1-31 and of pingouin 0.6.1 are those of the READMEs in ``shared/data``, others
+name their source. REML maximises a likelihood, a posterior averages: with thousands of items they
+are one, with six they only have to be compatible.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 import dissensus as dx
 from dissensus.models import crossed_effects
@@ -153,3 +154,99 @@ def test_judges_of_wine_in_grades(shared):
     ann = read(shared / "wine_bitterness" / "ratings.csv", kind="ordinal", labels=range(1, 6))
     judges = fit(ann, family="ordinal")["posterior"]["sigma_annotator"]
     assert inside(judges, np.sqrt(1.288) / 1.7)
+
+
+POPQUORN = {
+    "gender[Non-binary]": (-0.225, 0.060), "gender[Woman]": (-0.018, 0.019),
+    "race[Black or African American]": (0.173, 0.044), "race[Hispanic or Latino]": (-0.419, 0.077),
+    "race[Native American]": (-0.519, 0.071), "race[White]": (-0.113, 0.036),
+    "age[25-29]": (-0.165, 0.040), "age[30-34]": (-0.166, 0.039), "age[35-39]": (-0.158, 0.038),
+    "age[40-44]": (-0.020, 0.042), "age[45-49]": (-0.072, 0.043), "age[50-54]": (-0.072, 0.044),
+    "age[54-59]": (0.017, 0.037), "age[60-64]": (0.343, 0.048), "age[>65]": (0.148, 0.039),
+}  # fmt: skip
+"""Coefficients and their standard errors by statsmodels' MixedLM (REML, effects of items only), as
+printed in ``Tables/Table_popquorn.tex`` of github.com/anasan00/CSS_project_Hennig_Sanchez; there:
+intercept 1.995 (.046), variance of items .434, of the residual 1.0224, 12,987 labels. The one
+annotator of the group "Arab American" is left out there, so that groups are compared with Asian."""
+
+
+def popquorn(shared, kind="continuous"):
+    folder = shared / "popquorn_offensiveness"
+    if not folder.is_dir():
+        pytest.skip("popquorn_offensiveness is not in shared/data")
+    people = pd.read_csv(folder / "annotators.csv").query("race != 'Arab American'")
+    labels = pd.read_csv(folder / "ratings.csv.gz")
+    labels = labels[labels["annotator"].isin(people["annotator"])]
+    assert len(labels) == 12_987
+    ann = dx.annotations(labels, kind=kind)
+    return ann, {"formula": "~ gender + race + age", "annotators": people}
+
+
+@pytest.mark.long
+def test_a_printed_regression_on_demographics_of_annotators(shared):
+    ann, known = popquorn(shared)
+    found = fit(ann, anonymous=True, **known, draws=1000)
+    draws = found["posterior"]["coefficient"]
+    assert draws["term"].to_numpy().tolist() == list(POPQUORN)
+    for k, (term, (value, error)) in enumerate(POPQUORN.items()):
+        assert abs(float(draws[..., k].mean()) - value) < 0.15 * error, term
+        assert float(draws[..., k].std()) == pytest.approx(error, rel=0.1), term
+    mean = found["constant_data"]["covariate_mean"]
+    intercept = found["posterior"]["mu"] - (draws * mean).sum("term")
+    assert float(intercept.mean()) == pytest.approx(1.995, abs=0.01)
+    assert float(intercept.std()) == pytest.approx(0.046, rel=0.1)
+    for name, value in (("sigma_item", 0.434), ("sigma", 1.0224)):
+        draws = found["posterior"][name] ** 2
+        assert float(draws.mean()) == pytest.approx(value, rel=0.01), name
+
+
+BAMBI = {
+    "gaussian": {
+        "sigma_item": (0.667, 0.015), "sigma_annotator": (0.536, 0.027), "sigma": (0.870, 0.006),
+        "difference": (0.289, 0.104),
+    },
+    "ordinal": {
+        "sigma_item": (1.020, 0.027), "sigma_annotator": (0.844, 0.040),
+        "difference": (0.359, 0.159),
+    },
+}  # fmt: skip
+"""Means and standard deviations by Bambi 0.21.0 under the same priors, run for this test by
+``label ~ ... + (1|item) + (1|annotator)``: gaussian, 2 x 500 draws of NUTS, and cumulative probit,
+2 x 200. The difference is between Black or African American and White annotators; it has 110 and
+156 effective draws, the others 170 to 1,300."""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("family", BAMBI)
+def test_bambi_on_demographics_of_annotators_who_differ(family, shared):
+    ann, known = popquorn(shared, "ordinal" if family == "ordinal" else "continuous")
+    found = fit(ann, family=family, **known, draws=800)
+    contrast = dx.contrast(found, {"race[Black or African American]": 1.0, "race[White]": -1.0})
+    for name, (value, sd) in BAMBI[family].items():
+        draws = contrast if name == "difference" else found["posterior"][name]
+        # Standard errors of Bambi's means are .1 sd and less.
+        assert abs(float(draws.mean()) - value) < 0.35 * sd, name
+        assert float(draws.std()) == pytest.approx(sd, rel=0.2), name
+
+
+@pytest.mark.long
+def test_everybody_labels_everything_and_experts_divide_the_items(shared):
+    """In a complete table the coefficient is the difference of two means of items' means.
+
+    Its standard error is that of a t test on the items' means, as annotators' effects cancel.
+    """
+    folder = shared / "dices350"
+    if not folder.is_dir():
+        pytest.skip("dices350 is not in shared/data")
+    labels = pd.read_csv(folder / "ratings.csv.gz")
+    labels["label"] = (labels["label"] == "Yes").astype(float)
+    gold = pd.read_csv(folder / "expert.csv")
+    share = labels.groupby("item")["label"].mean()
+    unsafe = share.index.isin(gold["item"][gold["gold"] == "Yes"])
+    difference = share[unsafe].mean() - share[~unsafe].mean()
+    error = difference / stats.ttest_ind(share[unsafe], share[~unsafe]).statistic
+    assert difference == pytest.approx(0.19438, abs=1e-5)
+    found = fit(dx.annotations(labels, kind="continuous"), formula="~ gold", items=gold)
+    draws = dx.contrast(found, {"gold[Yes]": 1.0})
+    assert abs(float(draws.mean()) - difference) < 0.1 * error
+    assert float(draws.std()) == pytest.approx(error, rel=0.07)

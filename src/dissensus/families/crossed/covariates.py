@@ -104,7 +104,7 @@ def _variables(text: str) -> list[str]:
             "formula", expected="a formula with an intercept, which is the mean mu",
             found=repr(text), hint="Leave 0 or -1 out of it",
         )  # fmt: skip
-    return sorted(described.var_names)
+    return sorted(described.var_names - {""})  # what formulae calls the 2 of poly(x, 2)
 
 
 def _table(
