@@ -69,15 +69,14 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, LEVEL
+from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, LEVEL, TERM
 from dissensus.families.base import FitOptions, run
-from dissensus.families.crossed.priors import spelled
 from dissensus.families.rasch.fit import RaschFit
 from dissensus.families.rasch.process import KINDS as KINDS
 from dissensus.families.rasch.process import Process
 from dissensus.families.rasch.process import process as rasch_process
 from dissensus.kernels.types import UNKNOWN
-from dissensus.models.crossed_effects import _scale
+from dissensus.models.crossed_effects import _scale, _with_covariates
 
 
 def build(
@@ -89,6 +88,9 @@ def build(
     priors: Mapping[str, Any] | None = None,
     prior_count: float = 1.0,
     sampler: str = "gibbs",
+    formula: str | None = None,
+    items: Any = None,
+    annotators: Any = None,
 ) -> Any:
     """Write the process as a PyMC model.
 
@@ -140,7 +142,8 @@ def build(
     """
     return _model(rasch_process(
         annotations, truth=truth, confidence=confidence, guessing=guessing, priors=priors,
-        prior_count=prior_count, sampler=sampler,
+        prior_count=prior_count, sampler=sampler, formula=formula, items=items,
+        annotators=annotators,
     ))  # fmt: skip
 
 
@@ -156,7 +159,7 @@ def _model(process: Process) -> Any:
     coords = {
         ITEM: process.items, ANNOTATOR: process.annotators, LABEL: process.labels,
         ANNOTATION: np.arange(len(process.label)), LEVEL: process.levels,
-    }  # fmt: skip
+    } | ({TERM: process.terms} if len(process.terms) else {})  # fmt: skip
     with pm.Model(coords=coords, model=None) as model:
         centre, sd = process.priors["mean_ability"]
         if np.isfinite(process.least):
@@ -167,7 +170,7 @@ def _model(process: Process) -> Any:
         ability = pm.Normal("ability", mean, ability_spread, dims=ANNOTATOR)
         difficulty_spread = _scale("difficulty_spread", process.priors)
         difficulty = pm.Normal("difficulty", 0.0, difficulty_spread, dims=ITEM)
-        logit = ability[process.annotator] - difficulty[process.item]
+        logit = _with_covariates(process, ability[process.annotator] - difficulty[process.item])
         if process.guessing:  # the odds of a right guess come on top
             logit = pt.logaddexp(logit, -np.log(n_labels - 1))
 
@@ -208,13 +211,16 @@ def fit(
     prior_count: float = 1.0,
     keep_items: bool = True,
     sampler: str = "gibbs",
+    formula: str | None = None,
+    items: Any = None,
+    annotators: Any = None,
     checkpoint: Any = None,
 ) -> xr.DataTree:
     """Draw from the posterior.
 
     Parameters
     ----------
-    annotations, truth, confidence, guessing, priors, prior_count
+    annotations, truth, confidence, guessing, priors, prior_count, formula, items, annotators
         As in `build`.
     draws, tune, chains, random_seed, progressbar, sampler, checkpoint
         As in `crossed_effects`.
@@ -265,7 +271,8 @@ def fit(
     """
     process = rasch_process(
         annotations, truth=truth, confidence=confidence, guessing=guessing, priors=priors,
-        prior_count=prior_count, sampler=sampler,
+        prior_count=prior_count, sampler=sampler, formula=formula, items=items,
+        annotators=annotators,
     )  # fmt: skip
     options = FitOptions(
         draws=draws, tune=tune, chains=chains, random_seed=random_seed, progressbar=progressbar,
@@ -274,6 +281,6 @@ def fit(
     )  # fmt: skip
     hyper = {
         "confidence": confidence, "guessing": process.guessing,
-        "priors": spelled(process.priors), "prior_count": prior_count, "sampler": sampler,
+        "prior_count": prior_count, "sampler": sampler, **process.words,
     }  # fmt: skip
     return run(RaschFit(process, options), lambda: _model(process), hyper)

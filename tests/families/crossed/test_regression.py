@@ -190,7 +190,7 @@ def test_draws_along_the_ellipse_have_the_moments_of_a_grid():
     weight /= weight.sum()
     state, found = started(8), np.empty((DRAWS, 2))
     for k in range(DRAWS):
-        logistic._given_effects(state, data, one.par, one.priors, offset)
+        logistic.given_effects(state, data, one.par, one.priors, offset)
         found[k] = one.par.mu[0], one.par.coefficient[0]
     for axis in (0, 1):
         share = weight.sum(axis=1 - axis)
