@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pymc as pm
@@ -11,7 +13,7 @@ from scipy import special, stats
 
 import dissensus as dx
 from dissensus.families.crossed.covariates import aliased
-from dissensus.models import cross_replication, crossed_effects
+from dissensus.models import cross_replication, crossed_effects, rasch
 
 QUIET = {"progressbar": False, "random_seed": 4}
 FORMULA = "~ words + group * age"
@@ -173,6 +175,12 @@ def test_pools_are_covariates_of_their_own():
     ]
 
 
+def test_numbers_in_a_formula_are_no_variables():
+    ann, known = study("gaussian")
+    model = crossed_effects.build(ann, formula="~ poly(words, 2) + I(age / 3)", **known)
+    assert list(model.coords["term"]) == ["poly(words, 2)[0]", "poly(words, 2)[1]", "I(age / 3)"]
+
+
 def test_terms_that_follow_from_others_are_named():
     x = np.array([[1.0, 0.0, 2.0], [2.0, 1.0, 4.0], [3.0, 0.0, 6.0], [4.0, 5.0, 8.0]])
     assert aliased(x, np.zeros(4, dtype=int)) == [2]
@@ -194,16 +202,18 @@ def test_a_prior_of_coefficients_is_used():
     np.testing.assert_allclose(draws, 1.0, atol=0.01)
 
 
-ANN, KNOWN = study("gaussian", 3, 3, 2, seed=2)
+_, KNOWN = study("gaussian", 3, 3, 2, seed=2)
 TABLE = KNOWN["items"]
+LABELS = {crossed_effects: study("gaussian", 3, 3, 2, seed=2)[0],
+          rasch: study("bernoulli", 3, 3, 2, seed=2)[0]}  # fmt: skip
 
 
-def with_items(table, formula="~ words"):
-    return lambda: crossed_effects.build(ANN, formula=formula, items=table)
+def with_items(table):
+    return {"formula": "~ words", "items": table, "annotators": None}
 
 
 def with_formula(formula, **more):
-    return lambda: crossed_effects.build(ANN, formula=formula, **{**KNOWN, **more})
+    return {"formula": formula, **KNOWN, **more}
 
 
 REFUSED = [
@@ -228,5 +238,9 @@ REFUSED = [
 ]  # fmt: skip
 
 
-def test_what_makes_no_sense_is_refused_in_words():
-    check_refused(ValueError, [(words, call, words) for call, words in REFUSED])
+@pytest.mark.parametrize("module", LABELS)
+def test_what_makes_no_sense_is_refused_in_words(module):
+    ann = LABELS[module]
+    check_refused(ValueError, [
+        (words, partial(module.build, ann, **settings), words) for settings, words in REFUSED
+    ])  # fmt: skip

@@ -155,7 +155,7 @@ def _variables(text: str) -> list[str]:
             "formula", expected="a formula with an intercept, which is the mean mu",
             found=repr(text), hint="Leave 0 or -1 out of it",
         )  # fmt: skip
-    return sorted(described.var_names)
+    return sorted(name for name in described.var_names if name)  # numbers in a call have none
 
 
 def _columns(variables: list[str], annotations: xr.Dataset, items: Any, annotators: Any) -> Columns:
