@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 from calibration import as_written
-from calibration.designs import COVARIATES, N_ITEMS, design
+from calibration.designs import COVARIATES, design
 from calibration.harness import Case
 
 from dissensus import models
@@ -43,12 +43,6 @@ GIVEN: Final[Mapping[str, Mapping[str, Any]]] = {
 items of a small study would not all be judged under one prior that is learned: that is held
 against grids instead (`tests/families/rankings/test_learned_strengths.py`)."""
 
-
-def _known(n: int) -> dict[str, int]:
-    """Return the truth of the first items."""
-    return {f"i{i}": i % 3 for i in range(n)}
-
-
 FURTHER: Final = (
     ("crossed_effects", "two", {"family": "bernoulli"}),
     ("crossed_effects", "ordinal", {"family": "ordinal"}),
@@ -58,8 +52,6 @@ FURTHER: Final = (
     ("crossed_effects", "ordinal", {"family": "ordinal", **COVARIATES}),
     ("cross_replication", "ordinal", {"family": "ordinal", **COVARIATES}),
     ("rasch", "nominal", COVARIATES),
-    ("rasch", "nominal", {**COVARIATES, "truth": _known(N_ITEMS)}),
-    ("rasch", "nominal", {**COVARIATES, "truth": _known(3), "guessing": False}),
     ("symmetric_confusion", "ordinal", {"errors": "graded", "difficulty": True}),
     ("dawid_skene", "nominal", {"pooling": "none"}),
     ("plackett_luce", "ranking", {"tempering": "strength", "reliability": 2.0,
@@ -79,11 +71,7 @@ class Form(NamedTuple):
     def name(self) -> str:
         """The model, then what tells its forms apart."""
         unsaid = {"prior", "priors", "items", "annotators"}
-        said = [
-            f"truth of {len(value)} known" if name == "truth" else str(value)
-            for name, value in self.hyper.items()
-            if name not in unsaid
-        ]
+        said = [str(value) for name, value in self.hyper.items() if name not in unsaid]
         return f"{self.model.name}: {', '.join([self.kind, *said])} (as written)"
 
     def simulator(self, seed: int = 0) -> Callable[[np.random.Generator], Case]:

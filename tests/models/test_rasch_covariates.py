@@ -271,7 +271,7 @@ def test_what_no_pair_of_item_and_annotator_says_is_refused():
     with pytest.raises(dx.ArgumentError, match="function of one item and one annotator; found"):
         rasch.build(ann, **known | {"formula": "~ {words - np.mean(words)}"})
     few = ann.isel(annotation=ann["annotator_code"].to_numpy() != 3)
-    with pytest.raises(dx.ArgumentError, match="a label by each annotator.*none by 3"):
+    with pytest.raises(dx.ArgumentError, match=r"a label by each annotator.*none by 3"):
         rasch.build(few, **known)
     pooled = ann.assign(
         pool_code=("annotation", np.zeros(ann.sizes["annotation"], dtype=np.int64))
@@ -288,7 +288,7 @@ def test_terms_that_remember_their_data_are_the_same_for_all_pairs(formula):
     fit = quick(ann, truth=truth, **known | {"formula": formula, "items": table})
     post = fit.posterior
     at, who = ann["item_code"].to_numpy(), ann["annotator_code"].to_numpy()
-    logit = (post["ability"].to_numpy()[..., who] - post["difficulty"].to_numpy()[..., at]
-             + post["coefficient"].to_numpy() @ fit.constant_data["covariates"].to_numpy().T)  # fmt: skip
+    logit = post["ability"].to_numpy()[..., who] - post["difficulty"].to_numpy()[..., at]
+    logit += post["coefficient"].to_numpy() @ fit.constant_data["covariates"].to_numpy().T
     given = post["accuracy"].to_numpy()[:, :, who, at]
     np.testing.assert_allclose(given, special.expit(logit), rtol=1e-9)

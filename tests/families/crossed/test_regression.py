@@ -193,9 +193,9 @@ def test_draws_along_the_ellipse_have_the_moments_of_a_grid(guessed, least):
     offset = logistic.Offset(data, data.regression, one.par, np.array([2.0, -3.0]))
     rest = one.par.item[data.cell] + one.par.annotator[data.annotator]
     grid = np.linspace(-12.0, 12.0, 481)
-    log = np.array([
-        [log_posterior(one, x, np.array([m, c]), rest, guessed) for c in grid] for m in grid
-    ])
+    log = np.array(
+        [[log_posterior(one, x, np.array([m, c]), rest, guessed) for c in grid] for m in grid]
+    )
     log[grid < least] = -np.inf
     weight = np.exp(log - log.max())
     weight /= weight.sum()

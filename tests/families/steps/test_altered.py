@@ -43,7 +43,8 @@ MODELS = {
     "pools": lambda: cross_replication.build(effects("gaussian", ("a", "b")), residual="pool"),
     "rasch": lambda: rasch.build(CONFUSED.annotations),
     "rasch of covariates": lambda: rasch.build(
-        CONFUSED.annotations, formula="~ x",
+        CONFUSED.annotations,
+        formula="~ x",
         items={"item": CONFUSED.annotations["item"].values, "x": np.arange(15) % 4},
     ),
     "dawid_skene": lambda: dawid_skene.build(CONFUSED.annotations),

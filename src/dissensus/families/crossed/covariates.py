@@ -195,7 +195,7 @@ def _columns(variables: list[str], annotations: xr.Dataset, items: Any, annotato
 def _opened(
     argument: str, dim: str, table: Any, annotations: xr.Dataset
 ) -> tuple[Mapping[str, Any], Ints]:
-    """Return the columns of a table, and the row of each name; that of one without labels is any."""
+    """Return the columns of a table, and the row of each name that has labels."""
     if table is None:
         return {}, np.empty(0, dtype=np.int64)
     columns = dict(frames.opened(table))

@@ -245,7 +245,7 @@ def process(
         annotations, codes[ITEM], codes[ANNOTATOR], codes[LABEL], known, level, levels, guesses,
         given, arguments.positive("prior_count", prior_count),
         _least_ability(known, annotations.sizes[LABEL], guessing=guesses), 1.0, *design,
-        coefficient_prior(given, BERNOULLI, codes[LABEL], design.value),
+        coefficient_prior(given, BERNOULLI, codes[LABEL].astype(float), design.value),
     )  # fmt: skip
     warn_of_design(process)
     return process
