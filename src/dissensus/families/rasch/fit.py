@@ -233,8 +233,8 @@ def _add_covariates(process: Process, draws: Draws, logit: Floats) -> None:
     for first in range(0, len(process.annotators), each):
         some = np.arange(first, min(first + each, len(process.annotators)))
         value = process.of_pairs(np.tile(np.arange(n_items), len(some)), np.repeat(some, n_items))
-        part = draws.coefficient @ value.T
-        logit[:, :, some] += part.reshape(*part.shape[:2], len(some), n_items)
+        for place, j in enumerate(some):  # one at a time: the array may be large
+            logit[:, :, j] += draws.coefficient @ value[place * n_items :][:n_items].T
 
 
 def _observed(process: Process) -> dict[str, xr.DataArray]:
