@@ -58,7 +58,7 @@ def some(truth, n):
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("n_labels", "truth", "guessing"),
-    [(2, None, None), (2, [0, 1, 0, 1], None), (3, [0, -1, -1, 2], False)],
+    [(2, None, None), (2, None, False), (2, [0, 1, 0, 1], None), (3, [0, -1, -1, 2], False)],
 )
 def test_posterior_is_what_integration_over_the_prior_gives(n_labels, truth, guessing):
     words, age = (stats.zscore(x) for x in ([0.0, 1.0, 3.0, 4.0], [1.0, 2.0, 5.0]))
