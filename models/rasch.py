@@ -37,7 +37,9 @@ logit of the first formula has a coefficient for each term:
 A positive coefficient means "right more often", for covariates of annotators and of items alike:
 it makes an annotator abler, or an item *easier*. Covariates are centred over the labels.
 Abilities and difficulties are what covariates leave: they, their spreads and the mean ability are
-of annotators and items with average covariates. ``accuracy`` has all of it.
+of annotators and items with average covariates. ``accuracy`` has all of it. With neither a known
+truth nor guessing, do not use covariates: other truths with other signs of coefficients fit small
+studies about as well, and chains stay with one of them (r-hat says so).
 
 Priors and why. m is normal (1, 1.5), in logits: annotators mostly know more than nothing. If some
 truth is unknown and nobody guesses, m is also bounded below by the logit of chance,
