@@ -21,8 +21,8 @@ FORMS: Final = (
     "truth of some known, covariates",
 )  # fmt: skip
 """Those with covariates are written by hand where a truth is known: as written, a known truth would
-not depend on the prevalence that is drawn. Without truths and guesses they are left out: chains hold
-to one of several modes in two of seven studies (r-hat 1.6), so that places are not uniform."""
+not depend on the prevalence that is drawn. Without truths and guesses they are left out: chains
+hold to one of several modes in two of seven studies (r-hat 1.6), so that places are not uniform."""
 ITEMS, PEOPLE, LEVELS = 15, 4, 3
 _THIN: Final = {"truth known": 8, "truth known, guesses": 15, "truth of some known": 15}
 
