@@ -216,7 +216,7 @@ def _mean(process: Process, dims: Any = None) -> Any:
     return pm.Normal("mu", mu=centre, sigma=sd, dims=dims)
 
 
-def _with_covariates(process: Process, mean: Any) -> Any:
+def _with_covariates(process: Any, mean: Any) -> Any:
     """Make the coefficients of a formula, and add the covariates' part to a mean."""
     import pymc as pm
 

@@ -8,23 +8,26 @@ from __future__ import annotations
 
 from itertools import product
 
+import arviz as az
 import numpy as np
 from scipy import stats
 
 
 def posterior_means(
     item, annotator, label, *, n_labels, truth=None, guessing=None, level=None, n_levels=0,
-    log2_points=16, seed=0,
+    log2_points=16, seed=0, covariates=None,
 ):  # fmt: skip
     """Return posterior means of the parameters, and probabilities of truths (item, label).
 
     ``truth`` has a code for each item, -1 where it is not known. Who does not know guesses, unless
-    all truths are known or ``guessing`` says otherwise.
+    all truths are known or ``guessing`` says otherwise. ``covariates`` (annotator, item, term) are
+    centred and of standard deviation 1 over the labels.
     """
     item, annotator, label = (np.asarray(x) for x in (item, annotator, label))
     n_items, n_people = item.max() + 1, annotator.max() + 1
     truth = np.full(n_items, -1) if truth is None else np.asarray(truth)
-    n_dims = 3 + n_people + n_items + (n_labels - 1) + 2 * max(n_levels - 1, 0)
+    n_terms = 0 if covariates is None else covariates.shape[2]
+    n_dims = 3 + n_people + n_items + (n_labels - 1) + 2 * max(n_levels - 1, 0) + n_terms
     u = stats.qmc.Sobol(n_dims, seed=seed).random_base2(log2_points)
     u = np.clip(u, 1e-12, 1 - 1e-12)
     if guessing is None:
@@ -45,7 +48,11 @@ def posterior_means(
     if n_levels:
         if_right = _shares(u[:, at : at + n_levels - 1])
         if_wrong = _shares(u[:, at + n_levels - 1 : at + 2 * (n_levels - 1)])
-    odds = np.exp(ability[:, :, None] - difficulty[:, None, :])
+    logit = ability[:, :, None] - difficulty[:, None, :]
+    coefficient = stats.norm.ppf(u[:, n_dims - n_terms :], 0.0, 2.5)
+    if n_terms:
+        logit += np.einsum("jik,pk->pji", covariates, coefficient)
+    odds = np.exp(logit)
     if guessing:
         odds += 1 / (n_labels - 1)
     accuracy = odds / (1 + odds)
@@ -69,9 +76,24 @@ def posterior_means(
         "prevalence": share, "truth": joint / of_item[:, :, None],
         "accuracy": accuracy,
     }  # fmt: skip
+    if n_terms:
+        named["coefficient"] = coefficient
     if n_levels:
         named |= {"confidence_if_right": if_right, "confidence_if_wrong": if_wrong}
     return {name: np.tensordot(weight, x, (0, 0)) for name, x in named.items()}
+
+
+def compare(posterior, runs):
+    """Compare the draws of a fit with the means of several runs, in errors of both."""
+    assert set(posterior.data_vars) == set(runs[0])
+    for name in runs[0]:
+        draws = posterior[name]
+        ess = az.ess(draws.to_dataset(name="x"))["x"]
+        of_chains = np.nan_to_num((draws.std(("chain", "draw")) / np.sqrt(ess)).to_numpy())
+        expected = np.stack([run[name] for run in runs])
+        error = np.hypot(of_chains, expected.std(axis=0, ddof=1) / np.sqrt(len(runs)))
+        away = np.abs(draws.mean(("chain", "draw")).to_numpy() - expected.mean(axis=0))
+        assert (away <= 4.5 * error + 0.003).all(), name
 
 
 def _shares(u):

@@ -51,6 +51,7 @@ FURTHER: Final = (
     ("crossed_effects", "two", {"family": "bernoulli", **COVARIATES}),
     ("crossed_effects", "ordinal", {"family": "ordinal", **COVARIATES}),
     ("cross_replication", "ordinal", {"family": "ordinal", **COVARIATES}),
+    ("rasch", "nominal", COVARIATES),
     ("symmetric_confusion", "ordinal", {"errors": "graded", "difficulty": True}),
     ("dawid_skene", "nominal", {"pooling": "none"}),
     ("plackett_luce", "ranking", {"tempering": "strength", "reliability": 2.0,

@@ -23,7 +23,7 @@ SETTINGS = {
     "cross_replication": [{}],
     "symmetric_confusion": [{}, {"accuracy": "annotator", "difficulty": True}],
     "dawid_skene": [{"log_likelihood": True}, {"difficulty": True, "keep_items": False}],
-    "rasch": [{}, {"guessing": False}],
+    "rasch": [{}, {"guessing": False}, {"formula": "~ length"}],
     "plackett_luce": [{"concentration": None}, {"concentration": None, "log_likelihood": True}],
 }
 FORMS = [pytest.param(name.split()[0], name, settings, id=f"{name}-{k}")
@@ -50,6 +50,8 @@ def fit(model, name, data, **options):
     ann = data["pools"] if kind == "pools" else data[kind]
     asked = {"draws": 60, "tune": 30, "chains": 2, "random_seed": 3, "progressbar": False,
              "posterior_predictive": True, **options}  # fmt: skip
+    if "formula" in options:
+        asked["items"] = {"item": ann["item"].values, "length": np.arange(ann.sizes["item"]) % 7}
     return dx.models.get(model).module.fit(ann, **asked)
 
 

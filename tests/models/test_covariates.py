@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pymc as pm
@@ -11,7 +13,7 @@ from scipy import special, stats
 
 import dissensus as dx
 from dissensus.families.crossed.covariates import aliased
-from dissensus.models import cross_replication, crossed_effects
+from dissensus.models import cross_replication, crossed_effects, rasch
 
 QUIET = {"progressbar": False, "random_seed": 4}
 FORMULA = "~ words + group * age"
@@ -176,6 +178,8 @@ def test_pools_are_covariates_of_their_own():
 WITH_CONSTANTS = {
     "poly(age, 2)": ["poly(age, 2)[0]", "poly(age, 2)[1]"],
     "bs(words, df=4)": [f"bs(words, df=4)[{k}]" for k in range(4)],
+    "I(age / 3)": ["I(age / 3)"],
+    "C(group, Sum)": ["C(group, Sum)[a]"],
     "T(group, 'b')": ["T(group, 'b')[a]"],
     "C(group, Treatment('b'))": ["C(group, Treatment('b'))[a]"],
 }
@@ -186,6 +190,14 @@ def test_calls_with_numbers_and_texts_are_terms(term):
     ann, known = study("gaussian")
     model = crossed_effects.build(ann, formula=f"~ {term}", **known)
     assert list(model.coords["term"]) == WITH_CONSTANTS[term]
+
+
+def test_a_category_is_compared_with_the_first_of_its_order():
+    ann, known = study("gaussian")
+    table = known["items"]
+    group = pd.Categorical(table["group"], ["b", "a"])  # without an order of its own
+    model = crossed_effects.build(ann, formula="~ group", items=table.assign(group=group))
+    assert list(model.coords["term"]) == ["group[a]"]
 
 
 def test_terms_that_follow_from_others_are_named():
@@ -209,16 +221,18 @@ def test_a_prior_of_coefficients_is_used():
     np.testing.assert_allclose(draws, 1.0, atol=0.01)
 
 
-ANN, KNOWN = study("gaussian", 3, 3, 2, seed=2)
+_, KNOWN = study("gaussian", 3, 3, 2, seed=2)
 TABLE = KNOWN["items"]
+LABELS = {crossed_effects: study("gaussian", 3, 3, 2, seed=2)[0],
+          rasch: study("bernoulli", 3, 3, 2, seed=2)[0]}  # fmt: skip
 
 
-def with_items(table, formula="~ words"):
-    return lambda: crossed_effects.build(ANN, formula=formula, items=table)
+def with_items(table):
+    return {"formula": "~ words", "items": table, "annotators": None}
 
 
 def with_formula(formula, **more):
-    return lambda: crossed_effects.build(ANN, formula=formula, **{**KNOWN, **more})
+    return {"formula": formula, **KNOWN, **more}
 
 
 REFUSED = [
@@ -244,5 +258,9 @@ REFUSED = [
 ]  # fmt: skip
 
 
-def test_what_makes_no_sense_is_refused_in_words():
-    check_refused(ValueError, [(words, call, words) for call, words in REFUSED])
+@pytest.mark.parametrize("module", LABELS)
+def test_what_makes_no_sense_is_refused_in_words(module):
+    ann = LABELS[module]
+    check_refused(ValueError, [
+        (words, partial(module.build, ann, **settings), words) for settings, words in REFUSED
+    ])  # fmt: skip

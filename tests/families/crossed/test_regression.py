@@ -145,12 +145,17 @@ def offset_of(one):
     return logistic.Offset(one.data, one.data.regression, one.par, np.zeros(len(one.par.mu) + 4))
 
 
-def log_posterior(one, x, at, rest):
-    """Return the log density of (mu, coefficients) given all effects, of two labels."""
+def log_posterior(one, x, at, rest, guessed=0):
+    """Return the log density of (mu, coefficients) given all effects, of two labels.
+
+    With guesses, a value of 1 is a label that is right: known, or one of so many that was chosen.
+    """
     n_pools = len(one.par.mu)
     eta = at[:n_pools][one.pool] + x @ at[n_pools:] + rest
     prior = np.concatenate([one.priors.mu, one.priors.coefficient])
-    likelihood = -np.logaddexp(0.0, np.where(one.data.value == 1, -eta, eta)).sum()
+    known, unknown = -np.logaddexp(0.0, -eta), -np.logaddexp(0.0, eta)
+    right = np.logaddexp(known, unknown - np.log(guessed)) if guessed else known
+    likelihood = np.where(one.data.value == 1, right, unknown).sum()
     return likelihood - 0.5 * (((at - prior[:, 0]) / prior[:, 1]) ** 2).sum()
 
 
@@ -173,24 +178,30 @@ def test_newton_steps_lead_to_the_mode_and_have_its_curvature(n_pools):
 
 
 @pytest.mark.long
-def test_draws_along_the_ellipse_have_the_moments_of_a_grid():
+@pytest.mark.parametrize(("guessed", "least"), [(0.0, -np.inf), (3.0, -np.inf), (0.0, -0.2)])
+def test_draws_along_the_ellipse_have_the_moments_of_a_grid(guessed, least):
     # Two free numbers, so that the density can be summed over a grid; the centre is far off.
     one, _ = with_covariates(1, "bernoulli")
     x = np.random.default_rng(1).normal(size=(len(one.data.value), 1)) * 2.0
     data = one.data._replace(regression=regression(x, one.data))
     one = one._replace(
         data=data, par=one.par._replace(coefficient=np.zeros(1)),
-        priors=one.priors._replace(coefficient=np.array([[0.5, 3.0]])),
+        priors=one.priors._replace(
+            coefficient=np.array([[0.5, 3.0]]), least=np.array([least])
+        ),
     )  # fmt: skip
     offset = logistic.Offset(data, data.regression, one.par, np.array([2.0, -3.0]))
     rest = one.par.item[data.cell] + one.par.annotator[data.annotator]
     grid = np.linspace(-12.0, 12.0, 481)
-    log = np.array([[log_posterior(one, x, np.array([m, c]), rest) for c in grid] for m in grid])
+    log = np.array(
+        [[log_posterior(one, x, np.array([m, c]), rest, guessed) for c in grid] for m in grid]
+    )
+    log[grid < least] = -np.inf
     weight = np.exp(log - log.max())
     weight /= weight.sum()
     state, found = started(8), np.empty((DRAWS, 2))
     for k in range(DRAWS):
-        logistic._given_effects(state, data, one.par, one.priors, offset)
+        logistic.given_effects(state, data, one.par, one.priors, offset, guessed)
         found[k] = one.par.mu[0], one.par.coefficient[0]
     for axis in (0, 1):
         share = weight.sum(axis=1 - axis)

@@ -42,6 +42,11 @@ MODELS = {
     "ordered labels": lambda: crossed_effects.build(effects("ordinal"), family="ordinal"),
     "pools": lambda: cross_replication.build(effects("gaussian", ("a", "b")), residual="pool"),
     "rasch": lambda: rasch.build(CONFUSED.annotations),
+    "rasch of covariates": lambda: rasch.build(
+        CONFUSED.annotations,
+        formula="~ x",
+        items={"item": CONFUSED.annotations["item"].values, "x": np.arange(15) % 4},
+    ),
     "dawid_skene": lambda: dawid_skene.build(CONFUSED.annotations),
     "symmetric": lambda: symmetric_confusion.build(CONFUSED.annotations),
     "rankings": lambda: plackett_luce.build(dx.from_rankings(RANKED, labels="abc")),

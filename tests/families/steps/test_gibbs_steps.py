@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 from pymc.step_methods import STEP_METHODS
 from pymc_runs import run
-from rasch_cases import N_ITEMS, study
+from rasch_cases import N_ITEMS, N_PEOPLE, study
 from seeds import in_two_sizes
 from truth_cases import ROWS, SYMMETRIC
 
@@ -69,6 +69,11 @@ def truths(module, **settings):
     return Form(LatentTruthGibbs, module, data.annotations, options)
 
 
+WORDS_AND_AGE = {
+    "formula": "~ words * age",
+    "items": {"item": range(N_ITEMS), "words": np.arange(N_ITEMS) ** 2 % 13},
+    "annotators": {"annotator": range(N_PEOPLE), "age": [1.0, 0.2, -0.7, 0.4]},
+}  # fmt: skip
 FORMS = {
     **{f"{family}, {len(pools or 'p')} pools": (effects, family, pools)
        for family in ("gaussian", "bernoulli", "ordinal") for pools in (None, POOLS)},
@@ -84,6 +89,8 @@ FORMS = {
     "rasch, truth of some known, confidence, no guessing": (
         abilities, 2, 5, {"confidence": True, "guessing": False, "prior_count": 2.5}
     ),
+    "rasch, truth of some known, covariates": (abilities, 2, 5, WORDS_AND_AGE),
+    "rasch, truth of all known, covariates": (abilities, 2, N_ITEMS, WORDS_AND_AGE),
     "rasch, other priors": (abilities, 2, N_ITEMS, {"confidence": True, "priors": {
         "mean_ability": (0.5, 1.0), "ability_spread": ("exponential", 0.7),
         "difficulty_spread": ("half_t", 1.0, 4.0),

@@ -41,6 +41,8 @@ def _answers(v):
 
 PARTS = {
     "said": _said,
+    "data": lambda _: None,
+    "coefficient": lambda _: None,
     "mean": lambda _: pm.Normal("mean_ability", 1.0, 1.5),
     "spread": lambda _: pm.HalfNormal("ability_spread", 1.0),
     "ability": lambda v: pm.Normal("ability", v.mean, v.spread, shape=N_PEOPLE),
@@ -82,7 +84,21 @@ FOUR_LEVELS = {
         observed=v.said.label * 4 + v.said.level,
     ),
 }  # fmt: skip
+COVARIATES = np.random.default_rng(2).normal(size=(N_ITEMS * N_PEOPLE, 2))
+
+
+def _coefficient(**more):
+    """Return parts with the data and a regression of the logit; ``more`` replaces some."""
+    return {
+        "data": lambda _: pm.Data("covariates", COVARIATES),
+        "coefficient": lambda _: pm.Normal("coefficient", [0.3, 0.0], [0.5, 2.0], shape=2),
+        "above": lambda v: PARTS["above"](v) + v.data @ v.coefficient,
+        **more,
+    }  # fmt: skip
+
+
 BY_HAND = {
+    "covariates, each coefficient with its prior": (_coefficient(), N_ITEMS, N_PEOPLE),
     "what nobody labelled": (
         {"said": _with_nobody, **FOUR_LEVELS}, N_ITEMS + 2, N_PEOPLE + 1
     ),
@@ -162,6 +178,32 @@ def _two_may_be_true(v):
 
 
 NOT_EXACT = {
+    "labels with logit as the library writes": _coefficient(
+        above=lambda v: PARTS["above"](v) + 2.0 * (v.data @ v.coefficient)
+    ),
+    "labels with logit as the library writes it; found another": _coefficient(
+        above=lambda v: PARTS["above"](v) + COVARIATES[::-1] @ v.coefficient
+    ),
+    "labels with logit as the": {  # on the log odds, guesses and all
+        **_coefficient(above=PARTS["above"]),
+        "logit": lambda v: PARTS["logit"](v) + v.data @ v.coefficient,
+    },
+    "ability ~ ": _coefficient(
+        above=PARTS["above"],
+        ability=lambda v: pm.Normal(
+            "ability", v.mean + v.data[:N_PEOPLE] @ v.coefficient, v.spread, shape=N_PEOPLE
+        ),
+    ),
+    "coefficient with a Normal prior": _coefficient(
+        coefficient=lambda _: pm.Laplace("coefficient", 0.0, 1.0, shape=2)
+    ),
+    "priors with given parameters; found ExpandDims": _coefficient(
+        coefficient=lambda _: pm.Normal("coefficient", 0.0, pm.HalfNormal("slope_sd"), shape=2)
+    ),
+    r"covariates of shape \(48, 2\); found \(2, 48\)": _coefficient(
+        data=lambda _: pm.Data("covariates", COVARIATES.T),
+        above=lambda v: PARTS["above"](v) + v.data.T @ v.coefficient,
+    ),
     "only the labels to depend on these variables; found test": {
         "more": lambda v: pm.Normal("test", v.ability[0], 1.0, observed=0.3)
     },

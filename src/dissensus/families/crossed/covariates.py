@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
 from dissensus.data import frames, tables
-from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, POOL
+from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, POOL, TERM
 from dissensus.errors import ArgumentError, brief, resembling, shown
 from dissensus.kernels.types import Array, Floats, Ints
 
 INTERCEPT = "Intercept"
+_NOT_COLUMNS: Final = {"", "Sum", "Treatment"}
+"""What formulae counts among variables beside columns: numbers in a call, and its encodings."""
+
+Columns = Mapping[str, tuple[str, "pd.Series[Any]"]]
+"""Of each variable the dim that it is of, and its value for each name along it."""
 
 
 class Covariates(NamedTuple):
@@ -25,6 +31,8 @@ class Covariates(NamedTuple):
     terms: Array
     value: Floats  # (annotation, term)
     mean: Floats  # (term): the averages that were subtracted
+    of_pairs: Callable[[Ints, Ints], Floats] | None = None
+    """From codes of items and of annotators (pair) to covariates (pair, term), centred."""
 
 
 def covariates(formula: Any, annotations: xr.Dataset, items: Any, annotators: Any) -> Covariates:
@@ -49,9 +57,9 @@ def covariates(formula: Any, annotations: xr.Dataset, items: Any, annotators: An
             "formula", expected="at least one covariate", found=repr(formula),
             hint="Without covariates leave formula out",
         )  # fmt: skip
-    matrix = _evaluated(text, _table(variables, annotations, items, annotators))
-    names = [str(name) for name in matrix.columns if name != INTERCEPT]
-    value = matrix[names].to_numpy(dtype=np.float64)
+    columns = _columns(variables, annotations, items, annotators)
+    matrix = _evaluated(text, _table(columns, _places(annotations)))
+    names, value = _terms(matrix)
     if not np.isfinite(value).all():
         wrong = [name for name, column in zip(names, value.T, strict=True)
                  if not np.isfinite(column).all()]  # fmt: skip
@@ -59,7 +67,57 @@ def covariates(formula: Any, annotations: xr.Dataset, items: Any, annotators: An
             "formula", expected="finite numbers", found=f"others in the terms {shown(wrong)}"
         )
     mean = value.mean(axis=0)
-    return Covariates(f"~ {text}", np.array(names), value - mean, mean)
+    of_pairs = partial(_of_pairs, matrix, columns, mean)
+    return Covariates(f"~ {text}", np.array(names), value - mean, mean, of_pairs)
+
+
+def _places(annotations: xr.Dataset) -> dict[str, Ints]:
+    """Return the place of each label along the dims of variables."""
+    out = {dim: annotations[f"{dim}_code"].to_numpy() for dim in (ITEM, ANNOTATOR)}
+    return out | {ANNOTATION: np.arange(annotations.sizes[ANNOTATION])}
+
+
+def _table(columns: Columns, places: Mapping[str, Ints]) -> pd.DataFrame:
+    return pd.DataFrame({
+        name: values.iloc[places[dim]].reset_index(drop=True)
+        for name, (dim, values) in columns.items()
+    })  # fmt: skip
+
+
+def _terms(matrix: Any) -> tuple[list[str], Floats]:
+    """Return names and values of the terms of an evaluated formula, without the intercept."""
+    frame = matrix.as_dataframe()
+    names = [str(name) for name in frame.columns if name != INTERCEPT]
+    return names, frame[names].to_numpy(dtype=np.float64)
+
+
+def _of_pairs(matrix: Any, columns: Columns, mean: Floats, item: Ints, annotator: Ints) -> Floats:
+    table = _table(columns, {ITEM: item, ANNOTATOR: annotator})
+    return _terms(matrix.evaluate_new_data(table))[1] - mean
+
+
+def require_pairs(design: Covariates, annotations: xr.Dataset) -> None:
+    """Raise unless covariates are known of each annotator with each item."""
+    if design.of_pairs is None:
+        return
+    code = _places(annotations)
+    silent = np.setdiff1d(np.arange(annotations.sizes[ANNOTATOR]), code[ANNOTATOR])
+    if len(silent):
+        raise ArgumentError(
+            "annotations", expected="a label by each annotator, with formula=",
+            found=f"none by {shown(list(annotations[ANNOTATOR].to_numpy()[silent]))}",
+        )  # fmt: skip
+    # A function of all rows, such as a mean, has another value where there is one row.
+    ends = [design.value.argmin(axis=0), design.value.argmax(axis=0)]
+    for row in np.unique(ends):
+        alone = design.of_pairs(code[ITEM][[row]], code[ANNOTATOR][[row]])
+        wrong = design.terms[~np.isclose(alone[0], design.value[row], rtol=1e-6, atol=1e-9)]
+        if len(wrong):
+            raise ArgumentError(
+                "formula", expected="terms that are a function of one item and one annotator",
+                found=f"others: {shown(list(wrong))}",
+                hint="Use center, scale or poly of formulae, which remember the averages",
+            )  # fmt: skip
 
 
 def _right_side(formula: Any) -> str:
@@ -104,13 +162,11 @@ def _variables(text: str) -> list[str]:
             "formula", expected="a formula with an intercept, which is the mean mu",
             found=repr(text), hint="Leave 0 or -1 out of it",
         )  # fmt: skip
-    return sorted(described.var_names - {""})  # what formulae calls the 2 of poly(x, 2)
+    return sorted(described.var_names - _NOT_COLUMNS)
 
 
-def _table(
-    variables: list[str], annotations: xr.Dataset, items: Any, annotators: Any
-) -> pd.DataFrame:
-    """Return columns of the tables, a row for each label."""
+def _columns(variables: list[str], annotations: xr.Dataset, items: Any, annotators: Any) -> Columns:
+    """Return columns of the tables in the order of names, or raise where labels lack a value."""
     sides = {
         ITEM: _opened("items", ITEM, items, annotations),
         ANNOTATOR: _opened("annotators", ANNOTATOR, annotators, annotations),
@@ -121,11 +177,11 @@ def _table(
         homes = [side for side, (table, _) in sides.items() if name in table]
         if name == POOL and f"{POOL}_code" in annotations and not homes:
             codes = annotations[f"{POOL}_code"].to_numpy()
-            out[name] = pd.Series(annotations[POOL].to_numpy()[codes])
+            out[name] = ANNOTATION, pd.Series(annotations[POOL].to_numpy()[codes])
         elif len(homes) == 1:
             table, place = sides[homes[0]]
-            out[name] = _column(table[name]).iloc[place].reset_index(drop=True)
-            wrong += _missing(name, homes[0], out[name], annotations)
+            out[name] = homes[0], _column(table[name]).iloc[place]
+            wrong += _missing(name, *out[name], annotations)
         elif homes:
             wrong.append(f"{name!r} stands in both items= and annotators=: rename one of them")
         else:
@@ -140,13 +196,13 @@ def _table(
             "formula", expected="columns of items= and annotators= with a value for each of them",
             found="; ".join(wrong),
         )  # fmt: skip
-    return pd.DataFrame(out)
+    return out
 
 
 def _opened(
     argument: str, dim: str, table: Any, annotations: xr.Dataset
 ) -> tuple[Mapping[str, Any], Ints]:
-    """Return the columns of a table, and the row of each label."""
+    """Return the columns of a table, and the row of each name that has labels."""
     if table is None:
         return {}, np.empty(0, dtype=np.int64)
     columns = dict(frames.opened(table))
@@ -171,13 +227,14 @@ def _opened(
             found=f"none for {len(absent)} of {len(labelled)}: {shown(list(people[absent]))}",
             hint=f"Its column {dim!r} has names such as {shown(list(names[:3]))}",
         )  # fmt: skip
-    return columns, place[annotations[f"{dim}_code"].to_numpy()]
+    return columns, place
 
 
 def _column(values: pd.Series[Any]) -> pd.Series[Any]:
     """Return numbers as floats, ordered categories as they are, and all else as text."""
     if isinstance(values.dtype, pd.CategoricalDtype):
-        return values.cat.remove_unused_categories()
+        # Ordered, so that formulae keeps their order, and compares with the first.
+        return values.cat.remove_unused_categories().cat.as_ordered()
     if values.dtype == object:  # a list in a mapping, perhaps with missing entries
         given = values[values.notna()]
         if len(given) and given.map(_is_number).all():
@@ -192,29 +249,50 @@ def _is_number(value: Any) -> bool:
 
 
 def _missing(name: str, dim: str, values: pd.Series[Any], annotations: xr.Dataset) -> Iterator[str]:
-    lacking = values.isna().to_numpy()
-    if lacking.any():
-        codes = annotations[f"{dim}_code"].to_numpy()[lacking]
-        who = list(dict.fromkeys(annotations[dim].to_numpy()[codes].tolist()))
+    codes = annotations[f"{dim}_code"].to_numpy()
+    lacking = codes[values.isna().to_numpy()[codes]]
+    if len(lacking):
+        who = list(dict.fromkeys(annotations[dim].to_numpy()[lacking].tolist()))
         yield (
             f"{name!r} is missing for {len(who)} {dim}{'s' if len(who) > 1 else ''} "
             f"({shown(who)}): fill it in, or leave their labels out"
         )
 
 
-def _evaluated(text: str, table: pd.DataFrame) -> pd.DataFrame:
+def _evaluated(text: str, table: pd.DataFrame) -> Any:
     from formulae import design_matrices
 
     try:
         with np.errstate(all="ignore"):  # what is not finite is refused above
-            common = design_matrices(text, table, na_action="error", env=0).common
+            return design_matrices(text, table, na_action="error", env=0).common
     except Exception as problem:
         raise ArgumentError(
             "formula", expected="a formula that can be evaluated", found=repr(text),
             hint=_printable(problem),
         ) from problem  # fmt: skip
-    out: pd.DataFrame = common.as_dataframe()
-    return out
+
+
+def constants(terms: Array, value: Floats, mean: Floats) -> dict[str, xr.DataArray]:
+    """Return covariates and their averages, if there are any, for a fit's constant data."""
+    if not len(terms):
+        return {}
+    names = {TERM: terms}
+    return {
+        "covariates": xr.DataArray(value, coords=names, dims=(ANNOTATION, TERM)),
+        "covariate_mean": xr.DataArray(mean, coords=names, dims=TERM),
+    }
+
+
+def told_by_others(terms: Array, value: Floats, pool: Ints) -> Iterator[str]:
+    """Name terms that follow from others, so that only their sums are known."""
+    found = [terms[k] for k in aliased(value, pool)]
+    if found:
+        several = len(found) > 1
+        yield (
+            f"{shown(found)} follow{'' if several else 's'} from the mean and the terms before "
+            f"{'them' if several else 'it'}: the labels do not tell their coefficients apart, and "
+            "they depend on their priors. Leave some of these terms out of the formula."
+        )
 
 
 def aliased(value: Floats, pool: Ints) -> list[int]:

@@ -22,6 +22,7 @@ from dissensus.dims import (
     other,
 )
 from dissensus.families import base
+from dissensus.families.crossed.covariates import constants
 from dissensus.families.crossed.kernels import sweep
 from dissensus.families.crossed.kernels.covariance import all_items
 from dissensus.families.crossed.kernels.data import Crossed, Parameters
@@ -261,10 +262,7 @@ def _constants(process: Process) -> dict[str, xr.DataArray]:
         dims, coords = (ITEM, POOL), coords | {POOL: process.pools}
     counts = xr.DataArray(n if process.pools is not None else n[:, 0], dims=dims, coords=coords)
     out = {"n_labels_per_item": counts}
-    if len(process.terms):
-        names = {TERM: process.terms}
-        out["covariates"] = xr.DataArray(process.covariates, coords=names, dims=(ANNOTATION, TERM))
-        out["covariate_mean"] = xr.DataArray(process.covariate_mean, coords=names, dims=TERM)
+    out |= constants(process.terms, process.covariates, process.covariate_mean)
     for dim in (ITEM, ANNOTATOR, POOL):
         if f"{dim}_code" in process.annotations:
             codes = process.annotations[f"{dim}_code"].to_numpy()

@@ -131,11 +131,11 @@ def _process(model: Any, observed: Any, family: str, eta: Any) -> Process:
         | {name: scale_prior(model, free[name]) for name in (*scales, *gaps)},
         lkj=proof.number(model, proof.prior(free[ROOT])[1], ROOT) if pooled else 1.0,
         n_sd=n_pools if pooled and shape.get(SD) == (n_pools,) else 1,
-        **_covariates(model, free, shape, n),
+        **covariates(model, free, shape, n),
     )  # fmt: skip
 
 
-def _covariates(model: Any, free: Mapping[str, Any], shape: Mapping[str, Any], n: int) -> Any:
+def covariates(model: Any, free: Mapping[str, Any], shape: Mapping[str, Any], n: int) -> Any:
     """Return the fields of a process for coefficients of the data `covariates`, if any."""
     if COEFFICIENT not in free or COVARIATES not in model.named_vars:
         return {}

@@ -163,7 +163,7 @@ def process(
     checked = Process(
         model, annotations, family, value, item, member, pool.astype(np.int64), who, member_pool,
         pools, labels, given, arguments.positive("correlation_prior", correlation_prior),
-        n_pools if residual == "pool" else 1, *design, coefficient,
+        n_pools if residual == "pool" else 1, *design[:4], coefficient,
     )  # fmt: skip
     if family == GAUSSIAN:
         require_residual(checked)

@@ -11,9 +11,10 @@ import numpy.typing as npt
 import xarray as xr
 from scipy.special import expit
 
-from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, LEVEL, SAMPLE
+from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, LEVEL, SAMPLE, TERM
 from dissensus.errors import warn_caller
 from dissensus.families import base
+from dissensus.families.crossed.covariates import constants
 from dissensus.families.crossed.kernels import sweep as crossed_sweep
 from dissensus.families.crossed.kernels.data import Crossed
 from dissensus.families.rasch.kernels import data as rasch_data
@@ -32,6 +33,7 @@ class Draws(NamedTuple):
     ability_spread: Floats
     difficulty_spread: Floats
     ability: Floats  # (..., annotator)
+    coefficient: Floats  # (..., term)
     difficulty: Floats  # (..., item); of size 0 if not kept
     prevalence: Floats
     level: Floats  # (..., right, level): shares of the levels, of wrong and of right labels
@@ -79,6 +81,7 @@ class RaschFit(base.Fit[Process, Draws]):
             ability_spread=trace.sd_annotator,
             difficulty_spread=trace.sd_item,
             ability=trace.mu[..., None] + self.process.lead + trace.annotator,
+            coefficient=trace.coefficient,
             difficulty=-trace.item[..., order] if self.items else trace.item,
             prevalence=np.exp(trace.log_prevalence),
             level=np.exp(trace.log_level),
@@ -107,7 +110,8 @@ class RaschFit(base.Fit[Process, Draws]):
             posterior,
             {name: named(values) for name, values in sampled.items()},
             _observed(process),
-            base.truth_constants(process, draws.truth_mean),
+            base.truth_constants(process, draws.truth_mean)
+            | constants(process.terms, process.covariates, process.covariate_mean),
             diagnostics,
         )
 
@@ -149,7 +153,7 @@ class _Chain:
         tuning = self.known.tuning if first < 0 else self.known.tuning._replace(rate=0.0)
         sweep.advance(
             self.state, self.data, self.said, self.par, self.priors, tuning, self.known.paths,
-            self.now, self.summing, n, self.trace, max(first, -1),
+            self.now, self.summing, n, self.trace, max(first, -1), self.known.centre,
         )  # fmt: skip
 
     def replay(self, values: dict[str, Floats]) -> None:
@@ -164,6 +168,7 @@ class _Chain:
             mu=values["mean_ability"] - self.lead, sd_item=values["difficulty_spread"],
             sd_annotator=values["ability_spread"],
             annotator=values["ability"] - values["mean_ability"][:, None],
+            coefficient=values.get("coefficient", nothing),
             item=np.ascontiguousarray(-values["difficulty"][:, item]),
             log_prevalence=np.log(values["prevalence"]), log_level=level,
             truth=np.empty((n, 0, 0)), truth_mean=nothing, each=nothing,
@@ -178,7 +183,7 @@ def _named(process: Process, values: Any, *dims: str) -> xr.DataArray:
     """Name the dims of draws."""
     names = {
         ITEM: process.items, ANNOTATOR: process.annotators, LABEL: process.labels,
-        LEVEL: process.levels,
+        LEVEL: process.levels, TERM: process.terms,
     }  # fmt: skip
     coords = {dim: names[dim] for dim in dims}
     return xr.DataArray(values, dims=(*SAMPLE, *dims), coords=coords)
@@ -192,6 +197,8 @@ def _parameters(process: Process, draws: Draws) -> dict[str, xr.DataArray]:
         "difficulty_spread": named(draws.difficulty_spread),
         "ability": named(draws.ability, ANNOTATOR), "prevalence": named(draws.prevalence, LABEL),
     }  # fmt: skip
+    if len(process.terms):
+        out["coefficient"] = named(draws.coefficient, TERM)
     if draws.level.shape[-1]:
         out["confidence_if_wrong"] = named(draws.level[:, :, 0], LEVEL)
         out["confidence_if_right"] = named(draws.level[:, :, 1], LEVEL)
@@ -204,12 +211,30 @@ def _of_items(process: Process, draws: Draws) -> dict[str, xr.DataArray]:
     difficulty = named(draws.difficulty, ITEM)
     accuracy = named(draws.ability, ANNOTATOR) - difficulty
     values = accuracy.to_numpy()
+    _add_covariates(process, draws, values)
     values -= process.lead  # in place: the array may be large
     expit(values, out=values)
     values *= 1.0 - process.floor
     values += process.floor
     truth = named(draws.truth, ITEM, LABEL)
     return {"difficulty": difficulty, "accuracy": accuracy, "truth": truth}
+
+
+_PAIRS: Final = 100_000
+"""Largest number of pairs of an annotator and an item whose covariates are evaluated at once."""
+
+
+def _add_covariates(process: Process, draws: Draws, logit: Floats) -> None:
+    """Add the covariates' part to all logits (chain, draw, annotator, item)."""
+    if process.of_pairs is None:
+        return
+    n_items = len(process.items)
+    each = max(_PAIRS // n_items, 1)
+    for first in range(0, len(process.annotators), each):
+        some = np.arange(first, min(first + each, len(process.annotators)))
+        value = process.of_pairs(np.tile(np.arange(n_items), len(some)), np.repeat(some, n_items))
+        for place, j in enumerate(some):  # one at a time: the array may be large
+            logit[:, :, j] += draws.coefficient @ value[place * n_items :][:n_items].T
 
 
 def _observed(process: Process) -> dict[str, xr.DataArray]:
@@ -224,6 +249,8 @@ def _replicates(process: Process, draws: Draws, rng: np.random.Generator) -> Any
     """Draw new labels, by the same annotators and of the same items; the truth is drawn too."""
     n = len(process.labels)
     eta = draws.ability[..., process.annotator] - draws.difficulty[..., process.item]
+    if len(process.terms):
+        eta += draws.coefficient @ process.covariates.T
     edges = draws.truth.cumsum(axis=-1)
     truth = (rng.random(edges.shape[:-1])[..., None] > edges[..., :-1]).sum(axis=-1)
     knows = rng.logistic(size=eta.shape) < eta - process.lead

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -12,12 +12,22 @@ import xarray as xr
 from dissensus import arguments
 from dissensus.data.known_labels import known_codes
 from dissensus.data.rows import statements_per
-from dissensus.dims import ANNOTATOR, ITEM, LABEL
+from dissensus.dims import ANNOTATOR, ITEM, LABEL, POOL
 from dissensus.errors import AnnotationError, DesignWarning, shown, warn_caller
+from dissensus.families.crossed.covariates import covariates, require_pairs, told_by_others
 from dissensus.families.crossed.kernels.data import Crossed, Priors, crossed
-from dissensus.families.crossed.priors import Prior, as_row, checked_names, checked_prior
+from dissensus.families.crossed.kernels.regression import regression
+from dissensus.families.crossed.kernels.sweep import BERNOULLI
+from dissensus.families.crossed.priors import (
+    Prior,
+    as_row,
+    checked_names,
+    checked_prior,
+    coefficient_prior,
+    spelled,
+)
 from dissensus.families.rasch.kernels.data import Said
-from dissensus.kernels.types import UNKNOWN, Floats, Ints
+from dissensus.kernels.types import UNKNOWN, Array, Floats, Ints
 from dissensus.sampling import fitting
 from dissensus.sampling.design import anchored, islands, listed_islands, pairs, scattered, two_sided
 
@@ -29,6 +39,7 @@ def warn_of_design(process: Process) -> None:
 
 
 def _unknown(process: Process) -> Iterator[str]:
+    yield from told_by_others(process.terms, process.covariates, np.zeros_like(process.item))
     seen = pairs(process.item, process.annotator)
     nothing_known = bool((process.truth == UNKNOWN).all())
     if nothing_known and int(np.bincount(process.item).max()) < 2:
@@ -114,6 +125,12 @@ class Process(NamedTuple):
     prior_count: float | Floats  # Prior count of each label, in items
     least: float  # The lower bound of the mean ability; minus infinity where there is none
     level_prior: float = 1.0  # Prior count of each level of confidence
+    formula: str = ""
+    terms: Array = np.empty(0, dtype=str)  # Names of coefficients
+    covariates: Floats = np.empty((0, 0))  # (annotation, term), centred
+    covariate_mean: Floats = np.empty(0)  # (term): averages, at which abilities are
+    of_pairs: Callable[[Ints, Ints], Floats] | None = None  # See `Covariates`
+    coefficient_prior: Floats = np.empty((0, 2))  # (term, 2): mean and standard deviation
 
     @property
     def labels(self) -> npt.NDArray[Any]:
@@ -149,10 +166,13 @@ class Process(NamedTuple):
         """Lay out the labels for the Gibbs sampler."""
         none = np.zeros_like(self.item)
         people = np.zeros(len(self.annotators), dtype=np.int64)
-        return crossed(
+        data = crossed(
             self.label.astype(np.float64), self.item, self.annotator, none,
             n_items=len(self.items), annotator_pool=people, n_pools=1,
         )  # fmt: skip
+        if not len(self.terms):
+            return data
+        return data._replace(regression=regression(self.covariates[data.row], data))
 
     def said(self, data: Crossed) -> Said:
         """Return labels and levels in the order of that layout.
@@ -182,12 +202,19 @@ class Process(NamedTuple):
             sd=np.array([[0.0, 1.0, 0.0]]),
             gap=np.array([0.0, 1.0, 0.0]),
             lkj=1.0,
+            coefficient=self.coefficient_prior,
         )
+
+    @property
+    def words(self) -> dict[str, str]:
+        """The priors and the formula, for a fit's attributes."""
+        formula = {"formula": self.formula} if self.formula else {}
+        return {"priors": spelled(self.priors), **formula}
 
 
 def process(
     annotations: xr.Dataset, *, truth: Any, confidence: bool, guessing: Any, priors: Any,
-    prior_count: Any, sampler: Any,
+    prior_count: Any, sampler: Any, formula: Any = None, items: Any = None, annotators: Any = None,
 ) -> Process:  # fmt: skip
     """Check annotations and settings, and put them together."""
     fitting.require_kind(annotations, KINDS, "rasch")
@@ -209,10 +236,16 @@ def process(
     if guessing is not None:
         arguments.flags(guessing=guessing)
         guesses = bool(guessing)
+    # An annotator of several pools would have several accuracies for one item.
+    single = annotations.drop_vars(f"{POOL}_code", errors="ignore")
+    design = covariates(formula, single, items, annotators)
+    require_pairs(design, annotations)
+    given = _priors(priors, covariates=bool(len(design.terms)))
     process = Process(
         annotations, codes[ITEM], codes[ANNOTATOR], codes[LABEL], known, level, levels, guesses,
-        _priors(priors), arguments.positive("prior_count", prior_count),
-        _least_ability(known, annotations.sizes[LABEL], guessing=guesses),
+        given, arguments.positive("prior_count", prior_count),
+        _least_ability(known, annotations.sizes[LABEL], guessing=guesses), 1.0, *design,
+        coefficient_prior(given, BERNOULLI, codes[LABEL].astype(float), design.value),
     )  # fmt: skip
     warn_of_design(process)
     return process
@@ -251,8 +284,9 @@ def _levels(annotations: xr.Dataset) -> tuple[Ints, Floats]:
     return level.astype(np.int64), levels
 
 
-def _priors(given: Any) -> dict[str, Prior]:
-    return DEFAULTS | {
-        name: checked_prior(name, prior, mean=name == "mean_ability")
-        for name, prior in checked_names(given, tuple(DEFAULTS)).items()
+def _priors(given: Any, *, covariates: bool) -> dict[str, Prior]:
+    default = DEFAULTS | ({"coefficient": ()} if covariates else {})
+    return default | {
+        name: checked_prior(name, prior, mean=name in {"mean_ability", "coefficient"})
+        for name, prior in checked_names(given, tuple(default)).items()
     }

@@ -8,6 +8,7 @@ import numpy as np
 from pymc.step_methods.compound import StepMethodState
 from pymc.step_methods.state import dataclass_state
 
+from dissensus.families.crossed.graph import COEFFICIENT
 from dissensus.families.crossed.kernels import sweep as crossed_sweep
 from dissensus.families.crossed.kernels.covariance import all_items
 from dissensus.families.crossed.kernels.data import Parameters
@@ -93,7 +94,7 @@ class RaschGibbs(WholeModelStep):
         state = started(self.rng.integers(2**64, dtype=np.uint64))
         sweep.advance(
             state, data, said, par, self._priors, tuning, self.known.paths, now,
-            self._room._replace(width=self.width), 1, self._trace, -1,
+            self._room._replace(width=self.width), 1, self._trace, -1, self.known.centre,
         )  # fmt: skip
         natural = self._natural(par, now)
         values = self._to_values(*(natural[name] for name in self._reading.names))
@@ -111,6 +112,7 @@ class RaschGibbs(WholeModelStep):
         par.sd_item[0] = natural[graph.DIFFICULTY_SPREAD]
         par.annotator[:] = natural[graph.ABILITY] - natural[graph.MEAN]
         par.item[:] = -natural[graph.DIFFICULTY][data.cell_item]
+        par.coefficient[:] = natural.get(COEFFICIENT, 0.0)
         now = rasch_data.beginning(said, len(data.cell_pool))
         now.log_prevalence[:] = np.log(natural[graph.PREVALENCE])
         if len(process.levels):
@@ -129,6 +131,7 @@ class RaschGibbs(WholeModelStep):
             graph.ABILITY: mean + par.annotator,
             graph.DIFFICULTY_SPREAD: par.sd_item[0],
             graph.DIFFICULTY: -items[:, 0],
+            COEFFICIENT: par.coefficient,
             graph.PREVALENCE: np.exp(np.maximum(now.log_prevalence, _LEAST)),
             graph.WRONG: wrong,
             graph.RIGHT: right,

@@ -56,6 +56,11 @@ class Crossed(NamedTuple):
         """Number of pools."""
         return len(self.n_labels)
 
+    @property
+    def n_terms(self) -> int:
+        """Number of covariates."""
+        return 0 if self.regression is None else self.regression.value[0].shape[1]
+
 
 def crossed(
     value: Floats, item: Codes, annotator: Codes, pool: Codes, *,
@@ -249,12 +254,11 @@ def item_room(data: Crossed) -> tuple[ItemSums, ItemRoom]:
 def label_sums(data: Crossed, latent: Floats) -> LabelSums:
     """Sum over cells and annotators."""
     pool = data.cell_pool[data.cell]
-    n_terms = 0 if data.regression is None else data.regression.value[0].shape[1]
     return LabelSums(
         np.bincount(data.cell, latent, len(data.cell_pool)),
         np.bincount(data.annotator, latent, len(data.annotator_pool)),
         np.bincount(pool, latent * latent, data.n_pools),
-        np.zeros((data.n_pools, n_terms)),
+        np.zeros((data.n_pools, data.n_terms)),
     )
 
 

@@ -21,7 +21,12 @@ from dissensus.families.crossed.kernels.data import (
     correlations,
     log_scale_prior,
 )
-from dissensus.families.crossed.kernels.logistic_regression import Offset, move_coefficients
+from dissensus.families.crossed.kernels.logistic_regression import (
+    Offset,
+    by_annotators,
+    by_items,
+    move_coefficients,
+)
 from dissensus.families.crossed.kernels.odds import (
     LARGE,
     Odds,
@@ -368,12 +373,10 @@ def move_all(
     """Move everything once; ``offset`` is of the covariates."""
     moved = (par.sd_item, par.sd_annotator, par.correlation)
     before = tuple(part.copy() for part in moved) if tuning.rate else ()
-    by_items = offset.seen_by_items if offset else _as_it_is
-    by_annotators = offset.seen_by_annotators if offset else _as_it_is
-    seen, odds = by_items(data, known)
+    seen, odds = by_items(data, known, offset)
     move_with_items(state, seen, par, priors, tuning, odds, paths)
     if len(tuning.sd_annotator):
-        seen, odds = by_annotators(data, known)
+        seen, odds = by_annotators(data, known, offset)
         move_with_annotators(state, seen, par, priors, tuning, odds, paths)
     directions(data, par, room)  # which means and items go by
     against_items(state, data, par, priors, known, room)
@@ -382,10 +385,10 @@ def move_all(
     if offset is not None:
         move_coefficients(state, data, par, priors, offset, known, room.precision, tuning.rate)
     refresh_annotators(data, par, known)
-    seen, odds = by_items(data, known)
+    seen, odds = by_items(data, known, offset)
     slice_items(state, seen, par, odds, room)
     if len(tuning.sd_annotator):
-        seen, odds = by_annotators(data, known)
+        seen, odds = by_annotators(data, known, offset)
         slice_annotators(state, seen, par, odds, room.others)
     scales_given_effects(state, data, par, priors, tuning, room)
     if tuning.rate:
@@ -398,10 +401,6 @@ def move_all(
         if tuning.sweep[0] >= tuning.sweep[1]:
             learn_paths(data, par, tuning, known, paths, offset)
             tuning.sweep[1] *= 2.0
-
-
-def _as_it_is(data: Crossed, known: Odds) -> tuple[Crossed, Odds]:
-    return data, known
 
 
 @kernel

@@ -69,9 +69,20 @@ class Offset:
         """Return labels that are each of an item of their own."""
         odds = known.cell[data.cell] * self.odds
         alone = data._replace(
-            cell_start=self.starts, cell_pool=self.pool, annotator_cell=self.by_annotator
-        )
+            cell=self.label, cell_start=self.starts, cell_pool=self.pool,
+            annotator_cell=self.by_annotator,
+        )  # fmt: skip
         return alone, known._replace(cell=odds)
+
+
+def by_items(data: Crossed, known: Odds, offset: Offset | None) -> tuple[Crossed, Odds]:
+    """Return labels as items see them."""
+    return offset.seen_by_items(data, known) if offset else (data, known)
+
+
+def by_annotators(data: Crossed, known: Odds, offset: Offset | None) -> tuple[Crossed, Odds]:
+    """Return labels as annotators see them."""
+    return offset.seen_by_annotators(data, known) if offset else (data, known)
 
 
 def _constant(side: Side, square: Floats) -> Ints:
@@ -88,7 +99,7 @@ def move_coefficients(
 
     ``precision`` is of items' effects, by design; the offset's centre is learned at this rate.
     """
-    _given_effects(state, data, par, priors, offset)
+    given_effects(state, data, par, priors, offset)
     offset.centre += rate * (np.concatenate([par.mu, par.coefficient]) - offset.centre)
     _against_items(state, data, par, priors, offset, precision)
     if (par.sd_annotator > 0.0).any():
@@ -97,10 +108,15 @@ def move_coefficients(
     exponentials(data.cell_pool, np.zeros(data.n_pools), par.item, known.cell)
 
 
-def _given_effects(
-    state: State, data: Crossed, par: Parameters, priors: Priors, offset: Offset
-) -> None:
+def given_effects(
+    state: State, data: Crossed, par: Parameters, priors: Priors, offset: Offset,
+    guessed: float = 0.0,
+) -> None:  # fmt: skip
     """Draw means and coefficients along an ellipse about a normal approximation.
+
+    If labels are ``guessed`` from so many where they are not known, a value of 1 is one that is
+    right, known or not; without guessing it is the second of two labels. The caller must refresh
+    the offset.
 
     The approximation is two Newton steps from the offset's centre. It depends on the effects, not
     on where the coefficients are, and the slice is under the exact density (Nishihara, Murray &
@@ -108,8 +124,8 @@ def _given_effects(
     """
     prior, n_pools = np.concatenate([priors.mu, priors.coefficient]), len(par.mu)
     rest = par.item[data.cell] + par.annotator[data.annotator]
-    first, _ = newton_step(offset.centre, rest, data.value, offset.design, prior)
-    middle, root = newton_step(first, rest, data.value, offset.design, prior)
+    first, _ = newton_step(offset.centre, rest, data.value, offset.design, prior, guessed)
+    middle, root = newton_step(first, rest, data.value, offset.design, prior, guessed)
     here = np.concatenate([par.mu, par.coefficient]) - middle
     there = np.zeros(len(here))
     draw_normal(state, np.tril(root @ root.T) / _WIDER, there)
@@ -119,8 +135,10 @@ def _given_effects(
         """Return the log of the density over the approximation's."""
         cos, sin = np.cos(angle), np.sin(angle)
         at = cos * here + sin * there
+        if (middle[:n_pools] + at[:n_pools] < priors.least).any():
+            return -np.inf
         whitened = at @ root
-        likelihood = _log_likelihood(etas[0] + cos * etas[1] + sin * etas[2], data.value)
+        likelihood = log_labels(etas[0] + cos * etas[1] + sin * etas[2], data.value, guessed)
         away = (middle + at - prior[:, 0]) / prior[:, 1]
         return likelihood - 0.5 * float(away @ away - whitened @ whitened / _WIDER)
 
@@ -140,26 +158,36 @@ def _uniform(state: State) -> float:
     return uniform(state)
 
 
-def _log_likelihood(eta: Floats, value: Floats) -> float:
-    return float(value @ eta - np.logaddexp(0.0, eta).sum())
+def log_labels(eta: Floats, value: Floats, guessed: float) -> float:
+    """Return the log-likelihood of labels with these logits of being known, up to a constant."""
+    right = np.logaddexp(0.0, eta + np.log(guessed)) if guessed else eta
+    return float(value @ right - np.logaddexp(0.0, eta).sum())
 
 
 def newton_step(
-    at: Floats, rest: Floats, value: Floats, design: Floats, prior: Floats
+    at: Floats, rest: Floats, value: Floats, design: Floats, prior: Floats, guessed: float = 0.0
 ) -> tuple[Floats, Floats]:
     """Return the end of a step towards the mode, and a factor of the precision where it began.
 
-    A step moves no label's logit by more than a few units.
+    A step moves no label's logit by more than a few units. With guesses the information is the
+    expected one: the observed one may be negative.
     """
     eta = design @ at + rest
-    chance = 1.0 / (1.0 + np.exp(-np.clip(eta, -700.0, 700.0)))
-    gradient = design.T @ (value - chance) - (at - prior[:, 0]) / prior[:, 1] ** 2
-    precision = (design * (chance * (1.0 - chance))[:, None]).T @ design
+    chance = _logistic(eta)
+    knew = _logistic(eta + np.log(guessed)) if guessed else 1.0  # of labels that are right
+    gradient = design.T @ (value * knew - chance) - (at - prior[:, 0]) / prior[:, 1] ** 2
+    information = chance * (1.0 - chance) * knew * (1.0 - 1.0 / guessed if guessed else 1.0)
+    precision = (design * information[:, None]).T @ design
     precision += np.diag(prior[:, 1] ** -2.0)
     root = np.linalg.cholesky(precision)
     step = np.linalg.solve(root.T, np.linalg.solve(root, gradient))
     far = float(np.abs(design @ step).max(initial=0.0))
     return at + step * min(1.0, _FARTHEST / max(far, 1e-300)), root
+
+
+def _logistic(eta: Floats) -> Floats:
+    out: Floats = 1.0 / (1.0 + np.exp(-np.clip(eta, -700.0, 700.0)))
+    return out
 
 
 def _against_items(

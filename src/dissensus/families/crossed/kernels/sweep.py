@@ -404,7 +404,7 @@ def start(
         item=np.zeros(len(data.cell_pool)),
         annotator=np.zeros(len(data.annotator_pool)),
         latent=data.value.copy() if numbers else np.zeros(len(data.value)),
-        coefficient=np.zeros(0 if data.regression is None else data.regression.value[0].shape[1]),
+        coefficient=np.zeros(data.n_terms),
     )
 
 

@@ -18,6 +18,12 @@ import numpy as np
 
 from dissensus.families.crossed.kernels.data import Crossed, Parameters, Priors, Tuning
 from dissensus.families.crossed.kernels.logistic import move_all
+from dissensus.families.crossed.kernels.logistic_regression import (
+    Offset,
+    by_annotators,
+    by_items,
+    given_effects,
+)
 from dissensus.families.crossed.kernels.odds import (
     Odds,
     held,
@@ -143,13 +149,18 @@ def _move_mean(
 
 def move_abilities(
     state: State, data: Crossed, said: Said, par: Parameters, priors: Priors, known: Odds,
-    answers: Answers,
+    answers: Answers, offset: Offset | None = None,
 ) -> None:  # fmt: skip
-    """Move every annotator's effect, and then the mean of all."""
+    """Move every annotator's effect, and then the mean of all, with the coefficients."""
     start, guessed, effect = data.annotator_start, said.guessed, par.annotator
-    _gather(data.value, data.annotator, data.cell, start, known.cell, *answers)
+    seen, ease = by_annotators(data, known, offset)
+    _gather(data.value, data.annotator, seen.cell, start, ease.cell, *answers)
     _move_effects(state, start, par.mu[0], par.sd_annotator[0], guessed, *answers, effect)
-    _move_mean(state, start, priors.mu, guessed, *answers, effect, par.mu)
+    if offset is None:
+        _move_mean(state, start, priors.mu, guessed, *answers, effect, par.mu)
+    else:
+        given_effects(state, data, par, priors, offset, guessed)
+        offset.refresh(par)
     refresh_annotators(data, par, known)
 
 
@@ -160,6 +171,7 @@ class Trace(NamedTuple):
     sd_item: Floats
     sd_annotator: Floats
     annotator: Floats
+    coefficient: Floats
     item: Floats
     log_prevalence: Floats
     log_level: Floats
@@ -176,6 +188,7 @@ def trace_room(said: Said, data: Crossed, draws: int, *, items: bool, each: bool
     return Trace(
         mu=np.empty(draws), sd_item=np.empty(draws), sd_annotator=np.empty(draws),
         annotator=np.empty((draws, len(data.annotator_pool))),
+        coefficient=np.empty((draws, data.n_terms)),
         item=np.empty((draws, n_cells if items else 0)),
         log_prevalence=np.empty((draws, n)),
         log_level=np.empty((draws, 2, n_levels)),
@@ -188,18 +201,21 @@ def trace_room(said: Said, data: Crossed, draws: int, *, items: bool, each: bool
 
 def advance(
     state: State, data: Crossed, said: Said, par: Parameters, priors: Priors, tuning: Tuning,
-    paths: Transport, now: Truth, summing: Room, n: int, trace: Trace, first: int,
+    paths: Transport, now: Truth, summing: Room, n: int, trace: Trace, first: int, centre: Floats,
 ) -> None:  # fmt: skip
     """Run n sweeps, and store their draws from the place ``first`` on; nothing if it is below 0.
 
-    Which labels are known is written into the values of ``data``.
+    Which labels are known is written into the values of ``data``. ``centre`` is about the mean of
+    the mean and of coefficients, and is learned.
     """
+    offset = _offset_of(data, par, centre)
     known, room, answers = odds(data, par), effect_room(data), answers_room(data)
     counts = np.empty(len(said.prevalence))
     unknown = said.guessed > 0.0 or bool((said.truth == UNKNOWN).any())
     for sweep in range(n):
         if unknown or sweep == 0 or first >= 0:
-            look(data, said, known, now, summing)
+            seen, ability = by_items(data, known, offset)
+            look(seen, said, ability, now, summing)
         if unknown:
             move_difficulties(state, data, said, par, priors, known, now, summing, tuning.rate)
         if unknown or sweep == 0 or first >= 0:  # which are right is then known for good
@@ -207,9 +223,10 @@ def advance(
         if first >= 0:
             _keep(data, said, par, now, summing, trace, first + sweep, log_likelihood)
         if said.guessed:
-            move_abilities(state, data, said, par, priors, known, answers)
+            move_abilities(state, data, said, par, priors, known, answers, offset)
+            seen, ease = by_annotators(data, known, offset)
             _draw_known(
-                state, data.value, data.cell, data.annotator, said.guessed, known.cell,
+                state, data.value, seen.cell, data.annotator, said.guessed, ease.cell,
                 known.annotator,
             )  # fmt: skip
         if unknown or sweep == 0:
@@ -218,7 +235,12 @@ def advance(
         if len(said.level):  # how often each goes with wrong labels, and with right ones
             for right in range(2):
                 _draw_shares(state, said.level_prior + summing.levels[right], now.log_level[right])
-        move_all(state, data, par, priors, tuning, known, room, paths)
+        move_all(state, data, par, priors, tuning, known, room, paths, offset)
+
+
+def _offset_of(data: Crossed, par: Parameters, centre: Floats) -> Offset | None:
+    """Return the covariates' part of each label's logit, None without covariates."""
+    return None if data.regression is None else Offset(data, data.regression, par, centre)
 
 
 def draw_truth(
@@ -336,6 +358,7 @@ def _keep(
     trace.sd_item[place] = par.sd_item[0]
     trace.sd_annotator[place] = par.sd_annotator[0]
     trace.annotator[place] = par.annotator
+    trace.coefficient[place] = par.coefficient
     trace.log_prevalence[place] = now.log_prevalence
     np.add(trace.truth_mean, now.probability / len(trace.mu), out=trace.truth_mean)
     trace.log_likelihood[place] = log_likelihood
@@ -354,6 +377,7 @@ def replay(
 ) -> None:  # fmt: skip
     """Store the truth that follows from parameters drawn elsewhere; the draw is the first axis."""
     counts = np.empty(len(said.prevalence))
+    offset = _offset_of(data, par, par.coefficient)
     for place in range(len(many.mu)):
         par.mu[0] = many.mu[place]
         par.sd_item[0] = many.sd_item[place]
@@ -363,6 +387,10 @@ def replay(
         now.log_prevalence[:] = many.log_prevalence[place]
         if len(said.level):
             now.log_level[:] = many.log_level[place]
-        look(data, said, odds(data, par), now, summing)
+        par.coefficient[:] = many.coefficient[place]
+        if offset is not None:
+            offset.refresh(par)
+        seen, known = by_items(data, odds(data, par), offset)
+        look(seen, said, known, now, summing)
         log_likelihood = draw_truth(state, data, said, par, now, summing, counts)
         _keep(data, said, par, now, summing, trace, place, log_likelihood)
