@@ -112,8 +112,11 @@ import numpy as np
 import xarray as xr
 
 from dissensus import arguments
-from dissensus.dims import ANNOTATOR, LABEL, RESPONSE, SYSTEM
+from dissensus.dims import ANNOTATION, ANNOTATOR, LABEL, RESPONSE, SYSTEM, TERM
+from dissensus.errors import ArgumentError, DesignWarning, brief, warn_caller
 from dissensus.families.base import FitOptions, run
+from dissensus.families.crossed.covariates import covariates, unidentified
+from dissensus.families.crossed.priors import coefficient_prior
 from dissensus.families.latent_truth import likelihood
 from dissensus.families.latent_truth.em import em as em
 from dissensus.families.latent_truth.fit import TruthFit
@@ -121,6 +124,7 @@ from dissensus.families.latent_truth.kernels.data import COMPLETE, HIERARCHICAL,
 from dissensus.families.latent_truth.process import Process
 from dissensus.families.latent_truth.process import process as truth_process
 from dissensus.models.symmetric_confusion import _base, _difficulty, _source
+from dissensus.sampling import fitting
 
 KINDS = ("nominal", "ordinal")
 POOLING: Final = {"hierarchical": HIERARCHICAL, "none": NONE, "complete": COMPLETE}
@@ -139,6 +143,8 @@ def build(
     prior_count: float = 1.0,
     truth: Any = None,
     error_correlation: Any = 0.0,
+    formula: str | None = None,
+    annotators: Any = None,
     sampler: str = "gibbs",
     on_missing: str = "raise",
 ) -> Any:
@@ -206,6 +212,7 @@ def build(
         annotations, predictions, pooling=pooling, difficulty=difficulty, systems=systems,
         evidence=evidence, prior_count=prior_count, truth=truth,
         error_correlation=error_correlation, sampler=sampler, on_missing=on_missing,
+        formula=formula, annotators=annotators,
     ))  # fmt: skip
 
 
@@ -281,10 +288,14 @@ def _around(process: Process, population: Any) -> tuple[Any, Any]:
     alpha, beta = prior.alike
     alike = pm.Gamma("confusion_concentration", alpha=alpha, beta=beta, dims=LABEL)
     # How far the logits of an annotator lie above the population's, for all labels. Offsets are in
-    # units of the spread, as NUTS gets stuck at small spreads otherwise. The effect of a covariate,
-    # such as an annotator's experience, would be one more term here: `level + beta * experience`.
+    # units of the spread, as NUTS gets stuck at small spreads otherwise.
     spread = pm.HalfNormal("accuracy_spread", sigma=prior.spread)
     level = spread * pm.Normal("annotator_offset", dims=ANNOTATOR)
+    if process.form.terms:
+        centre, sd = process.coefficient_prior.T
+        coefficient = pm.Normal("coefficient", mu=centre, sigma=sd, dims=TERM)
+        known = pm.Data("covariates", process.covariates, dims=(ANNOTATOR, TERM))
+        level = known @ coefficient + level
     expected = likelihood.split(population)[0] + level[:, None]
     # A Beta accuracy as a Dirichlet pair: the probability of an error is a number of its own, so
     # that the logit is finite where the accuracy rounds to 1.
@@ -333,6 +344,8 @@ def fit(
     prior_count: float = 1.0,
     truth: Any = None,
     error_correlation: Any = 0.0,
+    formula: str | None = None,
+    annotators: Any = None,
     keep_items: bool = True,
     sampler: str = "gibbs",
     on_missing: str = "raise",
@@ -403,24 +416,52 @@ def fit(
         "pooling": pooling, "difficulty": difficulty, "systems": systems, "evidence": evidence,
         "prior_count": prior_count, "error_correlation": error_correlation, "sampler": sampler,
     }  # fmt: skip
-    process = _process(annotations, predictions, on_missing=on_missing, truth=truth, **settings)
+    process = _process(
+        annotations, predictions, on_missing=on_missing, truth=truth, formula=formula,
+        annotators=annotators, **settings,
+    )  # fmt: skip
     options = FitOptions(
         draws=draws, tune=tune, chains=chains, random_seed=random_seed, progressbar=progressbar,
         sampler=sampler, keep=keep_items, log_likelihood=log_likelihood,
         posterior_predictive=posterior_predictive, checkpoint=checkpoint,
     )  # fmt: skip
-    return run(TruthFit(process, options), lambda: _model(process), settings)
+    hyper = settings | ({"formula": process.formula} if process.formula else {})
+    return run(TruthFit(process, options), lambda: _model(process), hyper)
 
 
 def _process(
-    annotations: xr.Dataset, predictions: xr.Dataset | None, *, pooling: Any, **settings: Any
-) -> Process:
+    annotations: xr.Dataset, predictions: xr.Dataset | None, *, pooling: Any, formula: Any,
+    annotators: Any, **settings: Any,
+) -> Process:  # fmt: skip
     """Check annotations, predictions and settings, and put them together."""
     arguments.one_of("pooling", pooling, tuple(POOLING))
+    fitting.require_kind(annotations, KINDS, "dawid_skene")
+    if formula is not None and pooling != "hierarchical":
+        raise ArgumentError(
+            "formula", expected=f"None with pooling={pooling!r}, where accuracies have no "
+            "population that covariates could divide", found=brief(formula),
+            hint='Type pooling="hierarchical"',
+        )  # fmt: skip
+    design = _design(formula, annotations, annotators)
     n = annotations.sizes.get(LABEL, 0) if isinstance(annotations, xr.Dataset) else 0
     wrong = LABELS * (1 - RIGHT) / max(n - 1, 1)
     rows = np.where(np.eye(n, dtype=bool), LABELS * RIGHT, wrong)
     return truth_process(
         "dawid_skene", annotations, predictions, interchangeable=pooling == "complete",
-        form={"rows": 1, "pooling": POOLING[pooling]}, rows=rows, **settings,
+        form={"rows": 1, "pooling": POOLING[pooling], "terms": len(design["terms"])}, rows=rows,
+        covariates=design, **settings,
     )  # fmt: skip
+
+
+def _design(formula: Any, annotations: xr.Dataset, annotators: Any) -> dict[str, Any]:
+    """Evaluate a formula for each annotator, and return the fields of a process for it."""
+    people = np.arange(annotations.sizes[ANNOTATOR])
+    each = xr.Dataset({"annotator_code": (ANNOTATION, people), ANNOTATOR: annotations[ANNOTATOR]})
+    design = covariates(formula, each, None, annotators)
+    for text in unidentified(design.terms, design.value, np.zeros_like(people)):
+        warn_caller(text, DesignWarning)
+    return {
+        "formula": design.formula, "terms": design.terms, "covariates": design.value,
+        "covariate_mean": design.mean,
+        "coefficient_prior": coefficient_prior({}, "bernoulli", np.empty(0), design.value),
+    }  # fmt: skip

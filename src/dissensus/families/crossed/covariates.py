@@ -96,7 +96,7 @@ def _variables(text: str) -> list[str]:
     terms = {str(getattr(term, "name", term)) for term in described.common_terms}
     if INTERCEPT not in terms:
         raise ArgumentError(
-            "formula", expected="a formula with an intercept, which is the mean mu",
+            "formula", expected="a formula with an intercept, which is in the model already",
             found=repr(text), hint="Leave 0 or -1 out of it",
         )  # fmt: skip
     return sorted(described.var_names)
@@ -132,7 +132,7 @@ def _table(
             )
     if wrong:
         raise ArgumentError(
-            "formula", expected="columns of items= and annotators= with a value for each of them",
+            "formula", expected="columns of the tables, with a value for each of their names",
             found="; ".join(wrong),
         )  # fmt: skip
     return pd.DataFrame(out)
@@ -227,3 +227,15 @@ def aliased(value: Floats, pool: Ints) -> list[int]:
         elif k >= rows.shape[1] - value.shape[1]:
             out.append(k - (rows.shape[1] - value.shape[1]))
     return out
+
+
+def unidentified(terms: Array, value: Floats, pool: Ints) -> Iterator[str]:
+    """Name terms that follow from others, so that only their sums are known."""
+    named = [terms[k] for k in aliased(value, pool)]
+    if named:
+        several = len(named) > 1
+        yield (
+            f"{shown(named)} follow{'' if several else 's'} from the mean and the terms before "
+            f"{'them' if several else 'it'}: the labels do not tell their coefficients apart, and "
+            "they depend on their priors. Leave some of these terms out of the formula."
+        )

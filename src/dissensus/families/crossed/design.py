@@ -19,7 +19,7 @@ from scipy.stats import beta
 
 from dissensus.dims import ANNOTATOR, ITEM
 from dissensus.errors import AnnotationError, DesignWarning, shown, warn_caller
-from dissensus.families.crossed.covariates import aliased
+from dissensus.families.crossed.covariates import unidentified
 from dissensus.families.crossed.kernels.sweep import GAUSSIAN, ORDINAL
 from dissensus.kernels.types import Array, Floats, Ints
 from dissensus.sampling.design import Pairs, islands, listed_islands, pairs, scattered
@@ -72,15 +72,7 @@ def _of_items(process: Process) -> Iterator[str]:
 
 
 def _of_terms(process: Process) -> Iterator[str]:
-    """Name terms that follow from others, so that only their sums are known."""
-    terms = [process.terms[k] for k in aliased(process.covariates, process.pool)]
-    if terms:
-        several = len(terms) > 1
-        yield (
-            f"{shown(terms)} follow{'' if several else 's'} from the mean and the terms before "
-            f"{'them' if several else 'it'}: the labels do not tell their coefficients apart, and "
-            "they depend on their priors. Leave some of these terms out of the formula."
-        )
+    return unidentified(process.terms, process.covariates, process.pool)
 
 
 def _of_pools_alike(process: Process, pools: Array) -> Iterator[str]:
