@@ -29,6 +29,12 @@ matrices:
     :math:`\omega` is ``accuracy_spread``. With :math:`\omega = 0` rows are
     :math:`\mathrm{Dirichlet}(\kappa_z M_z)`. The matrix of an annotator with few labels stays close
     to the population's. Use it to estimate the accuracies of annotators.
+
+    ``formula="~ experience"``: covariates of annotators, columns of a table. Then
+    :math:`t_j \sim N(x_j' \beta, \omega^2)`, and a coefficient :math:`\beta_k` is how much one unit
+    more raises the log odds of being right, for all labels. Covariates are centred over annotators,
+    each counted once: M is the matrix of an annotator with average covariates, and :math:`\omega`
+    is of annotators with the same ones.
 ``pooling="complete"``
     One matrix for all annotators, :math:`C_{jz} = M_z`.
 ``pooling="none"``
@@ -79,7 +85,10 @@ annotators mostly use labels for what they mean, and four labels hardly count be
 label switching, which the likelihood allows, and that a rare label becomes a name for hard items.
 Without pooling, the priors of many annotators together have the same effect. :math:`\kappa_z \sim
 \mathrm{Gamma}(2, 0.2)`, with mean 10. :math:`\omega` is half-normal with scale 1, :math:`\tau`
-half-normal with scale 1, and the logarithm of ``difficulty_slope`` is normal with sd .5.
+half-normal with scale 1, and the logarithm of ``difficulty_slope`` is normal with sd .5. A
+coefficient is normal around 0 with sd 1, divided by the sd of its covariate over annotators: as far
+as :math:`\omega` reaches. A prior that is much wider lets half of the annotators be worse than a
+guess, and few labels then do not tell which half is right.
 
 When to use it. There are a few hundred responses to items of each true label, from each annotator
 or, with pooling, from all. Labels are nominal or ordinal, also repeated (``trial``).
@@ -116,7 +125,6 @@ from dissensus.dims import ANNOTATION, ANNOTATOR, LABEL, RESPONSE, SYSTEM, TERM
 from dissensus.errors import ArgumentError, DesignWarning, brief, warn_caller
 from dissensus.families.base import FitOptions, run
 from dissensus.families.crossed.covariates import covariates, unidentified
-from dissensus.families.crossed.priors import coefficient_prior
 from dissensus.families.latent_truth import likelihood
 from dissensus.families.latent_truth.em import em as em
 from dissensus.families.latent_truth.fit import TruthFit
@@ -130,6 +138,8 @@ KINDS = ("nominal", "ordinal")
 POOLING: Final = {"hierarchical": HIERARCHICAL, "none": NONE, "complete": COMPLETE}
 LABELS, RIGHT = 4.0, 0.7
 """The weight of a row's prior, in labels, and the share of them that is right."""
+REACH = 1.0
+"""Standard deviation of the log odds by which one of a covariate raises accuracies a priori."""
 
 
 def build(
@@ -171,6 +181,11 @@ def build(
         True labels of some items. In the PyMC model they are the answers of one more respondent
         without errors. With correlated errors they inform only the correlation and the weights of
         systems.
+    formula : str, optional
+        Covariates of annotators' accuracies, as in `crossed_effects`: ``"~ experience + C(site)"``.
+        Needs ``pooling="hierarchical"``. Accuracies of `symmetric_confusion` take none.
+    annotators : table, optional
+        Covariates of annotators, with a column ``annotator`` of names; a row for each annotator.
     error_correlation : float, "learned" or (median, spread)
         Correlation of the errors of an item's labels, see the card: a number, a prior learned
         from sets with a known truth, or the median and the standard deviation of the logarithm. If
@@ -188,7 +203,8 @@ def build(
     -------
     pymc.Model
         With ``prevalence`` (label), ``confusion`` (annotator, label, response) and its
-        hyperparameters, ``system_confusion`` (system, label, response), and the observed
+        hyperparameters, ``coefficient`` (term) if there is a formula, with the data ``covariates``
+        (annotator, term), ``system_confusion`` (system, label, response), and the observed
         ``labels``: those of annotators, then of systems.
 
     Raises
@@ -198,7 +214,7 @@ def build(
     PredictionError
         If the predictions are not one label for each of these items.
     ArgumentError
-        If a setting makes no sense.
+        If a setting makes no sense, or a table lacks a column, a row or a value.
 
     Examples
     --------
@@ -356,7 +372,8 @@ def fit(
     Parameters
     ----------
     annotations, predictions, pooling, difficulty, systems, evidence, prior_count, truth
-        As in `build`, as are ``error_correlation`` and ``on_missing``.
+        As in `build`, as are ``formula``, ``annotators``, ``error_correlation`` and
+        ``on_missing``.
     draws, tune, chains, random_seed, progressbar, sampler, checkpoint
         As in `crossed_effects`.
     log_likelihood : bool
@@ -376,7 +393,8 @@ def fit(
         ``annotator_accuracy`` (annotator) over items of such prevalence; with pooling
         ``population_confusion`` (label, response), and if hierarchical
         ``confusion_concentration`` (label) and ``accuracy_spread``, the standard deviation between
-        annotators of the log odds of being right; ``system_confusion``, of related systems that of
+        annotators of the log odds of being right; ``coefficient`` (term) of a formula, for
+        `dissensus.contrast`; ``system_confusion``, of related systems that of
         their own answers; ``system_accuracy`` and ``system_correct`` (system), the share of *these*
         items that it got right; ``prevalence`` (label); ``truth`` (item, label), the probability
         that each label is true, given the other parameters of the draw; with difficulty
@@ -410,6 +428,17 @@ def fit(
     5
     >>> low, high = fit.posterior.prevalence.sel(label=2).quantile([0.05, 0.95]).values
     >>> bool(low < 0.42 < 0.447 < high)
+    True
+
+    Are experienced annotators more often right? Nobody tells the model the truth:
+
+    >>> study = dx.simulate.confusion_study(
+    ...     300, 6, 3, ipc=[0.5, 0.55, 0.65, 0.75, 0.8, 0.9], random_seed=1)
+    >>> people = {"annotator": study.annotations["annotator"], "years": [1, 2, 3, 6, 8, 9]}
+    >>> fit = dx.models.dawid_skene.fit(
+    ...     study.annotations, formula="~ years", annotators=people, draws=300, random_seed=1,
+    ...     progressbar=False)
+    >>> bool((dx.contrast(fit, {"years": 1.0}) > 0).mean() > 0.95)
     True
     """
     settings = {
@@ -460,8 +489,10 @@ def _design(formula: Any, annotations: xr.Dataset, annotators: Any) -> dict[str,
     design = covariates(formula, each, None, annotators)
     for text in unidentified(design.terms, design.value, np.zeros_like(people)):
         warn_caller(text, DesignWarning)
+    spread = design.value.std(axis=0)
+    wide = REACH / np.where(spread > 0, spread, 1.0)
     return {
         "formula": design.formula, "terms": design.terms, "covariates": design.value,
         "covariate_mean": design.mean,
-        "coefficient_prior": coefficient_prior({}, "bernoulli", np.empty(0), design.value),
+        "coefficient_prior": np.stack([np.zeros(len(wide)), wide], axis=1),
     }  # fmt: skip
