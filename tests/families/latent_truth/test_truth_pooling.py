@@ -34,7 +34,7 @@ ROWS = np.array([[[0.7, 0.2, 0.1], [0.8, 0.1, 0.1], [0.5, 0.1, 0.4]],
 """(label, annotator, response)"""
 COVARIATES, COEFFICIENT = (
     np.array([[1.0, 0.3], [-0.8, 0.5], [-0.2, -0.8]]),
-    np.array([[0.4, 1.5], [-0.2, 0.8]]),
+    np.array([[0.4, 1.0], [-0.2, 0.6]]),
 )
 """(annotator, term), and mean and standard deviation (term)."""
 
