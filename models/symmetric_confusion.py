@@ -56,11 +56,11 @@ guessing, labels are nominal or ordinal, the true label is one of them, and answ
 given the true label and the difficulty of the item.
 
 When not: if labels are confused in particular ways and there are enough labels to learn a matrix,
-use `dawid_skene`. If items have no one true label, use `dirichlet`. Do not use it if annotators saw
-the system's answers or each other's. Do not evaluate a system that was trained on these labels or
-computed from them: the accuracy of a majority vote of the annotators is estimated as nearly 1, and
-no check detects it. A mistake that many annotators share counts as the truth, unless errors are
-correlated.
+use `dawid_skene`, as for covariates of annotators' accuracies. If items have no one true label, use
+`dirichlet`. Do not use it if annotators saw the system's answers or each other's. Do not evaluate a
+system that was trained on these labels or computed from them: the accuracy of a majority vote of
+the annotators is estimated as nearly 1, and no check detects it. A mistake that many annotators
+share counts as the truth, unless errors are correlated.
 
 Systems are evidence of the truth too (``evidence="all"``). With ``evidence="annotators"`` the
 parameters of annotators, and ``truth``, are inferred from annotators alone, and those of systems

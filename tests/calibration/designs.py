@@ -49,6 +49,8 @@ COVARIATES = {
 }  # fmt: skip
 """Terms of items, of annotators, and of both."""
 
+OF_ANNOTATORS = {"formula": "~ age + group", "annotators": COVARIATES["annotators"]}
+
 
 def _rankings(rng: np.random.Generator) -> xr.Dataset:
     n = LABELS["ranking"]

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 from calibration import as_written
-from calibration.designs import COVARIATES, design
+from calibration.designs import COVARIATES, OF_ANNOTATORS, design
 from calibration.harness import Case
 
 from dissensus import models
@@ -54,6 +54,7 @@ FURTHER: Final = (
     ("rasch", "nominal", COVARIATES),
     ("symmetric_confusion", "ordinal", {"errors": "graded", "difficulty": True}),
     ("dawid_skene", "nominal", {"pooling": "none"}),
+    ("dawid_skene", "nominal", OF_ANNOTATORS),
     ("plackett_luce", "ranking", {"tempering": "strength", "reliability": 2.0,
                                   "concentration": 1.0}),
 )  # fmt: skip

@@ -51,6 +51,13 @@ def matrices(size, **options):
     return truth(size, "dawid_skene", **options)
 
 
+def covariates(size, **options):
+    """Return the same with a covariate of annotators."""
+    model, ann, options = matrices(size, **options)
+    table = {"annotator": ann["annotator"].to_numpy(), "age": [-0.5, 1.0, 0.2]}
+    return model, ann, {**options, "formula": "~ age", "annotators": table}
+
+
 OF_CROSSED = {"draws": 3000}, {"draws": 1000, "tune": 800}, {"enough": 120}
 OF_POOLS = {"draws": 3000}, {"draws": 4000, "tune": 2000}, {"enough": 120}
 SIMPLE = {"draws": 6000}, {"draws": 500}, {"enough": 60, "errors": 4.5}
@@ -101,6 +108,10 @@ CASES = {
     "none": (matrices, MANY, SOME, SIMPLE, {"pooling": "none"}),
     "hierarchical": (matrices, MANY, SOME, SIMPLE, {}),
     "hierarchical, difficulty": (matrices, MANY, SOME, SIMPLE, {"difficulty": True}),
+    "hierarchical, covariates": (covariates, MANY, SOME, OF_TRUTH, {}),
+    "hierarchical, covariates, difficulty": (
+        covariates, MANY, SOME, OF_TRUTH, {"difficulty": True}
+    ),
     "hierarchical, related": (matrices, MANY, SOME, OF_TRUTH, {"systems": "related"}),
     "hierarchical, difficulty, related": (
         matrices, MANY, SOME, OF_TRUTH, {"difficulty": True, "systems": "related"}

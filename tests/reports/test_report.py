@@ -101,7 +101,7 @@ def test_real_data(shared, parse, name, tmp_path):
     result = dx.evaluate(
         dx.annotations(frame, labels=labels),
         dx.predictions(pred),
-        draws=100,
+        draws=400,
         random_seed=1,
         progressbar=False,
     )

@@ -23,8 +23,8 @@ def contrast(fit: xr.DataTree, weights: Mapping[str, float]) -> xr.DataArray:
     Parameters
     ----------
     fit : xarray.DataTree
-        A fit of `dissensus.models.crossed_effects`, `cross_replication` or `rasch` with
-        ``formula=``, or the trace of `pymc.sample` on their model.
+        A fit of `dissensus.models.crossed_effects`, `cross_replication`, `rasch` or `dawid_skene`
+        with ``formula=``, or the trace of `pymc.sample` on their model.
     weights : mapping from str to float
         The weight of each term, by its name in ``fit.posterior["term"]``. Other terms have the
         weight 0. The first level of a category has no term: its coefficient is 0.
@@ -33,8 +33,8 @@ def contrast(fit: xr.DataTree, weights: Mapping[str, float]) -> xr.DataArray:
     -------
     xarray.DataArray
         ``contrast`` (chain, draw), in the unit of ``mu``: that of numbers, log odds of two labels,
-        standard deviations of the latent residual of ordered labels; of `rasch`, log odds of being
-        right.
+        standard deviations of the latent residual of ordered labels; of `rasch` and `dawid_skene`,
+        log odds of being right.
 
     Notes
     -----

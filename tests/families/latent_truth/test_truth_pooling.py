@@ -12,7 +12,14 @@ import pytest
 from scipy import special, stats
 
 from dissensus.families.latent_truth.kernels import matrices
-from dissensus.families.latent_truth.kernels.data import HIERARCHICAL, SPREAD, Form, Priors, blank
+from dissensus.families.latent_truth.kernels.data import (
+    HIERARCHICAL,
+    SPREAD,
+    Form,
+    Priors,
+    blank,
+    regression,
+)
 from dissensus.families.latent_truth.kernels.states import room
 from dissensus.kernels.random import started
 
@@ -25,6 +32,11 @@ ROWS = np.array([[[0.7, 0.2, 0.1], [0.8, 0.1, 0.1], [0.5, 0.1, 0.4]],
                  [[0.1, 0.6, 0.3], [0.2, 0.75, 0.05], [0.4, 0.5, 0.1]],
                  [[0.2, 0.2, 0.6], [0.1, 0.3, 0.6], [0.3, 0.1, 0.6]]])  # fmt: skip
 """(label, annotator, response)"""
+COVARIATES, COEFFICIENT = (
+    np.array([[1.0, 0.3], [-0.8, 0.5], [-0.2, -0.8]]),
+    np.array([[0.4, 1.0], [-0.2, 0.6]]),
+)
+"""(annotator, term), and mean and standard deviation (term)."""
 
 
 def form(n_labels=3, difficulty=0):
@@ -38,11 +50,15 @@ def priors(n_labels=3):
 
 
 def prior_points(n_labels, n=2**19):
-    """Return points of the prior: spread, levels, and of each label its weight and row."""
-    u = stats.qmc.Sobol(4 + n_labels**2, rng=np.random.default_rng(1)).random(n)
+    """Return points of the prior: spread, levels, and of each label its weight and row.
+
+    Levels are about those of covariates, whose coefficients come last.
+    """
+    u = stats.qmc.Sobol(6 + n_labels**2, rng=np.random.default_rng(1)).random(n)
     u = u.clip(1e-9, 1 - 1e-9)
     spread = stats.norm.ppf((1 + u[:, 0]) / 2)
     level = spread[:, None] * stats.norm.ppf(u[:, 1:4])
+    coefficient = COEFFICIENT[:, 0] + COEFFICIENT[:, 1] * stats.norm.ppf(u[:, -2:])
     alike, row = np.empty((n, n_labels)), np.empty((n, n_labels, n_labels))
     for z in range(n_labels):
         at = u[:, 4 + z * n_labels : 4 + (z + 1) * n_labels]
@@ -55,7 +71,7 @@ def prior_points(n_labels, n=2**19):
         if n_labels == 3:
             row[:, z, away[1]] = (1 - right) * (1 - first)
     leads = (row.argmax(axis=2) == np.arange(n_labels)).all(axis=1)
-    return spread, level, alike, row, leads
+    return spread, level, alike, row, leads, coefficient
 
 
 def log_weight(level, alike, row, counts, rows):
@@ -80,11 +96,15 @@ def log_weight(level, alike, row, counts, rows):
 
 @pytest.mark.unit(0, long=2)
 @pytest.mark.long
-@pytest.mark.parametrize(("n_labels", "difficulty"), [(2, 0), (3, 0), (2, 1)])
-def test_what_rows_have_in_common(n_labels, difficulty):
+@pytest.mark.parametrize(
+    ("n_labels", "difficulty", "n_terms"), [(2, 0, 0), (3, 0, 0), (2, 1, 0), (2, 0, 2), (2, 1, 2)]
+)
+def test_what_rows_have_in_common(n_labels, difficulty, n_terms):
     """Moments of the draws are those of the weighted points, of everything that is drawn."""
     counts_said = SAID[:n_labels, :, :n_labels]
-    spread, level, alike, row, leads = prior_points(n_labels)
+    spread, level, alike, row, leads, coefficient = prior_points(n_labels)
+    given = regression(COVARIATES[:, :n_terms], COEFFICIENT[:n_terms])
+    level = level + coefficient[:, :n_terms] @ given.value.T
     log = log_weight(level, alike, row, counts_said, ROWS if difficulty else None)
     weight = np.exp(log - log.max()) * leads
     weight /= weight.sum()
@@ -97,15 +117,25 @@ def test_what_rows_have_in_common(n_labels, difficulty):
         counts.right[:, z, 0], counts.wrong[:, z, 0] = said[:, z], np.delete(said, z, 1).sum(1)
         counts.error[:, z] = np.where(np.arange(n_labels) == z, 0.0, said)
         par.skill[:, z] = special.logit(ROWS[z, :, z])
-    found = []
+    found, beta, at = [], np.zeros(n_terms), np.empty(n_terms)
+    answers = counts.right, counts.wrong, counts.error
     for _ in range(30_000):
+        if n_terms:
+            now = given.value @ beta + par.level
+            matrices.draw_coefficients(
+                state, given.along, not difficulty, par.skill, par.log_population, par.alike,
+                par.number, now, rest := now - given.value @ given.centre, at, *answers,
+            )  # fmt: skip
+            par.level[:], beta = rest, given.centre + given.basis @ at
+        mean = given.value @ beta
         matrices.draw_population(
-            state, 3, not difficulty, prior.rows, prior.alike, prior.spread, par.skill, par.level,
-            par.log_population, par.alike, par.number, counts.right, counts.wrong, counts.error,
+            state, 3, not difficulty, prior.rows, prior.alike, prior.spread, par.skill, mean,
+            par.level, par.log_population, par.alike, par.number, *answers,
         )  # fmt: skip
-        found.append([math.log(par.number[SPREAD]), *par.level, *np.log(par.alike),
-                      *np.exp(par.log_population).ravel()])  # fmt: skip
-    known = np.column_stack([np.log(spread), level, np.log(alike), row.reshape(len(row), -1)])
+        found.append([math.log(par.number[SPREAD]), *(mean + par.level), *np.log(par.alike),
+                      *np.exp(par.log_population).ravel(), *beta])  # fmt: skip
+    known = np.column_stack([np.log(spread), level, np.log(alike), row.reshape(len(row), -1),
+                             coefficient[:, :n_terms]])  # fmt: skip
     check_moments(np.array(found), known, weight)
 
 

@@ -27,6 +27,7 @@ pytestmark = [
 ]
 OURS = set(steps._OURS)
 CONFUSED = dx.simulate.confusion_study(15, 3, 3, ipc=0.7, random_seed=2)
+AGES = {"annotator": CONFUSED.annotations["annotator"].to_numpy(), "age": [0.1, -1.0, 2.0]}
 RANKED = {"c": [[["a"], ["b"]], [["b"]]], "d": [[["c"], ["a", "b"]]]}
 
 
@@ -48,6 +49,9 @@ MODELS = {
         items={"item": CONFUSED.annotations["item"].values, "x": np.arange(15) % 4},
     ),
     "dawid_skene": lambda: dawid_skene.build(CONFUSED.annotations),
+    "dawid_skene, covariates": lambda: dawid_skene.build(
+        CONFUSED.annotations, formula="~ age", annotators=AGES
+    ),
     "symmetric": lambda: symmetric_confusion.build(CONFUSED.annotations),
     "rankings": lambda: plackett_luce.build(dx.from_rankings(RANKED, labels="abc")),
 }

@@ -66,6 +66,9 @@ def abilities(n_labels, n_known, **settings):
 def truths(module, **settings):
     data = dx.simulate.confusion_study(40, 3, 3, ipc=0.7, system_accuracy=[0.8, 0.7], random_seed=2)
     options = {"predictions": data.predictions, **settings}
+    if "formula" in settings:
+        names = data.annotations["annotator"].to_numpy()
+        options["annotators"] = {"annotator": names, "age": [0.1, -1.0, 2.0]}
     return Form(LatentTruthGibbs, module, data.annotations, options)
 
 
@@ -101,6 +104,7 @@ FORMS = {
         truths, symmetric_confusion, {"evidence": "annotators", "errors": "unequal"}
     ),
     "confusion matrices": (truths, dawid_skene),
+    "matrices, covariates": (truths, dawid_skene, {"formula": "~ age"}),
     "pooled, difficulty": (truths, dawid_skene, {"pooling": "complete", "difficulty": True}),
     "unpooled, related systems": (
         truths, dawid_skene, {"pooling": "none", "systems": "related"}

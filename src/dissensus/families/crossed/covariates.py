@@ -73,7 +73,8 @@ def covariates(formula: Any, annotations: xr.Dataset, items: Any, annotators: An
 
 def _places(annotations: xr.Dataset) -> dict[str, Ints]:
     """Return the place of each label along the dims of variables."""
-    out = {dim: annotations[f"{dim}_code"].to_numpy() for dim in (ITEM, ANNOTATOR)}
+    codes = {dim: f"{dim}_code" for dim in (ITEM, ANNOTATOR)}
+    out = {dim: annotations[name].to_numpy() for dim, name in codes.items() if name in annotations}
     return out | {ANNOTATION: np.arange(annotations.sizes[ANNOTATION])}
 
 
@@ -159,7 +160,7 @@ def _variables(text: str) -> list[str]:
     terms = {str(getattr(term, "name", term)) for term in described.common_terms}
     if INTERCEPT not in terms:
         raise ArgumentError(
-            "formula", expected="a formula with an intercept, which is the mean mu",
+            "formula", expected="a formula with an intercept, which is in the model already",
             found=repr(text), hint="Leave 0 or -1 out of it",
         )  # fmt: skip
     return sorted(described.var_names - _NOT_COLUMNS)
@@ -193,7 +194,7 @@ def _columns(variables: list[str], annotations: xr.Dataset, items: Any, annotato
             )
     if wrong:
         raise ArgumentError(
-            "formula", expected="columns of items= and annotators= with a value for each of them",
+            "formula", expected="columns of the tables, with a value for each of their names",
             found="; ".join(wrong),
         )  # fmt: skip
     return out

@@ -54,6 +54,7 @@ class Trace(NamedTuple):
     truth: Floats  # (draw, pattern, label)
     truth_mean: Floats  # Mean over draws (pattern, label)
     ease: Floats  # (draw, pattern)
+    coefficient: Floats  # (draw, term)
     item_log_likelihood: Floats  # Of an item of each pattern (draw, pattern)
     replicate: npt.NDArray[np.int32]  # Labels of new items, rows sorted by item (draw, row)
     correlation: Floats  # Of the errors of an item's labels (draw); empty if they are independent
@@ -100,6 +101,7 @@ class Chain:
         items: bool = False, log_likelihood: bool = False, predictive: bool = False,
     ) -> None:  # fmt: skip
         self.process = process
+        self.regression = process.regression()
         self.judging = _judging(process, votes, pattern)
         if self.judging is not None and self.judging.n_given.max() > 1:
             # Matrices must not learn from known truths, by which they would show no error. Where
@@ -145,7 +147,9 @@ class Chain:
         n = form.first_system if self.cut else form.n_respondents
         own = [place for place in range(7) if not (self.cut and place in (SHARED, SOURCE))]
         for place in range(len(many.log_prevalence)):
-            for name in ("log_prevalence", "log_base", "log_population", "alike"):
+            for name in (
+                "log_prevalence", "log_base", "log_population", "alike", "coefficient",
+            ):  # fmt: skip
                 getattr(par, name)[:] = getattr(many, name)[place]
             for name in ("skill", "log_error", "slope"):
                 getattr(par, name)[:n] = getattr(many, name)[place, :n]
@@ -198,18 +202,22 @@ class Chain:
         """Draw all parameters given the counts, except those of systems."""
         process, state, par = self.process, self.state, self.par
         form, prior, ease, n = process.form, process.priors, process.ease, process.form.first_system
-        own = (counts.right, counts.wrong)
+        own, level = (counts.right, counts.wrong), par.level
         errors.draw_log_shares(state, prior.prevalence, counts.truth, par.log_prevalence)
         if form.pooling == HIERARCHICAL:
+            if form.terms:
+                self._draw_coefficients(counts)
+            mean = self.regression.value @ par.coefficient
             matrices.draw_population(
                 state, n, not form.difficulty, prior.rows, prior.alike, prior.spread, par.skill,
-                par.level, par.log_population, par.alike, par.number, *own, counts.error,
+                mean, par.level, par.log_population, par.alike, par.number, *own, counts.error,
             )  # fmt: skip
+            level = mean + par.level[:n]
         if form.rows:
             matrices.draw_annotators(
                 state, n, form.pooling == HIERARCHICAL, form.pooling == COMPLETE, prior.rows, ease,
                 par.skill, par.log_error, par.slope, par.number, par.log_population, par.alike,
-                par.level, *own, counts.error,
+                level, *own, counts.error,
             )  # fmt: skip
         elif form.own_accuracy:
             accuracies.draw_own_skills(state, n, prior.spread, ease, par.skill, par.number, *own)
@@ -221,6 +229,18 @@ class Chain:
                 state, form.evidence, form.rows > 0, prior.difficulty, ease, par.skill, par.slope,
                 par.number, *own, counts.source_right, counts.source_wrong,
             )  # fmt: skip
+
+    def _draw_coefficients(self, counts: states.Counts) -> None:
+        """Draw coefficients of covariates, and how far annotators lie from what these say."""
+        form, par, given = self.process.form, self.par, self.regression
+        level = par.level[: form.first_system] + given.value @ par.coefficient
+        rest, at = level - given.value @ given.centre, np.empty(form.terms)
+        matrices.draw_coefficients(
+            self.state, given.along, not form.difficulty, par.skill, par.log_population, par.alike,
+            par.number, level, rest, at, counts.right, counts.wrong, counts.error,
+        )  # fmt: skip
+        par.level[: form.first_system] = rest
+        par.coefficient[:] = given.centre + given.basis @ at
 
     def _draw_errors(self, counts: states.Counts) -> None:
         """Draw where errors fall, of annotators without a confusion matrix."""
@@ -277,6 +297,7 @@ class Chain:
         np.exp(par.log_prevalence, out=trace.prevalence[place])
         trace.number[place] = par.number
         trace.slope[place] = par.slope[form.first_system :]
+        trace.coefficient[place] = par.coefficient
         if form.rows:
             accuracies.write_confusion(
                 par.skill, par.slope, par.number, ease, par.log_error, trace.confusion[place]
@@ -396,6 +417,7 @@ def _trace(
         truth=np.empty((kept, n_patterns, n)),
         truth_mean=np.zeros((n_patterns, n)),
         ease=np.empty((kept if form.difficulty else 0, n_patterns)),
+        coefficient=np.empty((draws, form.terms)),
         item_log_likelihood=np.empty((draws if log_likelihood else 0, n_patterns)),
         replicate=np.empty((draws if n_rows else 0, n_rows), dtype=np.int32),
         correlation=np.empty(judged[0]),
@@ -429,4 +451,6 @@ def start(process: Process, rng: np.random.Generator) -> Parameters:
     par.alike[:] = rng.uniform(3.0, 15.0, len(par.alike))
     if form.pooling == HIERARCHICAL:
         par.level[:people] = par.number[SPREAD] * rng.standard_normal(people)
+        centre, sd = process.coefficient_prior.T
+        par.coefficient[:] = centre + 0.2 * sd * rng.standard_normal(len(sd))
     return par

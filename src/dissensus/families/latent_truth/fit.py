@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 import xarray as xr
 
-from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL, SAMPLE, SYSTEM
+from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL, SAMPLE, SYSTEM, TERM
 from dissensus.errors import ArgumentError, DesignWarning, shown, warn_caller
 from dissensus.families import base
 from dissensus.families.latent_truth.chain import Chain, Trace
@@ -196,4 +196,10 @@ def _constants(process: Process, truth_mean: Floats) -> dict[str, xr.DataArray]:
         np.bincount(data["annotator_code"], minlength=len(process.annotators)), dims=ANNOTATOR,
         coords={ANNOTATOR: process.annotators},
     )  # fmt: skip
+    if process.form.terms:
+        names = {ANNOTATOR: process.annotators, TERM: process.terms}
+        data["covariates"] = xr.DataArray(process.covariates, coords=names, dims=(ANNOTATOR, TERM))
+        data["covariate_mean"] = xr.DataArray(
+            process.covariate_mean, coords={TERM: process.terms}, dims=TERM
+        )
     return data

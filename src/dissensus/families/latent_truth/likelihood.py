@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE, SYSTEM
+from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE, SYSTEM, TERM
 from dissensus.families.latent_truth.process import NO_ANSWER, Process
 from dissensus.kernels.types import Floats, Ints
 
@@ -43,6 +43,7 @@ def coordinates(process: Process) -> dict[str, Any]:
         ANNOTATOR: process.annotators, SYSTEM: process.systems,
         RESPONDENT: np.arange(n_respondents), OTHER_LABEL: np.arange(n - 1),
         OUTCOME: ["right", "wrong"],
+        **({TERM: process.terms} if process.form.terms else {}),
     }  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from scipy.special import expit, logit
 
-from dissensus.dims import ANNOTATOR, LABEL, RESPONSE, SAMPLE, SYSTEM
+from dissensus.dims import ANNOTATOR, LABEL, RESPONSE, SAMPLE, SYSTEM, TERM
 from dissensus.families.latent_truth.kernels.data import (
     COMPLETE,
     CONCENTRATION,
@@ -116,6 +116,10 @@ def named(process: Process, trace: Trace) -> dict[str, xr.DataArray]:
         if judged:
             add("system_weight", trace.system_weight, SYSTEM)
             add("system_doubt", trace.system_variance, SYSTEM)
+    if form.terms:
+        draws["coefficient"] = xr.DataArray(
+            trace.coefficient, dims=(*SAMPLE, TERM), coords={TERM: process.terms}
+        )
     for parameter in PARAMETERS:
         if parameter.place >= 0 and parameter.when(form):
             number = trace.number[..., parameter.place]
@@ -280,6 +284,7 @@ PARAMETERS: Final = (
     _number("mean_accuracy", MEAN, lambda form: form.own_accuracy),
     _number("accuracy_spread", SPREAD, _has_spread),
     Parameter("annotator_offset", _has_spread, _take_offset, _offset),
+    _part("coefficient", lambda form: form.terms, lambda _, many: many.coefficient),
     _part("annotator_accuracy", lambda form: not form.difficulty and _is_common(form), *_ONE),
     _part("annotator_typical_accuracy", lambda form: form.difficulty and _is_common(form), *_ONE),
     _part("system_accuracy", lambda form: not form.rows and not _is_typical(form), *_EACH),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -17,8 +18,14 @@ from dissensus.errors import ArgumentError, PredictionError, shown
 from dissensus.families.latent_truth.design import warn_of_design
 from dissensus.families.latent_truth.errors import checked_errors
 from dissensus.families.latent_truth.kernels import true_labels
-from dissensus.families.latent_truth.kernels.data import Form, Priors, fifths
-from dissensus.kernels.types import Floats, Ints
+from dissensus.families.latent_truth.kernels.data import (
+    Form,
+    Priors,
+    Regression,
+    fifths,
+    regression,
+)
+from dissensus.kernels.types import Array, Floats, Ints
 from dissensus.kernels.votes import Votes, votes
 from dissensus.sampling import fitting
 
@@ -45,6 +52,11 @@ class Process(NamedTuple):
     errors: true_labels.Prior | None
     """How annotators of one item err together; None if they err independently. Otherwise systems
     are judged by true labels, and are no respondents."""
+    formula: str = ""
+    terms: Array = np.empty(0, dtype=str)  # Names of coefficients
+    covariates: Floats = np.empty((0, 0))  # (annotator, term), centred
+    covariate_mean: Floats = np.empty(0)  # (term): averages over annotators
+    coefficient_prior: Floats = np.empty((0, 2))  # (term, 2): mean and standard deviation
 
     @property
     def labels(self) -> npt.NDArray[Any]:
@@ -79,6 +91,11 @@ class Process(NamedTuple):
         """The places of rows, sorted by item."""
         return np.argsort(self.item, kind="stable")
 
+    def regression(self) -> Regression:
+        """Lay out covariates of annotators, for the sampler."""
+        value = self.covariates.reshape(self.form.first_system, self.form.terms)
+        return regression(value, self.coefficient_prior)
+
     def votes(self) -> tuple[Votes, Ints]:
         """Lay out labels by pattern, for the sampler."""
         return votes(self.item, self.respondent, self.label, len(self.items), self.known)
@@ -100,11 +117,13 @@ def process(
     truth: Any = None,
     error_correlation: Any = 0.0,
     rows: Floats | None = None,
+    covariates: Mapping[str, Any] | None = None,
 ) -> Process:
     """Check annotations, predictions and settings, and put them together.
 
     ``form`` holds the fields of `Form` that differ between models, ``rows`` the prior of the rows
-    of confusion matrices. Raises as `dissensus.models.dawid_skene.build` does.
+    of confusion matrices, ``covariates`` the last fields of `Process`. Raises as
+    `dissensus.models.dawid_skene.build` does.
     """
     fitting.require_kind(annotations, KINDS, model)
     arguments.one_of("systems", systems, ("independent", "related"))
@@ -145,6 +164,7 @@ def process(
         ),
         known=known_codes(annotations, truth),
         errors=errors,
+        **(covariates or {}),
     )  # fmt: skip
     warn_of_design(result)
     return result

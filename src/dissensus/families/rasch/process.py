@@ -42,6 +42,12 @@ def _unknown(process: Process) -> Iterator[str]:
     yield from told_by_others(process.terms, process.covariates, np.zeros_like(process.item))
     seen = pairs(process.item, process.annotator)
     nothing_known = bool((process.truth == UNKNOWN).all())
+    if len(process.terms) and nothing_known and not process.guessing:
+        yield (
+            "No truth is known, and nobody guesses: other truths, with other signs of "
+            "coefficients, explain the labels about as well, and chains may stay with one of them. "
+            "Leave guessing out, or give the truth= of some items."
+        )
     if nothing_known and int(np.bincount(process.item).max()) < 2:
         yield (
             "No item has two labels, and no truth is known: the data do not inform abilities, and "

@@ -38,6 +38,7 @@ class Form(NamedTuple):
     difficulty: int
     related: int
     pooling: int
+    terms: int = 0  # Coefficients of covariates of annotators
 
 
 class Priors(NamedTuple):
@@ -69,7 +70,29 @@ class Parameters(NamedTuple):
     alike: Floats  # ``confusion_concentration`` (label)
     level: Floats
     """(respondent). Of a system: the logit of ``system_level``. Of an annotator: how far the
-    logits lie above the population's."""
+    logits lie above what covariates say or, without them, above the population's."""
+    coefficient: Floats  # (term)
+
+
+class Regression(NamedTuple):
+    """Covariates of annotators, and directions in which coefficients are independent.
+
+    Coefficients are ``centre`` + ``basis`` @ g, where each g is standard normal a priori, and where
+    given the annotators' levels they are independent, as the rows of ``along`` are orthogonal.
+    """
+
+    value: Floats  # (annotator, term)
+    centre: Floats  # Means of the prior (term)
+    basis: Floats  # (term, direction)
+    along: Floats  # By how much each direction raises logits (direction, annotator)
+
+
+def regression(value: Floats, prior: Floats) -> Regression:
+    """Lay out covariates (annotator, term), given mean and sd of each coefficient (term, 2)."""
+    mean, sd = prior.T
+    turn = np.linalg.svd(value * sd)[2].T if value.size else np.eye(value.shape[1])
+    basis = np.ascontiguousarray(sd[:, None] * turn)
+    return Regression(value, mean, basis, np.ascontiguousarray((value @ basis).T))
 
 
 def fifths() -> Floats:
@@ -97,4 +120,5 @@ def blank(form: Form) -> Parameters:
         log_population=np.full((n, n), -np.log(n)),
         alike=np.full(n, 10.0),
         level=np.zeros(respondents),
+        coefficient=np.zeros(form.terms),
     )

@@ -24,6 +24,7 @@ from dissensus.kernels.random import State, uniform
 from dissensus.kernels.slices import slicer
 from dissensus.kernels.special import log_rising
 from dissensus.kernels.types import Floats
+from dissensus.kernels.variates import normal
 
 _TRIES: Final = 50
 _NO_SPREAD: Final = 1e-9
@@ -185,10 +186,10 @@ _slice_odds = slicer(_log_odds)
 
 @inner
 def _log_level_of_one(
-    level: float, sd: float, odds: Floats, alike: Floats, answers: Answers, r: int
+    level: float, mean: float, sd: float, odds: Floats, alike: Floats, answers: Answers, r: int
 ) -> float:
     """Return the log density of the difference of an annotator's logits from the population's."""
-    prior = -0.5 * (level / sd) ** 2
+    prior = -0.5 * ((level - mean) / sd) ** 2
     return prior + _log_person(level, odds, alike, answers, r)
 
 
@@ -197,15 +198,16 @@ _slice_level_of_one = slicer(_log_level_of_one)
 
 @inner
 def _log_unit(
-    log_sd: float, scale: float, unit: Floats, odds: Floats, alike: Floats, answers: Answers
-) -> float:
-    """Return the log density of the spread, given levels divided by the spread."""
+    log_sd: float, scale: float, mean: Floats, unit: Floats, odds: Floats, alike: Floats,
+    answers: Answers,
+) -> float:  # fmt: skip
+    """Return the log density of the spread, given levels about their means divided by it."""
     sd = math.exp(log_sd)
     if sd < _NO_SPREAD:
         return -math.inf
     out = log_sd - 0.5 * (sd / scale) ** 2
     for r in range(len(unit)):
-        out += _log_person(sd * unit[r], odds, alike, answers, r)
+        out += _log_person(mean[r] + sd * unit[r], odds, alike, answers, r)
     return out
 
 
@@ -214,7 +216,7 @@ _slice_unit = slicer(_log_unit)
 
 @inner
 def _log_shift(
-    shift: float, sd: float, level: Floats, odds: Floats, alike: Floats, rows: Floats,
+    shift: float, sd: float, rest: Floats, odds: Floats, alike: Floats, rows: Floats,
     error: Floats, errors: Floats,
 ) -> float:  # fmt: skip
     """Return the log density with all of the population's logits raised, and all levels lowered.
@@ -223,8 +225,8 @@ def _log_shift(
     of levels, and the concentration of errors.
     """
     out = 0.0
-    for r in range(len(level)):
-        out -= 0.5 * ((level[r] - shift) / sd) ** 2
+    for r in range(len(rest)):
+        out -= 0.5 * ((rest[r] - shift) / sd) ** 2
     for z in range(len(odds)):
         moved = odds[z] + shift
         if moved <= _largest(errors[z]):
@@ -241,13 +243,19 @@ _slice_shift = slicer(_log_shift)
 @kernel
 def draw_population(
     state: State, n: int, collapsed: bool, rows: Floats, alike_prior: Floats, scale: float,
-    skill: Floats, levels: Floats, log_population: Floats, alike: Floats, number: Floats,
-    right: Floats, wrong: Floats, error: Floats,
+    skill: Floats, mean: Floats, levels: Floats, log_population: Floats, alike: Floats,
+    number: Floats, right: Floats, wrong: Floats, error: Floats,
 ) -> None:  # fmt: skip
-    """Draw the population's rows, how alike annotators are, and how good each is at all labels."""
+    """Draw the population's rows, how alike annotators are, and how good each is at all labels.
+
+    ``mean`` is how far covariates raise the logits of each annotator.
+    """
     n_labels = len(alike)
     answers = _answers_by_label(n, n_labels, collapsed, skill, right, wrong, error)
-    level, odds, errors = levels[:n], np.empty(n_labels), np.empty((n_labels, n_labels))
+    rest, odds, errors = levels[:n], np.empty(n_labels), np.empty((n_labels, n_labels))
+    level = np.empty(n)
+    for r in range(n):
+        level[r] = mean[r] + rest[r]
     for z in range(n_labels):
         odds[z] = row_odds(log_population[z], z)
         for y in range(n_labels):
@@ -258,19 +266,20 @@ def draw_population(
         )
     for r in range(n):
         level[r] = _slice_level_of_one(
-            state, level[r], 1.0, number[SPREAD], odds, alike, answers, r
+            state, level[r], 1.0, mean[r], number[SPREAD], odds, alike, answers, r
         )
-    _draw_shift(state, number[SPREAD], rows, alike, answers.error, level, odds, errors)
-    sd = draw_spread(state, number[SPREAD], scale, 0.0, level)
+        rest[r] = level[r] - mean[r]
+    _draw_shift(state, number[SPREAD], rows, alike, answers.error, rest, odds, errors)
+    sd = draw_spread(state, number[SPREAD], scale, 0.0, rest)
     # And again given levels in units of the spread (Yu & Meng 2011): given levels it hardly moves
     # where many annotators are alike, and given units where they differ.
     unit = np.empty(n)
     for r in range(n):
-        unit[r] = level[r] / sd
-    log_sd = _slice_unit(state, math.log(sd), 1.0, scale, unit, odds, alike, answers)
+        unit[r] = rest[r] / sd
+    log_sd = _slice_unit(state, math.log(sd), 1.0, scale, mean, unit, odds, alike, answers)
     number[SPREAD] = math.exp(log_sd)
     for r in range(n):
-        level[r] = number[SPREAD] * unit[r]
+        rest[r] = number[SPREAD] * unit[r]
     for z in range(n_labels):
         for y in range(n_labels):
             log_population[z, y] = errors[z, y] + log_sigmoid(-odds[z])
@@ -350,15 +359,65 @@ def _draw_below(state: State, shape: Floats, z: int, high: float, out: Floats) -
 
 @inner
 def _draw_shift(
-    state: State, sd: float, rows: Floats, alike: Floats, error: Floats, level: Floats,
+    state: State, sd: float, rows: Floats, alike: Floats, error: Floats, rest: Floats,
     odds: Floats, errors: Floats,
 ) -> None:  # fmt: skip
     """Move the population's logits and all levels together: given each other they hardly move."""
-    shift = _slice_shift(state, 0.0, 0.2, sd, level, odds, alike, rows, error, errors)
+    shift = _slice_shift(state, 0.0, 0.2, sd, rest, odds, alike, rows, error, errors)
     for z in range(len(odds)):
         odds[z] += shift
+    for r in range(len(rest)):
+        rest[r] -= shift
+
+
+# Coefficients of covariates.
+
+
+@inner
+def _log_along(
+    move: float, at: float, step: Floats, level: Floats, odds: Floats, alike: Floats,
+    answers: Answers,
+) -> float:  # fmt: skip
+    """Return the log density of a move of all coefficients in one direction."""
+    out = -0.5 * (at + move) ** 2
     for r in range(len(level)):
-        level[r] -= shift
+        out += _log_person(level[r] + move * step[r], odds, alike, answers, r)
+    return out
+
+
+_slice_along = slicer(_log_along)
+
+
+@kernel
+def draw_coefficients(
+    state: State, along: Floats, collapsed: bool, skill: Floats, log_population: Floats,
+    alike: Floats, number: Floats, level: Floats, rest: Floats, at: Floats, right: Floats,
+    wrong: Floats, error: Floats,
+) -> None:  # fmt: skip
+    """Draw coefficients given how good annotators are, and given how they differ beyond them.
+
+    Where annotators are alike the first hardly moves coefficients, and where each has many labels
+    the second. ``along`` (direction, annotator) is of `Regression`, ``at`` (direction) becomes the
+    places. ``rest`` is ``level`` less what the prior means say, and becomes what is beyond.
+    """
+    n, n_labels = len(level), len(alike)
+    answers = _answers_by_label(n, n_labels, collapsed, skill, right, wrong, error)
+    odds, variance = np.empty(n_labels), number[SPREAD] ** 2
+    for z in range(n_labels):
+        odds[z] = row_odds(log_population[z], z)
+    for k in range(len(at)):  # directions are orthogonal: one after the other is all at once
+        weight, fitted = variance, 0.0
+        for r in range(n):
+            weight += along[k, r] ** 2
+            fitted += along[k, r] * rest[r]
+        at[k] = fitted / weight + math.sqrt(variance / weight) * normal(state)
+        for r in range(n):
+            rest[r] -= at[k] * along[k, r]
+    for k in range(len(at)):
+        move = _slice_along(state, 0.0, 1.0, at[k], along[k], level, odds, alike, answers)
+        at[k] += move
+        for r in range(n):
+            level[r] += move * along[k, r]
 
 
 # Rows of annotators and systems.
