@@ -464,8 +464,8 @@ def fit(
 
 
 def _process(
-    annotations: xr.Dataset, predictions: xr.Dataset | None, *, pooling: Any, formula: Any,
-    annotators: Any, **settings: Any,
+    annotations: xr.Dataset, predictions: xr.Dataset | None, *, pooling: Any, formula: Any = None,
+    annotators: Any = None, **settings: Any,
 ) -> Process:  # fmt: skip
     """Check annotations, predictions and settings, and put them together."""
     arguments.one_of("pooling", pooling, tuple(POOLING))

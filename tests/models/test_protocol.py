@@ -284,9 +284,9 @@ def test_build_is_a_pymc_model_that_draws(model, kind, examples):
     fit = small_fit(model, examples[kind], draws=10)
     with uncompiled():
         ahead = pm.sample_posterior_predictive(fit, model=built, progressbar=False, random_seed=1)
-    for name, values in ahead["posterior_predictive"].data_vars.items():
-        assert values.shape[2:] == prior["prior_predictive"][name].shape[2:]
-        assert values.sizes["draw"] == 10
+    for name, values in prior["prior_predictive"].data_vars.items():
+        assert ahead["posterior_predictive"][name].shape[2:] == values.shape[2:]
+        assert ahead["posterior_predictive"].sizes["draw"] == 10
 
 
 @by_model

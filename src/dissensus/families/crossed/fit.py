@@ -265,7 +265,8 @@ def _constants(process: Process) -> dict[str, xr.DataArray]:
     out |= constants(process.terms, process.covariates, process.covariate_mean)
     for dim in (ITEM, ANNOTATOR, POOL):
         if f"{dim}_code" in process.annotations:
-            codes = process.annotations[f"{dim}_code"].to_numpy()
+            # As pymc.Data keeps them, which is compared with these.
+            codes = process.annotations[f"{dim}_code"].to_numpy().astype(np.int32)
             out[f"{dim}_code"] = xr.DataArray(codes, dims=ANNOTATION)
     if process.family != GAUSSIAN:
         out["sigma"] = xr.DataArray(LATENT_SD[process.family])
