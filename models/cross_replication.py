@@ -145,7 +145,7 @@ def _model(process: Process) -> Any:
                 "annotator_effect", 0.0, sigma_annotator[process.member_pool], dims=MEMBER
             )
             eta = eta + annotator[pm.Data("member_code", process.member, dims=ANNOTATION)]
-        _observe(process, eta)
+        _observe(process, eta, pool)
     return model
 
 

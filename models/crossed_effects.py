@@ -175,7 +175,7 @@ def _model(process: Process) -> Any:
             sigma_annotator = _scale("sigma_annotator", process.priors)
             annotator = pm.Normal("annotator_effect", 0.0, sigma_annotator, dims=ANNOTATOR)
             eta = eta + annotator[pm.Data("annotator_code", process.member, dims=ANNOTATION)]
-        _observe(process, eta)
+        _observe(process, eta, 0)
     return model
 
 
@@ -227,14 +227,14 @@ def _with_covariates(process: Any, mean: Any) -> Any:
     return mean + pm.Data("covariates", process.covariates, dims=(ANNOTATION, TERM)) @ coefficient
 
 
-def _observe(process: Process, eta: Any) -> Any:
-    """Make the labels."""
+def _observe(process: Process, eta: Any, pool: Any) -> Any:
+    """Make the labels; ``pool`` is that of each."""
     import pymc as pm
 
     if process.family == GAUSSIAN:
         per_pool = process.n_sd > 1
         sigma = _scale("sigma", process.priors, POOL if per_pool else None)
-        sigma = sigma[process.pool] if per_pool else sigma
+        sigma = sigma[pool] if per_pool else sigma
         return pm.Normal("score", mu=eta, sigma=sigma, observed=process.value, dims=ANNOTATION)
     code = process.value.astype(np.int64)
     pm.Data("label_value", process.label_value, dims=LABEL)  # for metrics of a trace

@@ -192,6 +192,13 @@ def test_calls_with_numbers_and_texts_are_terms(term):
     assert list(model.coords["term"]) == WITH_CONSTANTS[term]
 
 
+def test_a_column_may_have_the_name_of_an_encoding():
+    ann, known = study("gaussian")
+    items = known["items"].rename(columns={"words": "Treatment"})
+    model = crossed_effects.build(ann, formula="~ Treatment", items=items)
+    assert list(model.coords["term"]) == ["Treatment"]
+
+
 def test_a_category_is_compared_with_the_first_of_its_order():
     ann, known = study("gaussian")
     table = known["items"]

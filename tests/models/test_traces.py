@@ -147,3 +147,16 @@ def test_labels_of_new_items_by_set_data():
         scaled = values / sd.to_numpy()[..., None]
         assert stats.kstest(scaled[..., 0].ravel(), "norm").pvalue > 1e-3
         assert abs(np.corrcoef(scaled.reshape(-1, scaled.shape[-1]).T)[0, 1]) < 0.11
+
+
+def test_pools_are_set_in_the_mean_and_in_the_residual():
+    ann = dx.simulate.replication_study(10, 4, 2, pools=("a", "b"), random_seed=1).annotations
+    model = dx.models.cross_replication.build(ann, residual="pool")
+    given = {name: np.zeros(shape) for name, shape in (("item_effect", (10, 2)), ("mu", (2,)))}
+    members = {"annotator_effect": np.zeros(len(model.coords["member"]))}
+    model = pm.do(model, given | members | {"sigma": np.array([1.0, 100.0])})
+    with model:
+        for pool, sd in ((0, 1.0), (1, 100.0)):
+            pm.set_data({"pool_code": np.full(ann.sizes["annotation"], pool)})
+            drawn = pm.draw(model["score"], 100, random_seed=1, mode="FAST_COMPILE")
+            assert drawn.std() == pytest.approx(sd, rel=0.1)

@@ -177,9 +177,14 @@ def _by_nuts(
     fit: Fit[Any, Any], model: Any, rng: np.random.Generator
 ) -> tuple[Any, dict[str, Array]]:
     """Sample the PyMC model by NUTS; return the draws and the sampler's statistics."""
+    from pymc.model.transform.optimization import freeze_dims_and_data
+
     options = fit.options
+    # Of constants likelihoods are computed faster, and the truth of items can be had from the rest.
+    frozen = freeze_dims_and_data(model)
+    names = [rv.name for rv in frozen.unobserved_RVs if rv.name != "truth"]
     tree = fitting.by_nuts(
-        model, draws=options.draws, tune=options.tune, chains=options.chains,
+        frozen, var_names=names, draws=options.draws, tune=options.tune, chains=options.chains,
         random_seed=int(rng.integers(2**31)), progressbar=options.progressbar,
         target_accept=fit.target_accept,
     )  # fmt: skip

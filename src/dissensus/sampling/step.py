@@ -151,11 +151,26 @@ class WholeModelStep(BlockedStep):
         self.blocked = blocked
         self.rng = get_random_generator(rng)
         self._values = {name: v.name for name, v in zip(names, wanted, strict=True)}
+        self._read_data = _data(model)
         self.prepare(model)
         compile_kernels(self, model, initial_point)
 
     def prepare(self, model: Any) -> None:
         """Make the parts that are made once for a model, after it has been read."""
+        raise NotImplementedError
+
+    def step(self, point: Any) -> Any:
+        """Update all variables; the given point is not changed."""
+        for variable, values in self._read_data:
+            if variable.get_value(borrow=True) is not values:
+                raise ArgumentError(
+                    "model", expected="the data with which this step was made",
+                    found=f"other {variable.name}", hint="Make a new step after pymc.set_data",
+                )  # fmt: skip
+        return self.move(point)
+
+    def move(self, point: Any) -> Any:
+        """Update all variables, as `step`."""
         raise NotImplementedError
 
     @classmethod
@@ -192,7 +207,7 @@ def _moved(step: type[WholeModelStep], model: Any) -> tuple[str, ...]:
     PyMC asks for each variable, and reading takes time: the answer is kept until a part of the
     model is replaced. The parts themselves are kept, as an ``id`` may be used again.
     """
-    data = [one.get_value(borrow=True) for one in model.data_vars if hasattr(one, "get_value")]
+    data = [values for _, values in _data(model)]
     transforms = [model.rvs_to_transforms.get(rv) for rv in model.basic_RVs]
     parts = [step, *model.basic_RVs, *model.potentials, *data, *transforms]
     known, names = _READ.get(model, ([], ()))
@@ -207,6 +222,12 @@ def _moved(step: type[WholeModelStep], model: Any) -> tuple[str, ...]:
             )
         _READ[model] = parts, names
     return names
+
+
+def _data(model: Any) -> list[tuple[Any, Any]]:
+    """Return the data of a model that may change, each with its values."""
+    shared = [one for one in model.data_vars if hasattr(one, "get_value")]
+    return [(one, one.get_value(borrow=True)) for one in shared]
 
 
 def compile_kernels(step: Any, model: Any, initial_point: Any) -> None:

@@ -61,6 +61,17 @@ def test_an_item_without_labels_has_probability_1(later):
     assert found[0] == pytest.approx(0)
 
 
+def test_a_label_of_nobody_and_a_respondent_without_label_are_errors():
+    later, who = pt.lmatrix(), np.array([[0, 1], [0, -1]])
+    density = pytensor.function([later], logp(later, who), mode="FAST_COMPILE")
+    density([[1, 0], [1, -1]])
+    for labels in ([[1, -1], [1, -1]], [[1, 0], [1, 0]]):
+        with pytest.raises(AssertionError, match="must be there, or both -1"):
+            density(labels)
+        with pytest.raises(dx.ArgumentError, match="must be there, or both -1"):
+            logp(np.array(labels), who)
+
+
 def test_probabilities_of_all_labels_add_up_to_1():
     later = pt.lmatrix()
     who = [[0, 1], [0, 0]]

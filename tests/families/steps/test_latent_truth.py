@@ -74,3 +74,22 @@ def test_a_model_that_differs_is_refused_and_left_to_nuts(change, words):
     with model, pytest.warns(dx.DissensusWarning, match=words):
         _, chosen = pm.sampling.mcmc.assign_step_methods(model)
     assert LatentTruthGibbs not in chosen
+
+
+def test_a_step_made_before_the_data_were_changed_says_so():
+    """It read them when it was made; a new one reads them again."""
+    ann = dx.simulate.confusion_study(6, 3, 3, random_seed=1).annotations
+    with dx.models.symmetric_confusion.build(ann) as model:
+        step, point = LatentTruthGibbs(rng=1), model.initial_point()
+        step.step(point)
+        pm.set_data({"label_code": np.zeros((6, 3), dtype=int)})
+        with pytest.raises(dx.ArgumentError, match=r"other label_code\. Make a new step after"):
+            step.step(point)
+        LatentTruthGibbs(rng=1).step(point)
+
+
+def test_a_prevalence_that_is_set_is_left_to_nuts_aloud():
+    ann = dx.simulate.confusion_study(6, 3, 3, random_seed=1).annotations
+    model = pm.do(dx.models.symmetric_confusion.build(ann), {"prevalence": [0.5, 0.3, 0.2]})
+    with model, pytest.warns(dx.DissensusWarning, match="and a free variable prevalence"):
+        assert LatentTruthGibbs not in pm.sampling.mcmc.assign_step_methods(model)[1]

@@ -17,8 +17,8 @@ from dissensus.errors import ArgumentError, brief, resembling, shown
 from dissensus.kernels.types import Array, Floats, Ints
 
 INTERCEPT = "Intercept"
-_NOT_COLUMNS: Final = {"", "Sum", "Treatment"}
-"""What formulae counts among variables beside columns: numbers in a call, and its encodings."""
+_ENCODINGS: Final = {"Sum", "Treatment"}
+"""What formulae has under a name of its own; it counts these among the variables of C(x, Sum)."""
 
 Columns = Mapping[str, tuple[str, "pd.Series[Any]"]]
 """Of each variable the dim that it is of, and its value for each name along it."""
@@ -163,7 +163,7 @@ def _variables(text: str) -> list[str]:
             "formula", expected="a formula with an intercept, which is in the model already",
             found=repr(text), hint="Leave 0 or -1 out of it",
         )  # fmt: skip
-    return sorted(described.var_names - _NOT_COLUMNS)
+    return sorted(described.var_names - {""})  # which numbers in a call are
 
 
 def _columns(variables: list[str], annotations: xr.Dataset, items: Any, annotators: Any) -> Columns:
@@ -185,7 +185,7 @@ def _columns(variables: list[str], annotations: xr.Dataset, items: Any, annotato
             wrong += _missing(name, *out[name], annotations)
         elif homes:
             wrong.append(f"{name!r} stands in both items= and annotators=: rename one of them")
-        else:
+        elif name not in _ENCODINGS:
             known = [column for table, _ in sides.values() for column in table]
             near = resembling(name, known)
             hint = f"; did you mean {near!r}?" if near else ""

@@ -77,7 +77,7 @@ class CrossedEffectsGibbs(WholeModelStep):
             self._data, self._reading.process.family, self._parameters(first_point(model))
         )
 
-    def step(self, point: Any) -> Any:
+    def move(self, point: Any) -> Any:
         """Return a new point; the given one is not changed."""
         par = self._parameters(point)
         state = gibbs.started(self.rng.integers(2**64, dtype=np.uint64))

@@ -33,6 +33,10 @@ _INSIDE: Final = Assert(
 )
 
 
+_PAIRED: Final = "a label and who gave it must be there, or both -1, at each place of an item"
+_BOTH: Final = Assert(_PAIRED)
+
+
 class LatentTruthRV(SymbolicRandomVariable):
     """Draws a state for each item, and labels given the states."""
 
@@ -132,6 +136,8 @@ class LatentTruth(Discrete):
         if not (isinstance(respondent, Constant) and isinstance(value, Constant)):
             return pt.logsumexp(joint(value, log_weight, log_response, respondent), axis=-1)
         people, labels = (np.asarray(x.data, dtype=np.int64) for x in (respondent, value))
+        if ((people < 0) != (labels < 0)).any():
+            raise ArgumentError("labels", expected=_PAIRED, found="one without the other")
         item, place = np.nonzero(people >= 0)
         patterns, pattern = votes(item, people[item, place], labels[item, place], len(people))
         rows = patterns.times[:, None] * log_response[patterns.respondent, patterns.label]
@@ -143,6 +149,7 @@ class LatentTruth(Discrete):
 
 def joint(label: Any, log_weight: Any, log_response: Any, respondent: Any) -> Any:
     """Return log-probabilities of each state together with the labels (item, state)."""
+    respondent = _BOTH(respondent, pt.all(pt.eq(respondent < 0, label < 0)))
     rows = _rows(log_response, respondent, label)
     return pt.switch(respondent[..., None] < 0, 0.0, rows).sum(axis=1) + log_weight
 

@@ -53,8 +53,8 @@ def knows(name: Any) -> bool:
 
 
 def has_form(model: Any) -> bool:
-    """Return whether a model has the labels of a latent truth, and a prevalence."""
-    return len(_labels(model)) == 1 and "prevalence" in {rv.name for rv in model.free_RVs}
+    """Return whether a model has the labels of a latent truth."""
+    return len(_labels(model)) == 1
 
 
 def _labels(model: Any) -> list[Any]:
@@ -63,8 +63,8 @@ def _labels(model: Any) -> list[Any]:
 
 def read(model: Any) -> Reading:
     """Read a model; the error for another model names the variable that differs."""
-    if not has_form(model):
-        raise unfit("one observed LatentTruth, and its prevalence", "others")
+    if not has_form(model) or "prevalence" not in {rv.name for rv in model.free_RVs}:
+        raise unfit("one observed LatentTruth, and a free variable prevalence", "others")
     (labels,) = _labels(model)
     with uncompiled():
         process = _process(model, labels)
@@ -135,6 +135,8 @@ def _covariates(model: Any, free: Mapping[str, Any]) -> dict[str, Any]:
         raise unfit(f"{COEFFICIENT} with a Normal prior", str(rv.owner.op))
     value, *prior = constants(model, [model[COVARIATES], *rv.owner.op.dist_params(rv.owner)])
     value = np.asarray(value, dtype=np.float64)
+    if value.ndim != 2:
+        raise unfit(f"{COVARIATES} of annotators and terms", f"shape {value.shape}")
     n_terms = value.shape[1]
     columns = [np.broadcast_to(np.asarray(part, dtype=np.float64), n_terms) for part in prior]
     return {

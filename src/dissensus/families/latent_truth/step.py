@@ -67,7 +67,7 @@ class LatentTruthGibbs(WholeModelStep):
         self._to_values = to_values(model, self._reading.names)
         self._chain = Chain(process, *process.votes())
 
-    def step(self, point: Any) -> Any:
+    def move(self, point: Any) -> Any:
         """Update all variables; the given point is not changed."""
         (process, names, natural), chain = self._reading, self._chain
         values = {name: value[None] for name, value in natural(point).items()}

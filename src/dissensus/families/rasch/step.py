@@ -86,7 +86,7 @@ class RaschGibbs(WholeModelStep):
         par, _ = self._placed(first_point(model))
         self.known = crossed_sweep.learned(data, crossed_sweep.BERNOULLI, par)
 
-    def step(self, point: Any) -> Any:
+    def move(self, point: Any) -> Any:
         """Return a new point; the given one is not changed."""
         data, said = self._data, self._said
         par, now = self._placed(point)

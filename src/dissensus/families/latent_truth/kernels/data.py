@@ -90,7 +90,8 @@ class Regression(NamedTuple):
 def regression(value: Floats, prior: Floats) -> Regression:
     """Lay out covariates (annotator, term), given mean and sd of each coefficient (term, 2)."""
     mean, sd = prior.T
-    turn = np.linalg.svd(value * sd)[2].T if value.size else np.eye(value.shape[1])
+    square = np.linalg.qr(value * sd, mode="r")
+    turn = np.linalg.svd(square)[2].T if value.size else np.eye(value.shape[1])
     basis = np.ascontiguousarray(sd[:, None] * turn)
     return Regression(value, mean, basis, np.ascontiguousarray((value @ basis).T))
 
