@@ -255,6 +255,16 @@ def guessing_mistaken(fit):
     return lambda ann, *, guessing, **options: fit(ann, guessing=not guessing, **options)
 
 
+def covariates_of_others(fit):
+    """Take each item's covariate for that of another."""
+
+    def faulty(ann, *, items, **options):
+        words = np.roll(np.asarray(items["words"]), 1)
+        return fit(ann, items=items | {"words": words}, **options)
+
+    return faulty
+
+
 FAULTS = [
     ("dirichlet", "half the prior count", wrong_hyper(prior_count=0.5)),
     ("dirichlet", "doubled reliability", wrong_hyper(reliability=2.0)),
@@ -293,6 +303,8 @@ FAULTS = [
     ("rasch: truth known, guesses", "no guesses", guessing_mistaken),
     ("rasch: truth unknown, no guesses", "guesses", guessing_mistaken),
     ("rasch: truth of some known", "other labels known", next_labels_known),
+    ("rasch: truth known, covariates", "covariates of others", covariates_of_others),
+    ("rasch: truth of some known, covariates", "covariates of others", covariates_of_others),
     ("rasch: confidence", "confidence reversed", confidence_reversed),
 ]
 

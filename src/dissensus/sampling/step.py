@@ -10,9 +10,9 @@ from types import ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import pymc
 import pytensor
 from pymc.model import Model, modelcontext
+from pymc.sampling import mcmc
 from pymc.step_methods.compound import BlockedStep, Competence
 from pymc.util import get_random_generator
 from pytensor.graph.traversal import ancestors
@@ -73,7 +73,7 @@ def left_out() -> bool:
     if _LEFT_OUT.get():
         return True
     frame = inspect.currentframe()
-    while frame is not None and frame.f_code is not pymc.sample.__code__:
+    while frame is not None and frame.f_code is not mcmc.sample.__code__:
         frame = frame.f_back
     return frame is not None and frame.f_locals.get("nuts_sampler") not in (None, "pymc")
 
