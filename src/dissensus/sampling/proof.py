@@ -21,6 +21,7 @@ from pytensor.graph.rewriting.utils import rewrite_graph
 from pytensor.graph.traversal import ancestors
 from pytensor.scalar.basic import Add, Identity, Mul, Neg, Sub
 from pytensor.tensor.elemwise import DimShuffle, Elemwise
+from pytensor.tensor.random.basic import NormalRV
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.random.type import RandomType
 from pytensor.tensor.subtensor import AdvancedSubtensor
@@ -28,6 +29,7 @@ from pytensor.tensor.subtensor import AdvancedSubtensor
 from dissensus.kernels.types import Array, Ints
 from dissensus.sampling.step import refuse_other_uses, unfit
 
+COEFFICIENT, COVARIATES = "coefficient", "covariates"
 PLAIN: Final = Mode(linker="py", optimizer=None)
 """The mode for graphs that are evaluated once or twice: compilation would take longer."""
 
@@ -322,6 +324,27 @@ def constants(model: Any, parameters: Sequence[Any]) -> list[Any]:
             )
     given = model.replace_rvs_by_values(list(parameters))
     return list(pytensor.function([], given, mode=PLAIN)())
+
+
+def regression(model: Any, n: int) -> dict[str, Any]:
+    """Return the fields of a process for coefficients of data `covariates` (n, term), if any."""
+    rv = next((rv for rv in model.free_RVs if rv.name == COEFFICIENT), None)
+    if rv is None or COVARIATES not in model.named_vars:
+        return {}
+    (value,) = constants(model, [model[COVARIATES]])
+    (n_terms,) = shapes(model)[COEFFICIENT]
+    if np.shape(value) != (n, n_terms):
+        raise unfit(f"{COVARIATES} of shape {(n, n_terms)}", f"{np.shape(value)}")
+    if not isinstance(rv.owner.op, NormalRV):
+        raise unfit(f"{COEFFICIENT} with a Normal prior", str(rv.owner.op))
+    columns = [
+        np.broadcast_to(np.asarray(part, dtype=np.float64), n_terms)
+        for part in constants(model, prior(rv))
+    ]
+    return {
+        "terms": np.arange(n_terms), "covariates": np.asarray(value, dtype=np.float64),
+        "coefficient_prior": np.stack(columns, axis=1),
+    }  # fmt: skip
 
 
 def number(model: Any, parameter: Any, name: str) -> float:

@@ -29,7 +29,6 @@ Point = Mapping[str, Any]
 MU, ITEM, ANNOTATOR = "mu", "item_effect", "annotator_effect"
 SD_ITEM, SD_ANNOTATOR, SD = "sigma_item", "sigma_annotator", "sigma"
 GAP, ROOT = "gap", "correlation_cholesky"
-COEFFICIENT, COVARIATES = "coefficient", "covariates"
 _NEEDED: Final = frozenset({MU, SD_ITEM, ITEM})
 _OBSERVED: Final = ("score", "label_code")
 _MEAN: Final = "the mean mu + item_effect[...] + annotator_effect[...]"
@@ -131,26 +130,8 @@ def _process(model: Any, observed: Any, family: str, eta: Any) -> Process:
         | {name: scale_prior(model, free[name]) for name in (*scales, *gaps)},
         lkj=proof.number(model, proof.prior(free[ROOT])[1], ROOT) if pooled else 1.0,
         n_sd=n_pools if pooled and shape.get(SD) == (n_pools,) else 1,
-        **covariates(model, free, shape, n),
+        **proof.regression(model, n),
     )  # fmt: skip
-
-
-def covariates(model: Any, free: Mapping[str, Any], shape: Mapping[str, Any], n: int) -> Any:
-    """Return the fields of a process for coefficients of the data `covariates`, if any."""
-    if COEFFICIENT not in free or COVARIATES not in model.named_vars:
-        return {}
-    (value,) = proof.constants(model, [model[COVARIATES]])
-    (n_terms,) = shape[COEFFICIENT]
-    if np.shape(value) != (n, n_terms):
-        raise unfit(f"{COVARIATES} of shape {(n, n_terms)}", f"{np.shape(value)}")
-    if not isinstance(free[COEFFICIENT].owner.op, NormalRV):
-        raise unfit(f"{COEFFICIENT} with a Normal prior", str(free[COEFFICIENT].owner.op))
-    prior = proof.constants(model, proof.prior(free[COEFFICIENT]))
-    columns = [np.broadcast_to(np.asarray(part, dtype=np.float64), n_terms) for part in prior]
-    return {
-        "terms": np.arange(n_terms), "covariates": np.asarray(value, dtype=np.float64),
-        "coefficient_prior": np.stack(columns, axis=1),
-    }  # fmt: skip
 
 
 def _mean_prior(model: Any, mu: Any) -> Prior:

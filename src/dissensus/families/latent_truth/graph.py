@@ -11,7 +11,6 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import xarray as xr
-from pytensor.tensor.random.basic import NormalRV
 
 from dissensus import dims
 from dissensus.families import base
@@ -31,10 +30,9 @@ from dissensus.families.latent_truth.likelihood import LABELS, oracle
 from dissensus.families.latent_truth.parameters import PARAMETERS, TYPICAL
 from dissensus.families.latent_truth.process import NO_ANSWER, Process
 from dissensus.kernels.types import Floats
-from dissensus.sampling.proof import codes, constants, number, observed_values, prove
+from dissensus.sampling.proof import codes, constants, number, observed_values, prove, regression
 from dissensus.sampling.step import uncompiled, unfit
 
-COEFFICIENT, COVARIATES = "coefficient", "covariates"
 _NAMES: Final = frozenset(parameter.name for parameter in PARAMETERS)
 
 
@@ -98,7 +96,7 @@ def _process(model: Any, labels: Any) -> Process:
     n_respondents = len(table) - np.array_equal(table[-1], oracle(*table.shape[1:]))
     n_systems = _n_systems(model, free)
     form, ease = _form(set(free), n_respondents, table.shape[1], n_systems, len(weights))
-    covariates = _covariates(model, free) if form.pooling == HIERARCHICAL else {}
+    covariates = regression(model, form.first_system) if form.pooling == HIERARCHICAL else {}
     form = form._replace(terms=len(covariates.get("terms", ())))
     (who,) = constants(model, [respondent])
     said = observed_values(model, labels, 2)
@@ -124,25 +122,6 @@ def _process(model: Any, labels: Any) -> Process:
         interchangeable=form.first_system == 1, form=form, ease=ease,
         priors=_priors(model, free, form, around), known=known, errors=None, **covariates,
     )  # fmt: skip
-
-
-def _covariates(model: Any, free: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a process for coefficients of the data `covariates`, if any."""
-    if COEFFICIENT not in free or COVARIATES not in model.named_vars:
-        return {}
-    rv = free[COEFFICIENT]
-    if not isinstance(rv.owner.op, NormalRV):
-        raise unfit(f"{COEFFICIENT} with a Normal prior", str(rv.owner.op))
-    value, *prior = constants(model, [model[COVARIATES], *rv.owner.op.dist_params(rv.owner)])
-    value = np.asarray(value, dtype=np.float64)
-    if value.ndim != 2:
-        raise unfit(f"{COVARIATES} of annotators and terms", f"shape {value.shape}")
-    n_terms = value.shape[1]
-    columns = [np.broadcast_to(np.asarray(part, dtype=np.float64), n_terms) for part in prior]
-    return {
-        "terms": np.arange(n_terms), "covariates": value,
-        "coefficient_prior": np.stack(columns, axis=1),
-    }  # fmt: skip
 
 
 def _n_systems(model: Any, free: Mapping[str, Any]) -> int:

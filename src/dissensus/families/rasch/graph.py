@@ -16,7 +16,7 @@ from pytensor.tensor.special import LogAddExp
 
 from dissensus import dims
 from dissensus.families import base
-from dissensus.families.crossed.graph import COEFFICIENT, covariates, scale_prior
+from dissensus.families.crossed.graph import scale_prior
 from dissensus.families.rasch.distributions import LatentAnswersRV
 from dissensus.families.rasch.process import Process
 from dissensus.kernels.types import UNKNOWN, Floats, Ints
@@ -28,10 +28,10 @@ DIFFICULTY_SPREAD, DIFFICULTY = "difficulty_spread", "difficulty"
 PREVALENCE, WRONG, RIGHT = "prevalence", "confidence_if_wrong", "confidence_if_right"
 NAMES: Final = (
     MEAN, ABILITY_SPREAD, ABILITY, DIFFICULTY_SPREAD, DIFFICULTY, PREVALENCE, WRONG, RIGHT,
-    COEFFICIENT,
+    proof.COEFFICIENT,
 )  # fmt: skip
 _LEVELS: Final = frozenset({WRONG, RIGHT})
-_NEEDED: Final = frozenset(NAMES) - _LEVELS - {COEFFICIENT}
+_NEEDED: Final = frozenset(NAMES) - _LEVELS - {proof.COEFFICIENT}
 
 
 class Reading(NamedTuple):
@@ -102,7 +102,7 @@ def _process(model: Any, answers: Any) -> Process:
         prior_count=_counts(model, free[PREVALENCE]),
         least=least,
         level_prior=float(counts[0][0]) if counts else 1.0,
-        **covariates(model, free, shape, len(code)),
+        **proof.regression(model, len(code)),
     )  # fmt: skip
 
 

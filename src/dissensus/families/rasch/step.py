@@ -8,7 +8,6 @@ import numpy as np
 from pymc.step_methods.compound import StepMethodState
 from pymc.step_methods.state import dataclass_state
 
-from dissensus.families.crossed.graph import COEFFICIENT
 from dissensus.families.crossed.kernels import sweep as crossed_sweep
 from dissensus.families.crossed.kernels.covariance import all_items
 from dissensus.families.crossed.kernels.data import Parameters
@@ -17,6 +16,7 @@ from dissensus.families.rasch.kernels import data as rasch_data
 from dissensus.families.rasch.kernels import sweep, unknown
 from dissensus.families.rasch.kernels.data import Truth
 from dissensus.kernels.random import started
+from dissensus.sampling.proof import COEFFICIENT
 from dissensus.sampling.step import WholeModelStep, first_point, to_natural, to_values
 
 _LEAST: Final = -700.0
