@@ -10,7 +10,8 @@ from reports.conftest import spoken
 
 import dissensus as dx
 from dissensus import wording
-from dissensus.reports import evidence, opening
+from dissensus.reports import evidence, opening, verdict
+from dissensus.wording import share
 
 
 def leading(evaluation, reliability=1.0, metric="top_1_accuracy"):
@@ -157,7 +158,7 @@ def against(evaluate):
         if undefined:
             ratio = ratio.where(data["system"] != system)
         tree["discrepancy"] = data.assign(discrepancy_ratio=ratio)
-        return spoken("against", opening.against_annotators(tree, system))
+        return verdict.against(tree, system)
 
     return text
 
@@ -185,34 +186,27 @@ def with_ratios(evaluation, systems, annotators):
     return tree
 
 
-@pytest.mark.parametrize(
-    ("near", "words"),
-    [
-        (0.8, "near is closer to the annotators than they are to each other with probability "
-              "above .99 (discrepancy ratio .800"),
-        (1.05, "near is farther from the annotators than they are from each other with "
-               "probability above .99 (discrepancy ratio 1.050"),
-    ],
-)  # fmt: skip
-def test_the_comparison_with_annotators_is_that_of_the_draws(against, near, words):
-    assert words in against("near", near)
-    # A system that is closer needs no margin; 1.05 is within a margin of 10 %, 1.3 is not.
-    margin = "It is non-inferior to an annotator (margin 10 %) with probability above .99"
-    assert (margin in against("near", near)) == (near > 1)
-    assert "(margin 10 %) with probability below .01" in against("far", near)
-    equal = against("near", 1.0, constant=True)
-    assert "near is as far from the annotators as they are from each other" in equal
-    assert against("far", near, undefined=True) == ""
+def test_the_comparison_with_annotators_is_that_of_the_draws(against):
+    for system, near, words, closer in (
+        ("near", 0.8, "closer", 1.0), ("near", 1.05, "farther", 0.0), ("near", 1.0, "open", 0.5),
+        ("far", 0.8, "farther", 0.0),
+    ):  # fmt: skip
+        found = against(system, near)
+        assert (found["against"], found["closer"]) == (words, pytest.approx(closer))
+        assert found["ratio"] == share(near if system == "near" else 1.3)
+    assert against("near", 1.0, constant=True)["closer"] == 0.5  # as far as each other, in all
+    assert against("far", 0.8, undefined=True) == {"closer": None}
 
 
 @pytest.mark.usefixtures("no_pictures")
 def test_the_comparison_is_on_the_page_if_items_have_two_annotators(page, evaluate):
     text = page(evaluate()).text
-    assert text.index("Against the average annotator: ") < text.index("Krippendorff's")
+    assert "a second annotator does" in text
     ann = dx.annotations({"item": [1, 2, 3], "annotator": list("abc"), "label": list("xyx")})
     pred = dx.predictions({"item": [1, 2, 3], "system": ["m"] * 3, "label": list("xyy")})
     alone = dx.evaluate(ann, pred, draws=50, random_seed=1, progressbar=False)
     text = page(alone).text
-    assert "Against the average annotator" not in text
+    assert "a second annotator does" not in text
+    assert "P(closer" not in text
     assert "No item has two annotators" in text
-    assert opening.against_annotators(alone, "m") == {}
+    assert verdict.against(alone, "m") == {"closer": None}

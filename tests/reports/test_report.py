@@ -121,4 +121,4 @@ def test_a_prior_that_outweighs_the_annotators_is_pointed_out(tmp_path):
         )
         path = tmp_path / f"{prior_count}.html"
         dx.report(result, path)
-        assert ("Read with care" in path.read_text(encoding="utf-8")) == cautious
+        assert ("There are few annotators" in path.read_text(encoding="utf-8")) == cautious

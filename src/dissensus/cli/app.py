@@ -118,6 +118,7 @@ def evaluate(
     progress: options.Progress = True,
     force: options.Force = False,
     as_json: options.Json = False,
+    everything: options.Everything = False,
 ) -> None:
     """Evaluate systems (or only describe the annotations): files, a table, and a report."""
     import dissensus as dx
@@ -151,7 +152,7 @@ def evaluate(
                             prior=prior and options.numbers(prior, "--prior")),
             **options.accuracy(ground_truth),
         )  # fmt: skip
-    finish(result, out, store, as_json=as_json)
+    finish(result, out, store, as_json=as_json, everything=everything)
 
 
 @app.command()
@@ -161,19 +162,22 @@ def demo(
     draws: Annotated[int, typer.Option(help="Posterior draws in each of four chains.")] = 1000,
     progress: options.Progress = True,
     force: options.Force = False,
+    everything: options.Everything = False,
 ) -> None:
     """Evaluate a simulated study, and show its known truth beside the result."""
     import dissensus as dx
     from dissensus.cli.output import finish
 
     options.result_folder(out, "nc", force)
-    study = dx.simulate.study(n_items=100, n_annotators=20, random_seed=seed)
+    study = dx.simulate.study(
+        n_items=100, n_annotators=20, quality=(0.95, 0.8, 0.7, 0.6), random_seed=seed
+    )
     result = dx.evaluate(
         study.annotations, study.predictions, draws=draws, tune=max(1, draws // 2),
         random_seed=seed, progressbar=progress,
     )  # fmt: skip
     result["truth"] = study.truth
-    finish(result, out, "nc")
+    finish(result, out, "nc", everything=everything)
 
 
 @app.command()

@@ -51,6 +51,10 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite existing results
 Json = Annotated[
     bool, typer.Option("--json", help="Print one JSON object, for other programs to read.")
 ]
+Everything = Annotated[
+    bool,
+    typer.Option("--all", help="Print every metric, agreement and model, not the verdict alone."),
+]
 Progress = Annotated[bool, typer.Option(help="Show progress.")]
 
 

@@ -27,15 +27,17 @@ from dissensus.storage import Writer, replace_all
 _console = SafeConsole()
 
 
-def finish(result: xr.DataTree, out: Path, store: str, *, as_json: bool = False) -> None:
-    """Write the files and print the table."""
+def finish(
+    result: xr.DataTree, out: Path, store: str, *, as_json: bool = False, everything: bool = False
+) -> None:
+    """Write the files, and print the verdict or everything."""
     written = write_evaluation(result, out, store)
     if as_json:
         print_json(of_evaluation(result, written))
         return
     from dissensus.cli.tables import results  # not needed by the commands that print JSON
 
-    for part in results(result):
+    for part in results(result, everything=everything):
         _console.print(as_options(part) if isinstance(part, str) else part, highlight=False)
     for path in written:
         _console.print(f"wrote {path}", markup=False, highlight=False)

@@ -16,7 +16,7 @@ from rich.markup import escape
 
 from dissensus.dims import ANNOTATOR, ESTIMATOR, ITEM, SCOPE, SCOPES
 from dissensus.reports import evidence, opening, tables, two_models
-from dissensus.reports.sentences import Name, paragraph, sentences
+from dissensus.reports.sentences import Name, paragraph
 from dissensus.reports.tables import Body, Table
 from dissensus.studies.planning.sentences import per_pool, quantities
 from dissensus.studies.planning.unknown_truth import ESTIMATORS
@@ -24,6 +24,8 @@ from dissensus.wording import capital, probability, share, short
 
 _ROWS: Final = 20
 """Rows of a body that are printed; the report and the CSV files have all."""
+_FEW_ROWS: Final = 8
+"""Rows of the table of the verdict, so that all fits on one screen."""
 _COLUMNS: Final = 80
 """Width of a terminal, beyond which heads of columns are broken into lines."""
 _WIDE: Final = frozenset({"Disagreement ignored", "Truth, new items"})
@@ -31,10 +33,10 @@ _WIDE: Final = frozenset({"Disagreement ignored", "Truth, new items"})
 _LEGEND: Final = "Intervals are {}s. P(best): probability of being the best on new items."
 
 
-def laid_out(table: Table, reference: int = -1) -> Group:
+def laid_out(table: Table, reference: int = -1, most: int = _ROWS) -> Group:
     """Lay out a table: the rows at a reliability, with the reason not to rely on them, if any."""
     bodies = [body for body in table.bodies if body.at in (-1, reference)]
-    shown = [[list(map(_cell, row)) for row in body.rows[:_ROWS]] for body in bodies]
+    shown = [[list(map(_cell, row)) for row in body.rows[:most]] for body in bodies]
     heads, widths = _columns(
         [str(name) for name in table.head], [row for rows in shown for row in rows]
     )
@@ -52,8 +54,8 @@ def laid_out(table: Table, reference: int = -1) -> Group:
             grid.add_column(escape(head), justify=side, overflow="fold", width=width)
         for row in rows:
             grid.add_row(*row)
-        if len(body.rows) > _ROWS:
-            grid.add_row(f"and {len(body.rows) - _ROWS:,} more")
+        if len(body.rows) > most:
+            grid.add_row(f"and {len(body.rows) - most:,} more")
         out.append(grid)
     return Group(*out, *([escape(table.note)] if table.note else []), "")
 
@@ -94,24 +96,46 @@ def _without(table: Table, names: frozenset[str]) -> Table:
 # Evaluations.
 
 
-def results(evaluation: xr.DataTree) -> Iterator[Group | str]:
-    """Yield the warnings, tables and sentences of an evaluation, as markup for Rich."""
-    from dissensus.reports import checks  # loads Matplotlib, for which plans need not wait
-    from dissensus.reports.page import parts
+def results(evaluation: xr.DataTree, *, everything: bool = False) -> Iterator[Group | str]:
+    """Yield the verdict, its table, and why to doubt it, as markup for Rich; or everything."""
+    from dissensus.reports import checks, verdict  # load Matplotlib, for which plans need not wait
 
+    numbers = two_models.both(evaluation)
+    values = numbers[0] if numbers else None
+    lead = verdict.lead(evaluation, values)
     for topic, facts in checks.troubles(evaluation):
         yield f"[red]do not rely on these numbers[/red] {escape(paragraph(topic, facts))}"
-    for topic, facts in checks.cautions(evaluation):
-        yield f"[yellow]read with care[/yellow] {escape(paragraph(topic, facts))}"
-    yield from map(escape, sentences("true_label", opening.true_label(evaluation)))
+    yield escape(paragraph("headline", verdict.headline(evaluation, lead)))
+    yield ""
+    table = verdict.table(evaluation, lead)
+    if table is not None:
+        is_metric = lead is not None and lead.name != opening.ACCURACY
+        reason = checks.of_model(evaluation, values) if is_metric else ""
+        yield laid_out(checks.marked(table, reason), most=_ROWS if everything else _FEW_ROWS)
+    for box in verdict.boxes(evaluation, lead):
+        if box.state != "fine":
+            color = "red" if box.state == "stop" else "yellow"
+            words = escape(f"{box.reason} {box.remedy}".strip())
+            yield f"[{color}]{box.word.lower()}[/{color}] {words}"
+    for topic, facts in verdict.more_cautions(evaluation):
+        yield f"[yellow]careful[/yellow] {escape(paragraph(topic, facts))}"
+    if everything:
+        yield ""
+        yield from _rest(evaluation)
+    else:
+        yield "[dim]Every metric, agreement, other models: report.html, or --all.[/dim]"
+
+
+def _rest(evaluation: xr.DataTree) -> Iterator[Group | str]:
+    """Yield all metrics, both models, and the sections of the report."""
+    from dissensus.reports.page import parts
+
     yield from _metrics(evaluation)
     for part in parts(evaluation, page=False).values():
         if part is not None:
             yield from map(laid_out, part.tables)
             yield from (f"[yellow]note[/yellow] {escape(note)}" for note in part.notes)
             yield from map(escape, part.words)
-    if not opening.has_shared_items(evaluation["annotations"].to_dataset()):
-        yield f"[yellow]note[/yellow] {opening.ALONE}"
 
 
 def _metrics(evaluation: xr.DataTree) -> Iterator[Group | str]:

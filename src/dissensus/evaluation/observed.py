@@ -138,6 +138,9 @@ def _discrepancy(ask: Asking, predictions: xr.Dataset | None) -> xr.Dataset:
     settings = ask.settings
     present = _present(ask, predictions)
     how: dict[str, Any] = {"distance": settings.distance}
+    if settings.distance is None and ask.annotations.attrs["kind"] == "ranking":
+        # Of whole rankings, who lists more labels is farther from all who list fewer.
+        how = {"distance": "ranking", "depth": 1}
     if not present.all():
         how["weights"] = present.astype(np.float64)
     known = _known(ask.annotations, present, others=2)

@@ -8,11 +8,9 @@ import numpy as np
 import xarray as xr
 
 from dissensus.data.rows import ranking_code, voices_per
-from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, RELIABILITY, SAMPLE, SCOPE, SYSTEM, other
-from dissensus.evaluation.answers import PANEL_LEADS, TRUTH
+from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, RELIABILITY, SCOPE, SYSTEM, other
 from dissensus.evaluation.doubts import of_answer
-from dissensus.evaluation.evidence import summary
-from dissensus.plots._source import NEW, THESE, interval_settings, sides
+from dissensus.plots._source import NEW, THESE, sides
 from dissensus.reports import evidence
 from dissensus.reports.evidence import Facts, interval_title
 from dissensus.reports.sentences import interval
@@ -83,7 +81,7 @@ def leader(evaluation: xr.DataTree, values: xr.Dataset, reliability: float) -> F
         at += f" reliability {number(reliability)}"
     facts: Facts = {
         "at": at, "name": systems[0], "level": float(values.attrs["probability"]),
-        "achieves": _achieves(metric, share(float(ranked["mean"][0]), d)),
+        "achieves": achieves(metric, share(float(ranked["mean"][0]), d)),
         "these": interval(best.sel({SCOPE: THESE}), d), "new": interval(best.sel({SCOPE: NEW}), d),
         "equal": [], "second": None, "undecided": "", "best": "", "naive": "",
     }  # fmt: skip
@@ -93,9 +91,15 @@ def leader(evaluation: xr.DataTree, values: xr.Dataset, reliability: float) -> F
     return facts | _naive(evaluation, ranked, d)
 
 
-def _achieves(metric: str, value: str) -> str:
+ACCURACY: Final = "accuracy"
+"""Stands for the name of a metric where accuracy against the one true label leads."""
+
+
+def achieves(metric: str, value: str) -> str:
     """Return what a value of a metric means."""
     k = metric.removeprefix("top_").partition("_")[0]
+    if metric == ACCURACY:
+        return f"gives the one true label for {value} of the items"
     if metric == "top_1_accuracy":
         return f"agrees with the panel on {value} of the items"
     if metric.startswith("top_") and metric.endswith("_set_accuracy"):
@@ -170,68 +174,11 @@ def answers(evaluation: xr.DataTree, system: object) -> Facts:
     }  # fmt: skip
 
 
-def true_label(evaluation: xr.DataTree) -> Facts:
-    """Return the accuracies of the two best systems, if the question is the true label.
-
-    Or a note on why agreement with a panel leads instead.
-    """
-    data = evidence.group(evaluation, "answers")
-    if data.attrs.get("notes"):
-        return {"note": data.attrs["notes"]}
-    if "accuracy" not in data or data.attrs["question"] != TRUTH:
-        return {}
-    doubt = of_answer(evaluation, "accuracy")
-    if doubt:
-        return {"note": f"Accuracy against the one true label is not reliable ({doubt}): "
-                f"{PANEL_LEADS}."}  # fmt: skip
-    draws = data["accuracy"].dropna(SYSTEM, how="all")
-    order = draws.mean(SAMPLE).argsort().to_numpy()[::-1]
-    first, *rest = (draws.isel({SYSTEM: place}) for place in order)
-    facts: Facts = {
-        "first": first[SYSTEM].item(), "value": _with_interval(first),
-        "scope": data.attrs["scope"], "second": None, "note": "",
-    }  # fmt: skip
-    if rest:
-        better = float((first > rest[0]).mean() + (first == rest[0]).mean() / 2)
-        facts |= {"second": rest[0][SYSTEM].item(), "second_value": _with_interval(rest[0]),
-                  "better": better}  # fmt: skip
-    return facts
-
-
 def _with_interval(draws: xr.DataArray) -> str:
     """Write mean and interval."""
     parts = {name: float(value) for name, value in spread(draws).items()}
     d = digits_for([parts["upper"] - parts["lower"]])
     return f"{share(parts['mean'], d)} ({interval(parts, d)})"
-
-
-_RELATIONS: Final = (
-    "closer to the annotators than they are to each other",
-    "as far from the annotators as they are from each other",
-    "farther from the annotators than they are from each other",
-)
-
-
-def against_annotators(evaluation: xr.DataTree, system: Any) -> Facts:
-    """Return how a system compares with the average annotator, by its discrepancy ratio."""
-    draws = evidence.group(evaluation, "discrepancy")
-    if "discrepancy_ratio" not in draws:
-        return {}
-    frame = summary(evaluation, "statistics")
-    rows = frame[frame["statistic"] == "discrepancy_ratio"].set_index(SYSTEM)
-    row, ratio = rows.loc[system], draws["discrepancy_ratio"].sel({SYSTEM: system})
-    if not np.isfinite(row["observed"]) or bool(ratio.isnull().any()):
-        return {}
-    each = [float(event.mean()) for event in (ratio < 1, ratio == 1, ratio > 1)]
-    largest = int(np.argmax(each))
-    margin = float(draws.attrs["margin"]) if "non_inferiority" in draws and each[0] < 0.95 else 0
-    d = evidence.digits(rows)
-    return {
-        "name": system, "relation": _RELATIONS[largest], "probability": each[largest],
-        "ratio": share(row["observed"], d), "level": interval_settings()[1],
-        "interval": interval(row, d), "margin": margin,
-        "non_inferior": float(draws["non_inferiority"].sel({SYSTEM: system})) if margin else None,
-    }  # fmt: skip
 
 
 # Reliability, certainty, known values.

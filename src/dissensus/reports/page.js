@@ -60,3 +60,15 @@
     });
   }
 })();
+(() => {
+  // What is closed is printed open.
+  const closed = () => document.querySelectorAll("details:not([open])");
+  let opened = [];
+  window.addEventListener("beforeprint", () => {
+    opened = [...closed()];
+    opened.forEach((one) => { one.open = true; });
+  });
+  window.addEventListener("afterprint", () => {
+    opened.forEach((one) => { one.open = false; });
+  });
+})();

@@ -28,6 +28,7 @@ from dissensus.reports import (
     sections,
     tables,
     two_models,
+    verdict,
 )
 from dissensus.reports.checks import Topics, marked
 from dissensus.reports.components import components
@@ -44,13 +45,12 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
     values = numbers[0] if numbers else None
     here, anywhere = checks.of_model(evaluation, values), checks.along(evaluation, values)
     uncertain = items.cards(evaluation, items.least_certain(evaluation))
-    figures = [
-        marked(shown, anywhere if shown.id.startswith(("reliability", "certainty")) else here)
-        for shown in pictures.pictures(evaluation, values)
-    ]
     metric_tables = [] if values is None else [
         tables.metric_table(evaluation, values), tables.better_table(evaluation, values)
     ]  # fmt: skip
+    lead = verdict.lead(evaluation, values)
+    # Accuracy leads only if nothing speaks against it.
+    reason = "" if lead and lead.name == opening.ACCURACY else here
     return (
         environment(page=True)
         .get_template("page.html")
@@ -60,12 +60,17 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
             script_hash=_hash(_file("page.js")),
             title=title or _title(evaluation, values),
             troubles=_paragraphs(checks.troubles(evaluation)),
-            cautions=_paragraphs(checks.cautions(evaluation)),
+            verdict=_unreliable(reason) + _words("headline", verdict.headline(evaluation, lead)),
+            lead_picture=marked(pictures.lead(evaluation, values, lead), reason),
+            lead_table=marked(verdict.table(evaluation, lead), reason),
+            boxes=verdict.boxes(evaluation, lead, page=True),
+            cautions=_paragraphs(verdict.more_cautions(evaluation)),
+            steps=verdict.steps(evaluation, lead, uncertain),
             opening=_opening(evaluation, values),
             models=_models(evaluation, numbers),
             control=_control(evaluation, values),
             reason=checks.of_model(evaluation, None),
-            pictures=figures,
+            pictures=_pictures(evaluation, values, here, anywhere),
             metric_tables=[marked(table, anywhere) for table in metric_tables if table],
             certainty_tables=marked(
                 tables.certainty_tables(evaluation), checks.along(evaluation, None)
@@ -76,7 +81,6 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
             overview=items.overview(evaluation, uncertain),
             names=[str(side.attrs["model"]) for side in sides(evaluation)],
             n_items=evaluation["annotations"].sizes[ITEM],
-            interval_name=evidence.interval_title(),
             data=_data(evaluation),
             cards_of=[_model(side) for side in sides(evaluation)],
             diagnosis=_paragraphs(checks.diagnosis(evaluation)),
@@ -84,6 +88,21 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
             provenance=_provenance(evaluation),
         )
     )
+
+
+def _pictures(
+    evaluation: xr.DataTree, values: xr.Dataset | None, here: str, anywhere: str
+) -> dict[str, list[Any]]:
+    """Draw the pictures of systems and of items, with the reasons not to rely on them."""
+    drawn = {"systems": [] if values is None else pictures.of_systems(evaluation, values),
+             "items": pictures.of_items(evaluation)}  # fmt: skip
+    return {
+        name: [
+            marked(one, anywhere if one.id.startswith(("reliability", "certainty")) else here)
+            for one in each
+        ]
+        for name, each in drawn.items()
+    }
 
 
 def parts(evaluation: xr.DataTree, *, page: bool = True) -> dict[str, sections.Section | None]:
@@ -113,34 +132,29 @@ def _unreliable(reason: str) -> list[str]:
 
 
 def _opening(evaluation: xr.DataTree, values: xr.Dataset | None) -> dict[str, Any]:
-    """Return the first sentences of the page, those of each reliability apart."""
+    """Return sentences on the data and the metrics, those of each reliability apart."""
     trust = evidence.reliabilities(evaluation)
     at: list[tuple[int, list[str]]] = []
     after: list[str] = []
-    against: list[str] = []
-    places = range(len(trust)) if values is None else tables.places(evaluation, values)
-    for place in places:
-        words = _unreliable(checks.of_model(evaluation, values, trust[place]))
-        if values is not None:
-            first = values.isel(metric=0)
-            words += _words("leader", opening.leader(evaluation, first, trust[place]))
-        words += _words("certainty", opening.certainty(evaluation, trust[place]))
-        at.append((place, words))
+    answers: list[str] = []
     if values is not None:
         first = values.isel(metric=0)
+        for place in tables.places(evaluation, values):
+            words = _unreliable(checks.of_model(evaluation, values, trust[place]))
+            words += _words("leader", opening.leader(evaluation, first, trust[place]))
+            words += _words("certainty", opening.certainty(evaluation, trust[place]))
+            at.append((place, words))
         reference = {RELIABILITY: float(evaluation.attrs["reference_reliability"])}
         ranked = evidence.ordered(first.sel({**reference, SCOPE: THESE}))
         leader = ranked[SYSTEM].to_numpy().tolist()[0]
-        against = _words("answers", opening.answers(evaluation, leader))
-        against += _words("against", opening.against_annotators(evaluation, leader))
+        answers = _words("answers", opening.answers(evaluation, leader))
         after = _unreliable(checks.along(evaluation, values) if len(trust) > 1 else "")
         after += _words("along", opening.along_reliability(first))
         after += _words("truth", opening.truth(values.sel(reference)))
     after += _words("certainty_along", opening.certainty_along(evaluation))
     return {
-        "data": _words("data", opening.data(evaluation)),
-        "true_label": _words("true_label", opening.true_label(evaluation)),
-        "at": at, "against": against, "after": after,
+        "data": _words("data", opening.data(evaluation)), "answers": answers,
+        "at": at, "after": after,
         "intervals": _words("intervals", opening.intervals(scopes=values is not None)),
     }  # fmt: skip
 

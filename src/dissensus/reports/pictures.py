@@ -12,48 +12,63 @@ from dissensus.dims import CHAIN, ITEM, LABEL, RELIABILITY, SCOPE, SYSTEM
 from dissensus.plots._source import NEW, THESE, sides
 from dissensus.reports import evidence
 from dissensus.reports.evidence import Facts
+from dissensus.reports.opening import ACCURACY
+from dissensus.reports.sections import accuracies
 from dissensus.reports.svg import NARROW, Shown, picture
+from dissensus.reports.verdict import Lead
 from dissensus.wording import metric_title, number, share, short
 
 _IN_WORDS = 8
 
 
-def pictures(evaluation: xr.DataTree, values: xr.Dataset | None) -> Iterator[Shown]:
-    """Draw the figures for which the evaluation has data.
+def lead(evaluation: xr.DataTree, values: xr.Dataset | None, found: Lead | None) -> Shown:
+    """Draw the quantity that leads, or without systems the certainty of the items."""
+    if values is None or found is None:
+        return _certainty(evaluation)
+    if found.name == ACCURACY:
+        return accuracies(evaluation, "verdict")
+    return picture(
+        "lead", _facts(evaluation, values, found.name),
+        lambda **size: plots.forest(evaluation, found.name, limit=12, backend="matplotlib", **size),
+        name="verdict",
+    )  # fmt: skip
 
-    ``values`` are `evidence.numbers`, or None without predictions.
-    """
-    if values is not None:
-        yield from _of_systems(evaluation, values)
-    yield _certainty(evaluation)
+
+def of_items(evaluation: xr.DataTree) -> list[Shown]:
+    """Draw the certainty of items, their plausibilities and risks, and the least certain one."""
+    out = [_certainty(evaluation)] if evidence.has(evaluation, "metrics") else []
     theta = evidence.draws_or_mean(evaluation)
     has_draws = CHAIN in theta.dims  # draws of chunks are not kept
     if has_draws and theta.sizes.get(LABEL) == 3:
-        yield picture(
+        out.append(picture(
             "simplex", {"n_items": evaluation["posterior"].sizes[ITEM]},
             lambda **size: plots.simplex(evaluation, **size),
-        )  # fmt: skip
+        ))  # fmt: skip
     if evidence.has(evaluation, "expected_risk"):
         risks = next(iter(evaluation["expected_risk"].to_dataset().data_vars.values()))
-        yield picture(
+        out.append(picture(
             "risk", {"mean": round(float(risks.mean()), 2)},
             lambda **size: plots.expected_risk(evaluation, **size),
-        )  # fmt: skip
-    if has_draws:
-        yield _item(evaluation)
+        ))  # fmt: skip
+    return [*out, _item(evaluation)] if has_draws else out
+
+
+def of_systems(evaluation: xr.DataTree, values: xr.Dataset) -> list[Shown]:
+    """Draw the systems on all metrics, along reliability, and against each other."""
+    return list(_of_systems(evaluation, values))
 
 
 def _of_systems(evaluation: xr.DataTree, values: xr.Dataset) -> Iterator[Shown]:
     names = [str(name) for name in values["metric"].to_numpy()]
     first, facts = names[0], _facts(evaluation, values, names[0])
-    several = names if len(names) * values.sizes[SYSTEM] <= 40 else names[:1]
-    yield picture(
-        "forest", facts,
-        lambda figsize: plots.forest(
-            evaluation, several if figsize[0] > NARROW else names[:1],
-            backend="matplotlib", figsize=figsize,
-        ),
-    )  # fmt: skip
+    if len(names) > 1 and len(names) * values.sizes[SYSTEM] <= 40:
+        yield picture(
+            "forest", facts,
+            lambda figsize: plots.forest(
+                evaluation, names if figsize[0] > NARROW else names[:1],
+                backend="matplotlib", figsize=figsize,
+            ),
+        )  # fmt: skip
     if values.sizes[RELIABILITY] > 1:
         for name in dict.fromkeys([names[0], names[-1]]):
             yield _reliability(evaluation, values, name)

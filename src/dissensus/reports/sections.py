@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
@@ -110,14 +111,20 @@ def accuracy(evaluation: xr.DataTree, *, page: bool = True) -> Section | None:
     if not evidence.has(evaluation, "accuracy"):
         return None
     facts = accuracy_facts(evaluation)
-    facts |= {"interval": interval_title(), "means": means_of(facts["systems"][:4])}
     return Section(
         sentences("accuracy", facts, page=page),
         accuracy_tables(evaluation, facts),
         paragraph("accuracy_intro", facts, source="captions.html"),
         tuple(evidence.notes(evaluation, "accuracy")),
-        picture("accuracies", facts, partial(plots.accuracies, evaluation)) if page else None,
+        accuracies(evaluation) if page else None,
     )
+
+
+def accuracies(evaluation: xr.DataTree, name: str = "accuracies") -> Shown:
+    """Draw the accuracies of systems and annotators."""
+    rows = _best_first(evaluation, OF_SYSTEM)
+    facts = {"interval": interval_title(), "means": means_of(rows[:4]), "systems": rows}
+    return picture("accuracies", facts, partial(plots.accuracies, evaluation), name=name)
 
 
 def accuracy_tables(evaluation: xr.DataTree, facts: Facts) -> list[Table]:
@@ -241,6 +248,14 @@ _COEFFICIENTS: Final = {
 }
 
 
+def distance_title(attrs: Mapping[Any, Any]) -> str:
+    """Return what the distance of a discrepancy is, in words."""
+    name = str(attrs["distance"])
+    if name == "ranking" and attrs.get("depth") == 1:
+        return "0 for the same first label and 1 for another (in between for ties)"
+    return _DISTANCES.get(name, name)
+
+
 def agreement_facts(evaluation: xr.DataTree) -> Facts:
     """Return coefficients of agreement, and the discrepancy ratio of the best system."""
     frame = summary(evaluation, "statistics")
@@ -273,7 +288,6 @@ def _best_ratio(evaluation: xr.DataTree, frame: pd.DataFrame, ratios: pd.DataFra
     data = evaluation["discrepancy"].to_dataset()
     best, d = ratios.iloc[0], evidence.digits(ratios)
     safe = data["non_inferiority"]
-    distance = str(data.attrs["distance"])
     people = _ratios(frame, "annotator_discrepancy_ratio")
     each = people["observed"][np.isfinite(people["observed"]) & people["mean"].notna()]
     facts: Facts = {
@@ -282,7 +296,7 @@ def _best_ratio(evaluation: xr.DataTree, frame: pd.DataFrame, ratios: pd.DataFra
             "interval": written_interval(best, d),
             "below": float((data["discrepancy_ratio"].sel({SYSTEM: best[SYSTEM]}) < 1).mean()),
         },
-        "distance": _DISTANCES.get(distance, distance), "margin": float(data.attrs["margin"]),
+        "distance": distance_title(data.attrs), "margin": float(data.attrs["margin"]),
         "safe": safe[SYSTEM].to_numpy()[safe.to_numpy() >= 0.95].tolist(), "people": len(each),
     }  # fmt: skip
     if len(each):

@@ -49,6 +49,8 @@ class Table:
     note: str = ""
     tinted: bool = False
     """Whether cells are probabilities with a background colour."""
+    stacked: bool = False
+    """Whether its rows become blocks on a narrow screen, where its columns have no room."""
     reason: str = ""
     """Reason not to rely on marked numbers, or on all numbers if none is marked."""
 

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import xarray as xr
 from numba.core.event import Listener, install_listener
+from rich.console import Console
 from rich.progress import Progress, TaskID
 
 from dissensus.dims import CHAIN, DRAW
@@ -103,7 +104,7 @@ _FAMILIES: Final = {
 
 def bar[Step](steps: Iterable[Step], text: str, total: float | None = None) -> Iterator[Step]:
     """Return the steps with a progress bar, which also shows the compilation by Numba."""
-    with Progress() as progress:
+    with Progress(console=Console(stderr=True)) as progress:  # results can be piped
         task = progress.add_task(text, total=total)
         with install_listener("numba:compile", _Compiling(progress, task, text)):
             yield from progress.track(steps, total=total, task_id=task)

@@ -1,0 +1,208 @@
+"""The first screen: its verdict, table, boxes and steps say what the draws say."""
+
+from __future__ import annotations
+
+import numpy as np
+import one_truth
+import pytest
+import xarray as xr
+from reports.conftest import spoken
+
+import dissensus as dx
+from dissensus.dims import SCOPES
+from dissensus.evaluation import runs
+from dissensus.plots._source import interval
+from dissensus.reports import evidence, items, verdict
+from dissensus.wording import probability, share
+
+
+def lead_of(evaluation):
+    return verdict.lead(evaluation, evidence.numbers(evaluation))
+
+
+def said(evaluation):
+    return spoken("headline", verdict.headline(evaluation, lead_of(evaluation)))
+
+
+def with_draws(evaluation, first, second, new=None):
+    """Put draws of two systems into a dictated evaluation: those of new items apart."""
+    tree = evaluation.copy()
+    draws = np.stack([first, second], axis=-1)[None, :, None, None, :]
+    further = draws if new is None else np.stack(new, axis=-1)[None, :, None, None, :]
+    coords = {
+        "chain": [0],
+        "draw": range(len(first)),
+        "reliability": [1.0],
+        "scope": list(SCOPES),
+        "system": ["a", "b"],
+    }
+    values = xr.DataArray(
+        np.concatenate([draws, further], axis=3), coords,
+        ("chain", "draw", "reliability", "scope", "system"), attrs={"better": "higher"},
+    )  # fmt: skip
+    tree["metrics"] = xr.Dataset({"top_1_accuracy": values})
+    tree["comparison"] = runs.comparison(tree["metrics"].to_dataset())
+    return tree
+
+
+@pytest.mark.parametrize(
+    ("ahead", "words"),
+    [
+        (0.97, "a is the better of 2 systems: it agrees with the panel on .8"),
+        (0.9, "a is probably the better of 2 systems: it agrees with the panel on .8"),
+        (0.6, "Whether a or b is better is not settled. a agrees with the panel on .7"),
+    ],
+)
+def test_the_verdict_is_as_sure_as_the_draws(dictated, ahead, words):
+    still = np.full(1000, 0.7)
+    first = np.where(np.arange(1000) < 1000 * ahead, 0.82, 0.69)
+    tree = with_draws(dictated({"a": [0.8], "b": [0.7]}), first, still)
+    text = said(tree)
+    assert text.startswith(words)
+    assert (f"probability {probability(ahead)}" in text) == (ahead < 0.95)
+    low, high = (
+        float(end.sel(scope=SCOPES[0], system="a")) for end in interval(lead_of(tree).draws)
+    )
+    assert f"({share(low)} to {share(high)})" in text.replace("00)", ")") or share(low) in text
+
+
+def test_a_single_system_and_systems_that_are_the_same(dictated):
+    assert said(dictated({"a": [0.8]}, names=["a"])).startswith(
+        "a agrees with the panel on .800 of"
+    )
+    still = np.full(100, 0.7)
+    text = said(with_draws(dictated({"a": [0.8], "b": [0.7]}), still, still))
+    assert text.startswith("a and b do equally well: each agrees with the panel on .70")
+
+
+def test_smaller_is_better_where_it_is(dictated):
+    tree = dictated({"a": [0.8], "b": [0.6]}, metric="expected_loss")
+    tree["metrics"]["expected_loss"].attrs["better"] = "lower"
+    tree["comparison"] = runs.comparison(tree["metrics"].to_dataset())
+    assert said(tree).startswith("b is the better of 2 systems: it has a expected loss of .600")
+    assert verdict.more_items(lead_of(tree)) == 1.0  # it is settled
+
+
+def test_the_table_has_the_numbers_of_the_draws(evaluate):
+    result = evaluate()
+    found = lead_of(result)
+    table = verdict.table(result, found)
+    assert len(table.head) <= 7
+    frame = dx.summary(result)
+    frame = frame[(frame["metric"] == "top_1_accuracy") & (frame["reliability"] == 1.0)]
+    ratio = result["discrepancy"]["discrepancy_ratio"]
+    for name, mean, these, new, best, closer in table.bodies[0].rows:
+        for scope, cell in zip(SCOPES, (these, new), strict=True):
+            row = frame[(frame["system"] == name) & (frame["scope"] == scope)].iloc[0]
+            assert (
+                cell
+                == f"{share(row['lower'], found.digits)} to {share(row['upper'], found.digits)}"
+            )
+            if scope == SCOPES[0]:
+                assert mean == share(row["mean"], found.digits)
+            else:
+                assert best == probability(row["probability_best"])
+        draws = ratio.sel(system=name)
+        assert closer == probability(float(((draws < 1) + 0.5 * (draws == 1)).mean()))
+    assert [row[0] for row in table.bodies[0].rows] == found.systems
+
+
+@pytest.mark.long
+def test_accuracy_leads_where_the_truth_is_asked_for():
+    tree = one_truth.evaluated().copy()
+    assert lead_of(tree).name == "top_1_accuracy"
+    tree["answers"].attrs["question"] = "truth"
+    if dx.evaluation.doubts.of_answer(tree, "accuracy"):  # of 60 draws
+        tree["accuracy"].attrs |= {"ess_bulk_min": 400.0, "ess_tail_min": 400.0, "r_hat_max": 1.0}
+    found = lead_of(tree)
+    assert found.name == "accuracy"
+    draws = tree["accuracy"]["estimated_accuracy"].sel(scope=SCOPES[0])
+    best = draws.mean(("chain", "draw"))
+    assert said(tree).startswith(f"{found.systems[0]} is ")
+    assert found.systems[0] == best["system"][int(np.argmax(best.data))].item()
+    assert f"gives the one true label for {share(float(best.max()), found.digits)}" in said(tree)
+    assert verdict.table(tree, found).title == "How often a system gives the one true label"
+
+
+def test_labels_of_rankings_are_compared_at_the_same_depth():
+    """A system that lists more labels is not farther from those who list one: they agree."""
+    one = {"item": [1, 1, 2, 2, 3, 3], "annotator": list("ababab"), "label": list("xxyyxy")}
+    rank = {"rank": [1] * 6}
+    ann = dx.annotations({**one, **rank}, rank="rank", kind="ranking", labels=list("xyz"))
+    lists = {"item": np.repeat([1, 2, 3], 3), "system": ["m"] * 9, "label": list("xyzyxzxyz"),
+             "rank": [1, 2, 3] * 3}  # fmt: skip
+    pred = dx.predictions(lists, rank="rank")
+    short = dx.predictions({"item": [1, 2, 3], "system": ["m"] * 3, "label": list("xyx")})
+    ratios = [
+        dx.evaluate(ann, one, draws=20, random_seed=1, progressbar=False)["discrepancy"]
+        for one in (pred, short)
+    ]
+    assert ratios[0].attrs["depth"] == 1
+    first, second = (ratio["discrepancy_ratio"].to_numpy() for ratio in ratios)
+    np.testing.assert_allclose(first, second)
+    whole = [float(dx.discrepancy_ratio(ann, one, "ranking")["discrepancy_ratio"][0])
+             for one in (pred, short)]  # fmt: skip
+    assert whole[0] == whole[1]  # annotators list one label, and lists are cut there
+
+
+# Boxes and steps.
+
+
+def test_more_items_is_where_the_probability_reaches_its_limit(dictated):
+    """On as many items more, the same difference is 1.645 standard errors from 0."""
+    rng = np.random.default_rng(1)
+    gap = rng.normal(size=4000)
+    gap = 0.02 + 0.02 * (gap - gap.mean()) / gap.std(ddof=1)
+    base = np.full(4000, 0.7)
+    tree = with_draws(dictated({"a": [0.8], "b": [0.7]}), base + 0.02, base, (base + gap, base))
+    factor = verdict.more_items(lead_of(tree))
+    assert factor == pytest.approx(1.645**2)
+    assert float((0.02 + (gap - 0.02) / factor**0.5 > 0).mean()) == pytest.approx(0.95, abs=0.01)
+    steps = verdict.steps(tree, lead_of(tree), [])
+    assert (steps["first"], steps["second"]) == ("a", "b")
+    assert steps["more"] == str(int(np.ceil(3 * (factor - 1))))
+    close = with_draws(tree, base + 0.02, base, (base + gap - 0.018, base))
+    assert verdict.more_items(lead_of(close)) is None
+    box = verdict.boxes(close, lead_of(close))[-1]
+    assert (box.state, box.remedy) == ("careful", "Treat the two as equal.")
+
+
+def test_boxes_say_what_is_wrong(dictated, evaluate):
+    good = dictated({"a": [0.8], "b": [0.6]})
+    assert [box.word for box in verdict.boxes(good, lead_of(good))][1:] == ["Fine", "Fine"]
+    short = evaluate(draws=20)
+    box = verdict.boxes(short, lead_of(short))[1]
+    assert (box.word, box.reason[:7]) == ("Do not use", "Not yet")
+    ann = dx.annotations({"item": [1, 2, 3], "annotator": list("abc"), "label": list("xyx")})
+    alone = dx.evaluate(ann, draws=50, random_seed=1, progressbar=False)
+    assert verdict.boxes(alone, None)[0].reason.startswith("No item has two annotators")
+    votes = dx.from_matrix([["x", "y"]] * 8)  # they never agree
+    never = dx.evaluate(votes, draws=50, random_seed=1, progressbar=False)
+    assert verdict.boxes(never, None)[0].word == "Do not use"
+
+
+def test_annotators_who_surely_differ_are_named_the_worst_first():
+    rng = np.random.default_rng(1)
+    truth = rng.integers(3, size=80)
+    votes = np.stack([truth] * 4, axis=1)
+    votes[rng.random(80) < 0.1, 2] = 2
+    votes[:, 3] = rng.integers(3, size=80)  # guesses
+    votes[::2, 2] = 0
+    result = dx.evaluate(
+        dx.from_matrix(votes.tolist()), draws=200, random_seed=1, progressbar=False
+    )
+    names = [name for name, _ in verdict.differing(result)]
+    ratio = result["discrepancy"]["annotator_discrepancy_ratio"]
+    low = ratio.quantile(0.055, ("chain", "draw"))
+    mean = ratio.mean(("chain", "draw")).where(low > 1, drop=True)
+    assert names == mean.sortby(-mean)["annotator"].astype(str).values.tolist()
+    assert len(names) >= 1
+
+
+def test_items_are_the_least_certain(evaluate):
+    result = evaluate()
+    cards = items.cards(result, items.least_certain(result))
+    shown = verdict.steps(result, lead_of(result), cards)["items"]
+    at = result.attrs["reference_reliability"]
+    certainty = result["certainty"]["annotation_certainty"].sel(reliability=at)
+    assert [value for _, value in shown] == [share(float(v)) for v in np.sort(certainty)[:10]]
