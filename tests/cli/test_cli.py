@@ -37,7 +37,7 @@ def test_evaluate_writes_draws_table_and_report(files, tmp_path):
     ann, pred = files
     out = tmp_path / "out"
     # Whether 100 draws suffice for accuracies under a true label, is a matter of chance.
-    done = call("evaluate", ann, "--predictions", pred, "--out", out, "--seed", 1, "--draws", 100,
+    done = call("evaluate", "--all", ann, "--predictions", pred, "--out", out, "--seed", 1, "--draws", 100,
                 "--truth-model", "none")  # fmt: skip
     assert done.exit_code == 0, done.output
     assert sorted(path.name for path in out.iterdir()) == [
@@ -79,7 +79,7 @@ def one_truth(tmp_path):
 def test_accuracies_are_shown(one_truth, tmp_path):
     ann, pred = one_truth
     out = tmp_path / "out"
-    done = call("evaluate", ann, "--predictions", pred, "--draws", 20, "--seed", 1,
+    done = call("evaluate", "--all", ann, "--predictions", pred, "--draws", 20, "--seed", 1,
                 "--reliability", 1, "--ground-truth", "none", "--out", out)  # fmt: skip
     assert done.exit_code == 0, done.output
     assert "Accuracy of annotators" in done.output
@@ -96,7 +96,7 @@ def test_accuracies_are_shown(one_truth, tmp_path):
 def test_the_ground_truth_is_judged_as_asked(one_truth, tmp_path):
     ann, pred = one_truth
     out = tmp_path / "out"
-    done = call("evaluate", ann, "--predictions", pred, "--draws", 20, "--seed", 1, "--truth-model",
+    done = call("evaluate", "--all", ann, "--predictions", pred, "--draws", 20, "--seed", 1, "--truth-model",
                 "none", "--reliability", 1, "--out", out, "--ground-truth", 0.8)  # fmt: skip
     assert done.exit_code == 0, done.output
     assert "The ground truth" in done.output
@@ -135,7 +135,12 @@ def test_without_predictions_certainty_is_shown(files, tmp_path):
     given = ("evaluate", files[0], "--out", tmp_path / "out", "--draws", 50, "--seed", 1)
     done = call(*given, *LEAN)
     assert done.exit_code == 0, done.output
+    assert "uncertain: with another draw" in done.output
+    assert "Certainty of the leading label" not in done.output
+    assert "--all" in done.output
+    done = call(*given, *LEAN, "--force", "--all")
     assert "Certainty of the leading label" in done.output
+    assert "or --all" not in done.output
 
 
 @pytest.mark.long
@@ -305,7 +310,7 @@ def test_rankings_show_two_models(ranked, tmp_path):
     groups.write_text(json.dumps({"x": "mild", "y": "grave", "z": "mild"}))
     out = tmp_path / "out"
     ann, options = ranked
-    done = call("evaluate", ann, *options, "--groups", groups, "--out", out, "--draws", 20,
+    done = call("evaluate", "--all", ann, *options, "--groups", groups, "--out", out, "--draws", 20,
                 "--reliability", "1,2", "--concentration", 9, "--seed", 1,
                 "--no-progress")  # fmt: skip
     assert done.exit_code == 0, done.output
@@ -351,7 +356,7 @@ def test_pools_are_compared_with_the_reference(tmp_path):
     ]
     ann = write(tmp_path / "a.csv", rows, ("item", "annotator", "group", "label"))
     done = call(
-        "evaluate", ann, "--pool", "group", "--threshold", 2, "--draws", 20, "--seed", 1,
+        "evaluate", "--all", ann, "--pool", "group", "--threshold", 2, "--draws", 20, "--seed", 1,
         "--reference", 2, "--out", tmp_path / "out",
     )  # fmt: skip
     assert done.exit_code == 0, done.output

@@ -12,13 +12,18 @@ import xarray as xr
 import dissensus as dx
 from dissensus.cli.tables import results
 from dissensus.evaluation.answers import agreements, question_of, votes_of
-from dissensus.reports import opening
+from dissensus.reports import evidence, opening, verdict
 from dissensus.reports.sentences import sentences
-from dissensus.wording import share
+from dissensus.wording import probability, share
 
 SAMPLE = ("chain", "draw")
 LEAN = {**lean.LEAN, "reliability": (1.0,)}
 RUN = {"draws": 200, "random_seed": 1, "progressbar": False}
+
+
+def headline(result):
+    found = verdict.lead(result, evidence.numbers(result))
+    return sentences("headline", verdict.headline(result, found))
 
 
 @pytest.fixture
@@ -136,19 +141,23 @@ def test_known_labels_let_the_truth_lead_the_page_and_the_terminal():
     result = dx.evaluate(study.annotations, study.predictions, truth=truth, **settings)
     answers = result["answers"].to_dataset()
     assert answers.attrs["question"] == "truth"
-    lines = sentences("true_label", opening.true_label(result))
+    lines = headline(result)
     first, second = (answers["accuracy"].sel(system=f"system {name}") for name in "AB")
     low, high = first.quantile([0.055, 0.945]).to_numpy()
-    held = f"{share(float(first.mean()))} ({share(low)} to {share(high)})"
-    start = f"system A gives the one true label on {held}"
-    assert lines[0].startswith(start)
-    assert f"system B, the next, on {share(float(second.mean()))}" in lines[0]
+    held = f"{share(float(first.mean()))} of the items ({share(low)} to {share(high)})"
+    start = f"system A is the better of 2 systems: it gives the one true label for {held}"
+    assert lines[0] == f"{start}, system B on {share(float(second.mean()))}."
+    above = probability(float(result["accuracy"]["above_annotators"].sel(system="system A")))
+    assert "often than the average annotator" in lines[1]
+    assert f"(probability {above})" in lines[1]
     assert any(str(part).startswith(start) for part in results(result))
     result["answers"].attrs["question"] = "panel"
-    assert opening.true_label(result) == {}
+    assert "agrees with the panel" in headline(result)[0]
     result["answers"].attrs["question"] = "truth"
     result["accuracy"].attrs.update(n_items_poor=1, ess_bulk_min=7.0, r_hat_max=1.9)
-    (line,) = sentences("true_label", opening.true_label(result))
+    lines = headline(result)
+    assert "agrees with the panel" in lines[0]
+    line = lines[-1]
     assert line.startswith("Accuracy against the one true label is not reliable (chains too short")
     assert line.endswith("agreement with a large panel leads.")
 
@@ -164,8 +173,8 @@ def test_without_a_fit_of_the_truth_there_is_no_accuracy_and_the_panel_leads(ann
         "Accuracy against the one true label could not be estimated (not asked for): agreement "
         "with a large panel leads."
     )
-    assert sentences("true_label", opening.true_label(result)) == [said]
-    assert said in list(results(result))
+    assert headline(result)[-1] == said
+    assert any(said in str(part) for part in results(result))
     of_new = dx.evaluate(ann, pred, new_items=True, **RUN, **LEAN)["answers"].to_dataset()
     for found, scope in ((answers, "these items"), (of_new, "new items")):
         want = metrics.sel(reliability=1.0, scope=scope, drop=True)
@@ -200,3 +209,17 @@ def test_the_page_says_all_three_of_the_leading_system():
     assert "one true label" not in said
     alone = dx.evaluate(study.annotations, **RUN, **LEAN)
     assert opening.answers(alone, "system A") == {}
+
+
+def test_items_without_predictions_are_no_disagreement(ann, pred):
+    """Two annotators and a system are compared on the items that the system answered."""
+    some = pred.isel(item=pred["item"].to_numpy() != 1)
+    rest = dx.annotations({
+        "item": [2, 2, 3, 4, 4], "annotator": [4, 5, 6, 7, 8], "label": list("yzzxx")
+    })  # fmt: skip
+    rng = [np.random.default_rng(1) for _ in range(2)]
+    for new in (False, True):
+        one = agreements(votes_of(ann, some), 50, rng[0], new_items=new)
+        other = agreements(votes_of(rest, some), 50, rng[1], new_items=new)
+        for a, b in zip(one, other, strict=True):
+            np.testing.assert_allclose(a, b)

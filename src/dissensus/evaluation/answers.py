@@ -17,6 +17,7 @@ import xarray as xr
 from dissensus import arguments
 from dissensus.data.predictions import features
 from dissensus.data.rows import ranking_code, ranks
+from dissensus.data.tables import match
 from dissensus.dims import CHAIN, DRAW, ITEM, LABEL, RELIABILITY, SCOPE, SCOPES, SYSTEM
 from dissensus.evaluation.section import NONE, Groups
 from dissensus.kernels.random import generator
@@ -112,8 +113,11 @@ class Votes(NamedTuple):
 
 
 def votes_of(annotations: xr.Dataset, predictions: xr.Dataset | None) -> Votes:
-    """Collect the first choices of all annotators."""
+    """Collect the first choices of all annotators, on items with predictions if there are any."""
     first = ranks(annotations) == 1
+    if predictions is not None:
+        predicted = match(annotations[ITEM].to_numpy(), predictions[ITEM].to_numpy()) >= 0
+        first &= predicted[annotations["item_code"].to_numpy()]
     vote = ranking_code(annotations)[first]
     item = annotations["item_code"].to_numpy()[first]
     label = annotations["label_code"].to_numpy()[first]

@@ -26,7 +26,7 @@ def lead(evaluation: xr.DataTree, values: xr.Dataset | None, found: Lead | None)
     if values is None or found is None:
         return _certainty(evaluation)
     if found.name == ACCURACY:
-        return accuracies(evaluation, "verdict")
+        return accuracies(evaluation, "verdict", limit=8)
     return picture(
         "lead", _facts(evaluation, values, found.name),
         lambda **size: plots.forest(evaluation, found.name, limit=12, backend="matplotlib", **size),

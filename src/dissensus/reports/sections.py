@@ -120,11 +120,11 @@ def accuracy(evaluation: xr.DataTree, *, page: bool = True) -> Section | None:
     )
 
 
-def accuracies(evaluation: xr.DataTree, name: str = "accuracies") -> Shown:
+def accuracies(evaluation: xr.DataTree, name: str = "accuracies", **options: Any) -> Shown:
     """Draw the accuracies of systems and annotators."""
     rows = _best_first(evaluation, OF_SYSTEM)
     facts = {"interval": interval_title(), "means": means_of(rows[:4]), "systems": rows}
-    return picture("accuracies", facts, partial(plots.accuracies, evaluation), name=name)
+    return picture("accuracies", facts, partial(plots.accuracies, evaluation, **options), name=name)
 
 
 def accuracy_tables(evaluation: xr.DataTree, facts: Facts) -> list[Table]:

@@ -28,7 +28,7 @@ LIKELY: Final = 0.8
 """Probabilities from which an order is settled, and from which it is likely."""
 _Z: Final = 1.645
 """Standard errors that a difference must be from 0 to have the probability `SURE`."""
-_FACTOR: Final = 20
+_FACTOR: Final = 10
 """More than this many times as many items are not worth labelling: systems count as equal."""
 _ROWS: Final = 12
 _ITEMS: Final = 10
@@ -54,7 +54,7 @@ class Lead:
     @property
     def systems(self) -> list[Any]:
         """The systems, best first."""
-        return self.draws[SYSTEM].to_numpy().tolist()  # type: ignore[no-any-return]
+        return self.draws[SYSTEM].to_numpy().tolist()
 
     @property
     def sign(self) -> int:
@@ -123,7 +123,7 @@ def headline(evaluation: xr.DataTree, found: Lead | None) -> Facts:
     facts: Facts = {
         "name": first, "second": "", "n_systems": len(found.systems), "state": "", "equal": [],
         "achieves": achieves(found.name, share(float(here["mean"]), d)),
-        "these": interval(here, d), **against(evaluation, first),
+        "these": interval(here, d), **against(evaluation, first, truth=found.name == ACCURACY),
         "note": _note(evaluation),
     }  # fmt: skip
     if rest:
@@ -153,22 +153,30 @@ def _state(p: float) -> str:
     return "sure" if p >= SURE else "likely" if p >= LIKELY else "open"
 
 
-def against(evaluation: xr.DataTree, system: Any) -> Facts:
-    """Return how a system compares with an annotator: by agreement, or by distance."""
+def against(evaluation: xr.DataTree, system: Any, *, truth: bool = False) -> Facts:
+    """Return how a system compares with an annotator: by distance, agreement, or accuracy."""
+    if truth:
+        above = float(evaluation["accuracy"]["above_annotators"].sel({SYSTEM: system}))
+        return {"closer": above, "against": _side(above), "by": "accuracy"}
     ratio = _ratio(evaluation, system)
     if ratio is None:
         return {"closer": None}
     closer = float((ratio < 1).mean() + (ratio == 1).mean() / 2)
-    facts: Facts = {"closer": closer, "against": "open", "by_label": False,
+    facts: Facts = {"closer": closer, "against": _side(closer), "by": "distance",
                     "ratio": share(float(ratio.mean()))}  # fmt: skip
-    if closer >= SURE or closer <= 1 - SURE:
-        facts["against"] = "closer" if closer > 0.5 else "farther"
     answers = evidence.group(evaluation, "answers")
     if answers and is_of_labels(evaluation) and system in answers.get(SYSTEM, []):
-        people = float(answers["human_agreement"].mean())
-        facts |= {"by_label": np.isfinite(people), "people": people, "agreement":
-                  float(answers["annotator_agreement"].sel({SYSTEM: system}).mean())}  # fmt: skip
+        own = float(answers["annotator_agreement"].sel({SYSTEM: system}).mean())
+        facts |= {
+            "by": "label",
+            "agreement": own,
+            "people": float(answers["human_agreement"].mean()),
+        }
     return facts
+
+
+def _side(closer: float) -> str:
+    return "closer" if closer >= SURE else "farther" if closer <= 1 - SURE else "open"
 
 
 def is_of_labels(evaluation: xr.DataTree) -> bool:
@@ -186,15 +194,19 @@ def _ratio(evaluation: xr.DataTree, system: Any) -> xr.DataArray | None:
     return None if bool(ratio.isnull().any()) else ratio
 
 
+_BESIDE: Final = ("P(closer than an annotator)", "P(above the average annotator)")
+
+
 def table(evaluation: xr.DataTree, found: Lead | None) -> Table | None:
     """Return the systems with intervals, and their probabilities of being best, or closer."""
     if found is None:
         return None
     level, d = evidence.level(), found.digits
-    ratios = "discrepancy_ratio" in evidence.group(evaluation, "discrepancy")
+    truth = found.name == ACCURACY
+    ratios = truth or "discrepancy_ratio" in evidence.group(evaluation, "discrepancy")
     known = _known(evaluation, found)
     head = ["System", "Mean", f"These items, {level}", f"New items, {level}"]
-    head += ["P(best)"] * bool(found.pairs) + ["P(closer than an annotator)"] * ratios
+    head += ["P(best)"] * bool(found.pairs) + [_BESIDE[truth]] * ratios
     head += ["Truth"] * (known is not None)
     rows: list[list[Any]] = []
     for name in found.systems[:_ROWS]:
@@ -208,7 +220,7 @@ def table(evaluation: xr.DataTree, found: Lead | None) -> Table | None:
             best = found.pairs["probability_best"].sel({SYSTEM: name, SCOPE: NEW})
             row.append(probability(float(best)))
         if ratios:
-            closer = against(evaluation, name)["closer"]
+            closer = against(evaluation, name, truth=truth)["closer"]
             row.append("n/a" if closer is None else probability(closer))
         if known is not None:
             row.append(share(float(known.sel({SYSTEM: name})), d))
@@ -255,7 +267,7 @@ class Box:
 
 
 def boxes(evaluation: xr.DataTree, found: Lead | None, *, page: bool = False) -> list[Box]:
-    """Return whether annotators agree, whether checks passed, and whether the order is settled."""
+    """Return whether annotators agree, whether checks pass, and whether the best is settled."""
     out = [_agreement(evaluation), _checks(evaluation, page=page)]
     return [*out, _settled(found)] if found is not None and found.pairs else out
 
@@ -284,7 +296,7 @@ def _agreement(evaluation: xr.DataTree) -> Box:
 
 
 def _checks(evaluation: xr.DataTree, *, page: bool) -> Box:
-    question = "Has the computation worked?"
+    question = "Do the checks pass?"
     if checks.troubles(evaluation):
         return Box(question, "stop", "Not yet: the warning above says what is wrong.")
     cautions = checks.cautions(evaluation)
@@ -322,7 +334,7 @@ def more_items(found: Lead) -> float | None:
     """Return by what factor the items must grow to settle the first two systems, or None.
 
     The variance of their difference on new items is inversely proportional to the number of items,
-    labelled as these are. None if the factor is above 20, or the difference is not on the side of
+    labelled as these are. None if the factor is above 10, or the difference is not on the side of
     the first.
     """
     first, second, *_ = found.systems

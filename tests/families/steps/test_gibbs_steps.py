@@ -182,8 +182,8 @@ def test_agrees_with_the_sampler_of_fit(name, size):
     one, other = shared(found, fit), shared(fit, found)
     needed = {"item_effect"} if model.step is CrossedEffectsGibbs else {"prevalence"}
     assert needed <= set(one["posterior"].data_vars)
-    # Of 10,000 draws hundreds of numbers are compared. Of the one that is 4.4 errors apart, ten runs
-    # of each sampler, with other seeds, do not differ.
+    # Of 10,000 draws hundreds of numbers are compared. One is 4.4 errors apart; in ten runs of each
+    # sampler with other seeds it does not differ.
     crossed_reference.compare_fits(one, other, enough=enough, errors=4 if draws < 10_000 else 4.5)
 
 
