@@ -181,7 +181,7 @@ def test_names_without_an_order_are_refused_above_the_nominal_level():
     with pytest.raises(dx.AnnotationError, match=r'labels in an order.*kind="ordinal"'):
         dx.krippendorff_alpha(ann, level="ordinal")
     for level in ("interval", "ratio"):
-        with pytest.raises(dx.AnnotationError, match="names have no distances"):
+        with pytest.raises(dx.AnnotationError, match="which have distances"):
             dx.krippendorff_alpha(ann, level=level)
 
 

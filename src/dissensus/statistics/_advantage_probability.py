@@ -218,7 +218,7 @@ def winning_rate(
     on_missing: str = "raise",
     weights: Any = None,
 ) -> xr.DataArray:
-    r"""Share of annotators to whom a system is preferable, up to a margin.
+    r"""Winning rate: share of annotators against whom a system wins, up to a margin.
 
     .. math:: \omega_m = \frac{1}{|J|} \sum_{j \in J}
         \bigl[ \rho^f_{mj} - \rho^h_{mj} > -\varepsilon \bigr]
