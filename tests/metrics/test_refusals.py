@@ -123,8 +123,8 @@ def of_insight():
             (both.isel(system=0), "a DataArray over 'system'"),
             (both.expand_dims(chain=[4, 5]), "the chains of the pl"),
             (of([0.1, np.inf], "s", "t"), "finite numbers"),
-            (both.expand_dims(draw=9), "no dims but.*'draw': 9"),
-            (both.expand_dims(item=3), "no dims but.*'item': 3"),
+            (both.expand_dims(draw=9), "only the dims.*'draw': 9"),
+            (both.expand_dims(item=3), "only the dims.*'item': 3"),
         )
     ] + each(learned, "plausibility", (POINT, THETA.isel(chain=0)), "^{}: expected draws")
 
@@ -247,7 +247,7 @@ def of_pools():
              "^pools: expected one of the pools 'experts', 'crowd'"),
             *each(partial(metric, fit), "pools", no_pairs, "^{}: "),
             ("both", partial(metric, fit, pools=("experts", "crowd"), reference="crowd"),
-             "reference=, not both"),
+             "either pools= or reference="),
         ]
     ]  # fmt: skip
 
@@ -266,7 +266,7 @@ def of_reliability():
               "^{}: expected positive finite numbers"),
         *each(partial(brown, RELIABILITY), "k", ([[1, 2], [3, 4]],), "^{}: expected one dim"),
         *each(partial(brown, [0.1, 0.2, 0.3]), "k", ([1, 2],), "numbers that broadcast with icc"),
-        *each(partial(brown, RELIABILITY), "k", (other,), "^{}: .*other names along a dim"),
+        *each(partial(brown, RELIABILITY), "k", (other,), "^{}: .*different names along a dim"),
         *each(partial(needed, RELIABILITY), "target", NO_TARGETS, BETWEEN),
     ]  # fmt: skip
 
@@ -290,7 +290,7 @@ def of_majorities():
         *each(partial(majority, accuracy=ACCURACY), "n_annotators", no_counts,
               "^{}: expected whole numbers, 1 or more"),
         ("dims", partial(majority, [[1, 2], [3, 4]], ALIKE), "^n_annotators: expected one dim"),
-        ("clash", partial(majority, clash, ALIKE), "^n_annotators: .*other names along a dim"),
+        ("clash", partial(majority, clash, ALIKE), "^n_annotators: .*different names along a dim"),
         *(("most", partial(majority, *given, 3), most)
           for given in ((1000, 0.6), ([3, 1000], 0.6), (None, none))),
         *each(dx.annotators_for_truth, "accuracy", wrong, words),

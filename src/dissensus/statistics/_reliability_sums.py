@@ -384,7 +384,7 @@ def _sums_by_pair(
         first, second = (values[:, each].ravel() for each in met.annotators)
         right = both_right(first, second, reliability.errors).reshape(len(values), n_pairs)
         both = right[of_set if accuracy.sums else draw]
-        # `both` is NaN for accuracies of 0 and 1; this is correct only for pairs that agree.
+        # `both` is NaN for accuracies of 0 and 1, which must not affect pairs that never agree.
         return np.where(amount > 0.0, amount * both, 0.0)
 
     return (compact(agreed), *accuracy.sums), total
