@@ -161,7 +161,7 @@ def test_ties_and_lengths_of_lists_are_given_not_checked(lists):
     given = check.sel(statistic=names)
     assert (given["replicated"] == given["observed"]).all()
     assert given["tail_probability"].isnull().all()
-    assert check.attrs["in_words"].count("given, not checked") == 2
+    assert check.attrs["in_words"].count("same value by design") == 2
 
 
 def test_first_choices_by_spelling_replicates_out(lists):

@@ -212,7 +212,7 @@ def test_only_so_many_items_are_named():
 
 def test_nothing_to_gain_is_said():
     figure = dx.plots.items_to_review(made_review(gain=(0.0,) * 5), figsize=(3.7, None))
-    assert figure.get_supxlabel().endswith("\nNo item gains.")
+    assert figure.get_supxlabel().endswith("\nNo item has a gain.")
     figure.canvas.draw()
     one = dx.plots.items_to_review(made_review(gain=(0.0,), right=(1.0,)))
     one.canvas.draw()
