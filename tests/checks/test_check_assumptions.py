@@ -201,7 +201,7 @@ def test_what_the_data_cannot_show_is_not_checked():
     assert found["check"].to_numpy().tolist() == CHECKS
     known = found["check"][found["p_value"].notnull()].to_numpy().tolist()
     assert known == ["label_use"]
-    assert "not checked: no two items have three labels" in str(
+    assert "not checked: no two items have three or more labels" in str(
         found["sentence"].sel(check="item_agreement").item()
     )
     assert found.attrs["in_words"].count("\n") == 0

@@ -20,7 +20,7 @@ WORDS = dx.annotations(
 NUMBERS = WORDS.drop_vars(["label_code", "label"]).assign(
     value=("annotation", np.arange(6.0) ** 2)
 ).assign_attrs(kind="continuous")  # fmt: skip
-OTHERS = "annotations: expected the annotations of the fit; found others"
+OTHERS = "annotations: expected the annotations of the fit; found other annotations"
 ROWS = simulate.replication_study(12, 5, 3, random_seed=1).annotations
 
 
@@ -145,7 +145,7 @@ def of_comparisons(votes, rankings):
         ("log_likelihood", partial(compare, log_likelihood=True), "log_likelihood"),
         ("drows", partial(compare, drows=10), "drows: expected one of the options 'draws'"),
         # Of all variants, the "plain" one too.
-        ("setting", partial(compare, difficulty=True), "difficulty: .*Pass settings that differ.*candidates="),
+        ("setting", partial(compare, difficulty=True), "difficulty: .*Pass settings that differ"),
         ("few", partial(compare, two, chains=2), "draws: expected 100 draws or more.*found 2 x 10"),
     ]  # fmt: skip
 
