@@ -315,6 +315,6 @@ def test_a_level_that_the_data_do_not_have(labels, lists):
         ("lists", partial(of_lists, level="ordinal"), "expected 'nominal' for replicates that are"),
     ])  # fmt: skip
     check_refused(dx.AnnotationError, [
-        ("words", partial(of_words, level="interval"), "words have no distances"),
+        ("words", partial(of_words, level="interval"), "which have distances"),
         ("no order", partial(of_words, words, level="ordinal"), "labels in an order"),
     ])  # fmt: skip

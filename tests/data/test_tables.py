@@ -150,7 +150,9 @@ def test_mixtures_name_column_and_both_rows(values, rows, found):
 
 
 def test_types_without_a_plain_form_name_column():
-    with pytest.raises(AnnotationError, match=r"column 'x'.*values of type.*Turn them into text"):
+    with pytest.raises(
+        AnnotationError, match=r"column 'x'.*values of type.*Convert the values to text"
+    ):
         encode(pd.Series(pd.to_timedelta([1, 2], unit="s")), "x")
     with pytest.raises(
         AnnotationError, match=r"column 'x .its categories.', row 0.*of type Interval"

@@ -116,7 +116,9 @@ def test_settings_without_labels_to_count_are_refused():
         with pytest.raises(dx.ArgumentError, match="whose labels cannot be counted"):
             dx.concordance(ann, chance=chance)
     assert float(dx.concordance(ann, chance=0.1)) == 0.0
-    with pytest.raises(dx.ArgumentError, match="slim_majority: expected 1, since these labels have no"):
+    with pytest.raises(
+        dx.ArgumentError, match="slim_majority: expected 1, since these labels have no"
+    ):
         dx.concordance(ann, chance=0.1, slim_majority=0.5)
 
 

@@ -172,7 +172,7 @@ def test_words_in_an_order_have_ranks_and_no_distances():
     expected = alpha(made.annotations(), level="ordinal")
     assert alpha(words, level="ordinal") == pytest.approx(expected, abs=1e-14)
     for level in ("interval", "ratio"):
-        with pytest.raises(dx.AnnotationError, match="words have no distances"):
+        with pytest.raises(dx.AnnotationError, match="which have distances"):
             dx.krippendorff_alpha(words, level=level)
 
 
