@@ -189,10 +189,10 @@ def test_data_of_others_are_refused(votes, rankings):
         ("numbers", partial(dx.compare_truth_models, ROWS), "kind"),
     ])  # fmt: skip
     check_refused(dx.PredictionError, [
-        ("annotations", partial(ratio, votes[0]), "predictions: expected answers of systems"),
+        ("annotations", partial(ratio, votes[0]), "predictions: expected predictions of systems"),
         ("items", partial(ratio, rankings[1]), "no item in common"),
         ("lists", partial(dx.model_discrepancy_ratio, firsts, rankings[1], "nominal"),
          "one label from each"),
         ("file", partial(dx.compare_truth_models, votes[0], "systems.csv", draws=10,
-                         progressbar=False), "answers of systems"),
+                         progressbar=False), "predictions of systems"),
     ])  # fmt: skip

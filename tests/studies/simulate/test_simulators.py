@@ -134,7 +134,7 @@ REFUSED = {
         ({"family": "ordinal", "cutpoint": [0, 1]}, "cutpoint: .* mean is 0; found a mean of 0.5"),
         ({"overlap": 0.5}, "overlap: expected 1 without pools=; found 0.5"),
         ({**THREE, "overlap": 1.5}, r"overlap: expected a number from 0 to 1; found 1.5"),
-        ({**THREE, "overlap": 0, "n_items": 2}, "n_items: expected at least 3, .* increase overlap"),
+        ({**THREE, "overlap": 0, "n_items": 2}, "at least 3, .* increase overlap"),
     ],
 }  # fmt: skip
 

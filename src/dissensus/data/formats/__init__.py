@@ -35,7 +35,7 @@ class Format:
     >>> import dissensus as dx
     >>> prodigy = dx.formats.get("prodigy")
     >>> prodigy.reads, prodigy.summary
-    (('annotations',), 'the JSONL of Prodigy, one decision a line')
+    (('annotations',), 'the JSONL of Prodigy, one decision per line')
     """
 
     name: str
