@@ -106,7 +106,8 @@ mistake that annotators share counts as the truth, unless errors are correlated.
 The likelihood has several maxima, and the maximum that EM reaches from vote proportions may not be
 the highest; `em` is for comparison. For the anaesthetists of Dawid and Skene the published
 prevalences .40/.42/.11/.07 have log-likelihood -192.89, and .40/.45/.09/.07 have -191.57. Both are
-well inside the posterior, and so are error rates far from 0 and 1, the values that EM returns.
+well inside the posterior. EM returns error rates of 0 and 1; the posterior includes rates far from
+these.
 
 Sampling. `fit` uses an exact Gibbs sampler. `pm.sample` on the model of `build` uses the same
 sampler as a step method if its graph is unchanged; for a changed model it uses NUTS, with a

@@ -111,7 +111,7 @@ class AnnotationError(DissensusError):
     ...     dx.annotations({"item": [1, 1], "annotator": ["a", "b"], "label": ["x", None]})
     ... except dx.AnnotationError as problem:
     ...     print(problem)
-    column 'label', row 1: expected a value; found a missing one (1 of 2 rows)
+    column 'label', row 1: expected a value; found a missing value (1 of 2 rows)
     """
 
 
@@ -142,7 +142,7 @@ def relocated(place: Callable[[int], str], source: str = "") -> Iterator[None]:
 class PredictionError(AnnotationError):
     """The predictions are invalid, or have other items or labels than the annotations.
 
-    A kind of `AnnotationError`, so that one ``except`` catches all complaints about data.
+    A kind of `AnnotationError`, so that one ``except`` catches all errors about data.
 
     Examples
     --------
@@ -153,7 +153,7 @@ class PredictionError(AnnotationError):
     ...     dx.majority_vote_accuracy(ann, pred)
     ... except dx.PredictionError as problem:
     ...     print(problem.expected, problem.hint, sep="; ")
-    the same items in annotations and predictions; on_missing="drop" leaves them out
+    the same items in annotations and predictions; Use on_missing="drop" to leave out the others
     """
 
 

@@ -93,7 +93,7 @@ def of_weights():
             (2.0, r"found an array of shape \(\)"),
             (["a", "b", "c"], "expected None, numbers, or 'bayesian-bootstrap'"),
             ("bootstrap", "expected None, an array, or 'bayesian-bootstrap'"),
-            (xr.DataArray([1, 1, 1], dims="system"), "names there"),
+            (xr.DataArray([1, 1, 1], dims="system"), "names of items"),
             (xr.DataArray([1, 1], {"item": ["i0", "x"]}, ["item"]), "none for 2 of them"),
             (pd.Series([1, 1, 1], index=["i0", "i1", "i1"]), "'i1' more than once"),
             ({"i0": 1, "i2": 1}, "none for 1 of them: 'i1'"),

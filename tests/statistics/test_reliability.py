@@ -178,7 +178,7 @@ def test_who_is_always_right_cannot_agree_with_who_never_is():
         assert np.isnan(dx.weighted_reliability(ann, accuracy=[1.0, 0.0]))
     assert float(dx.weighted_reliability(ann, accuracy=[1.0, 0.0], weights=[0, 1])) == 0.0
     one = dx.from_matrix([["a", "a"]], labels=["a"])
-    with pytest.warns(dx.DissensusWarning, match="only one label to give"):
+    with pytest.warns(dx.DissensusWarning, match="label space has only one label"):
         assert np.isnan(dx.weighted_reliability(one, accuracy=0.8, errors="uniform"))
     three = dx.from_matrix([["a", "b", "a"], ["a", "b", "a"]])
     with pytest.warns(dx.DissensusWarning, match="one has accuracy 1 and the other 0"):

@@ -203,7 +203,7 @@ class _Vocabulary(NamedTuple):
 
 
 def _vocabulary(groups: Sequence[_Group], options: ReadOptions) -> _Vocabulary:
-    """Collect the names in all files, and encode them like the names of one table."""
+    """Collect the names in all files, and encode them as if all rows were in one table."""
     spelled = [role for role in _NAMED if role in groups[0].roles]
     if options.kind == "continuous":
         spelled.remove(LABEL)

@@ -132,7 +132,7 @@ class DownloadError(DissensusError):
     ...             dx.datasets.load("cifar10h")
     ...         except dx.datasets.DownloadError as problem:
     ...             print(problem.expected, problem.hint, sep="; ")
-    a folder to keep cifar10h-raw.zip in; Name another with the environment variable DISSENSUS_DATA
+    a writable folder for cifar10h-raw.zip; Set the environment variable DISSENSUS_DATA
     """
 
 
@@ -159,7 +159,7 @@ def fetch(source: Source) -> Path:
             str(place),
             expected=f"a writable folder for {source.file}",
             found=f"{type(problem).__name__}: {problem}",
-            hint=f"Name another folder with the environment variable {FOLDER}",
+            hint=f"Set the environment variable {FOLDER}",
         ) from problem
     except ValueError as problem:
         got = re.search(r"but got ([0-9a-f]{64})", str(problem))

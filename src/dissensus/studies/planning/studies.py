@@ -151,7 +151,7 @@ def _described(fit: xr.DataTree, parts: Components) -> Pilot:
 
 
 def _people(fit: xr.DataTree, n_pools: int) -> list[int] | None:
-    """Count the annotators of each pool; None if the fit has no annotators of rows."""
+    """Count the annotators of each pool; None if the fit does not record who gave each label."""
     known = fit["constant_data"].to_dataset() if "constant_data" in fit.children else xr.Dataset()
     if "annotator_code" not in known:
         return None

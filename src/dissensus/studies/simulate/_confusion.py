@@ -326,8 +326,8 @@ def confusion_study(
     >>> study.truth["system_accuracy"].round(3).values
     array([0.867, 0.133])
     >>> vote = dx.majority_vote_accuracy(study.annotations, study.predictions)
-    >>> (vote < study.truth["system_correct"]).values  # the majority vote has errors too array([
-    True, False])
+    >>> (vote < study.truth["system_correct"]).values  # the vote has errors too
+    array([ True, False])
     """
     n_annotators = arguments.whole("n_annotators", n_annotators)
     n_labels = arguments.whole("n_labels", n_labels, 2)
