@@ -200,7 +200,10 @@ def test_who_guesses_tells_nothing_however_open_the_item_is():
         assert found["item"].values.tolist() == [1, 0]
         assert found["gain"].values[1] == 0.0
         assert found["gain"].values[0] > 0.08
-    assert "On 1 item the leading label is right with less than .75" in found.attrs["in_words"]
+    assert (
+        "On 1 item the most probable label is right with probability below .75"
+        in found.attrs["in_words"]
+    )
     even = alike([[0.25] * 4, [0.7, 0.1, 0.1, 0.1]], [0.25, 0.9], n_labels=4)
     assert dx.items_to_review(even, further=3)["gain"].values.tolist()[1] == 0.0
 

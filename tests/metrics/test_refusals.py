@@ -178,7 +178,7 @@ def of_compare():
         ("dataset", partial(dx.compare, DRAWS.to_dataset(name="m")), "Choose one variable"),
         ("no draws", partial(dx.compare, DRAWS.mean("draw")), "expected dims"),
         ("no dim", partial(dx.compare, DRAWS, dim="annotator"), "expected dims"),
-        ("one", partial(dx.compare, DRAWS.isel(system=[0])), "two or more along 'system'"),
+        ("one", partial(dx.compare, DRAWS.isel(system=[0])), "two or more values along 'system'"),
         ("NaN", partial(dx.compare, DRAWS.where(DRAWS["draw"] > 0)), "4 of 12 undefined"),
     ]  # fmt: skip
 
@@ -240,7 +240,7 @@ def of_pools():
         for metric in (dx.xcc, dx.normalized_xcc)
         for case in [
             ("one pool", partial(metric, crossed_effects("gaussian")),
-             r"a fit of crossed_effects\. It knows one pool"),
+             r"a fit of crossed_effects\. This model has only one pool"),
             ("near", partial(metric, fit, reference="expert"),
              r"^reference: .*Did you mean 'experts'\?"),
             ("other", partial(metric, fit, pools=("experts", 3)),

@@ -70,7 +70,7 @@ def test_many_candidates_and_annotators_are_capped():
     assert any("28 other statements" in line for line in texts(figure))
     names = [tick.get_text() for tick in figure.axes[-1].get_yticklabels()]
     assert len(names) == 11
-    assert names[-1] == "30 less plausible ones"
+    assert names[-1] == "30 less plausible labels"
 
 
 def test_the_remainder_is_one_row():
