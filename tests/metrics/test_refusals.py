@@ -97,7 +97,7 @@ def of_weights():
             (xr.DataArray([1, 1], {"item": ["i0", "x"]}, ["item"]), "none for 2 of them"),
             (pd.Series([1, 1, 1], index=["i0", "i1", "i1"]), "'i1' more than once"),
             ({"i0": 1, "i2": 1}, "none for 1 of them: 'i1'"),
-            (drawn.drop_vars("item"), "names there"),
+            (drawn.drop_vars("item"), "names of items"),
             (drawn.isel(draw=[0]), "3 along 'draw'"),
             (-drawn, "non-negative"),
             (drawn.isel(item=[0]), "none for 2"),
