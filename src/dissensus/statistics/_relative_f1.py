@@ -50,8 +50,8 @@ def relative_f1(
         F_1 = \frac{2\,\mathrm{tp}}{2\,\mathrm{tp} + \mathrm{fp} + \mathrm{fn}}
 
     The annotators not held out vote on each item. Their majority label is used as the truth; n tied
-    labels count 1/n each. The system is scored on all items that have a vote, each held-out
-    annotator h on the items that h annotated.
+    labels count 1/n each. The system is scored on all items that have a vote, each
+    annotator h in :math:`H` (held out) on the items that h annotated.
 
     Parameters
     ----------
