@@ -1,4 +1,4 @@
-"""The annotation processes, one PyMC model a file. This list is the only one of them.
+"""The annotation processes, one PyMC model per file. This is the only list of models.
 
 Every module has the same shape: its docstring is the model's card; ``build`` returns a
 `pymc.Model`; ``fit`` returns an `xarray.DataTree` in ArviZ's schema.
@@ -31,22 +31,22 @@ class Model:
 
     name: str
     kinds: tuple[str, ...]
-    """Kinds of annotations it can be fitted to as it stands, without a word on the family."""
+    """Kinds of annotations that the model can be fitted to with its default settings."""
     summary: str
     pools: bool = False
-    """Whether it compares pools of annotators, and so needs two or more."""
+    """Whether the model compares pools of annotators, and so needs two or more pools."""
     home: str = ""
-    """The module of a model that another package brings; empty for those that are here."""
+    """The module of a model that another package provides; empty for models of dissensus."""
 
     @property
     def module(self) -> ModuleType:
-        """The module, loaded."""
+        """The module of the model."""
         return import_module(self.home or f"dissensus.models.{self.name}")
 
 
 MODELS: Final = (
     Model("dirichlet", ("nominal", "ordinal"), "one label from each annotator"),
-    Model("inverse_rank", ("nominal", "ordinal", "ranking"), "rankings, weighed by inverse rank"),
+    Model("inverse_rank", ("nominal", "ordinal", "ranking"), "rankings, weighted by inverse rank"),
     Model("plackett_luce", ("nominal", "ordinal", "ranking"), "rankings with ties, one by one"),
     Model("normal_scores", ("continuous", "ordinal"), "scores with a mean and a spread per item"),
     Model(
@@ -75,7 +75,7 @@ MODELS: Final = (
 
 
 def names() -> list[str]:
-    """Return the names of all models; those of other packages are last.
+    """Return the names of all models; models of other packages are last.
 
     Examples
     --------
@@ -89,14 +89,14 @@ def names() -> list[str]:
 def plugins() -> list[str]:
     """Return the names of models that other packages provide by an entry point.
 
-    The group of the entry point is ``dissensus.models``, its name is that of the model, and its
-    value is a module with the functions of the modules here and a `Model` called ``MODEL``, which
-    describes it. See the guide to your own models in the documentation.
+    The group of the entry point is ``dissensus.models``, its name is the name of the model, and its
+    value is a module with the same functions as the modules here and a description of the model, a
+    `Model` called ``MODEL``. See the guide to your own models in the documentation.
 
     Warns
     -----
     DissensusWarning
-        If a package provides a model with a name that exists already; the model is left out.
+        If a package provides a model with an existing name; the model is left out.
 
     Examples
     --------

@@ -10,27 +10,28 @@ correlated. Within a pool the model is `crossed_effects`.
         \mathrm{Normal}(0, S R S), \quad b_j \sim \mathrm{Normal}(0, \sigma_{\text{annotator}, p}^2)
 
 for annotator j of pool p, with :math:`S = \mathrm{diag}(\sigma_\text{item})`. R is the correlation
-of the pools' effects without the noise of single annotators; it is 1 if they measure the same. It
-is the normalised cross-replication reliability (`dissensus.normalized_xcc`). `dissensus.xcc` is the
-correlation of one label from each pool, with that noise.
+of the pools' effects without the noise of single annotators; it is 1 if pools measure the same.
+This is the normalised xCC (`dissensus.normalized_xcc`). The xCC (`dissensus.xcc`) is the
+correlation of one label from each pool, which includes this noise.
 
 The families (numbers, two labels, ordered labels) are those of `crossed_effects`. The pools share
 the cutpoints of ordered labels. They share the residual standard deviation of numbers, unless
-``residual="pool"``. Any number of pools is fitted at once, so that "treatment less control, both
-against experts" is a difference within one posterior. Pools need not label all items.
+``residual="pool"``. All pools are fitted together, so that "treatment less control, both against
+experts" is a difference within one posterior. Pools need not label all items.
 
 Priors and why. As in `crossed_effects`, the same for all pools. R has an LKJ prior
 (``correlation_prior=``). The default of 1 is uniform over correlation matrices; larger values
 shrink correlations towards 0. With few items or noisy pools the posterior of the correlation is
-wide. If small pools agree almost perfectly, the priors pull the xCC down: with 120 items, 6 to 10
-annotators a pool and a true correlation of .95, 90 % intervals covered the truth in about 80 % of
-400 studies for the xCC, below it in the others, and in 90 % for the normalised xCC. With 300 items
-and 40 annotators a pool, which `make calibrate` repeats, both covered it in 90 %.
+wide. If small pools agree almost perfectly, the priors make the xCC too low. With 120 items, 6 to
+10 annotators per pool and a true correlation of .95, 90 % intervals of the xCC contained the true
+value in about 80 % of 400 studies, and were too low in the others; intervals of the normalised xCC
+contained it in 90 %. With 300 items and 40 annotators per pool, which `make calibrate` repeats,
+both contained it in 90 %.
 
 When to use it. To ask whether a change of tool, instructions or annotators changes what is
 measured. When not: if one of two pools is the truth by definition, use metrics of accuracy; for
-three or more labels without an order, `dissensus.cross_kappa`. An annotator in two pools is an
-error, unless ``shared_annotators=True``: annotators then have a separate effect in each pool.
+three or more labels without an order, use `dissensus.cross_kappa`. An annotator in two pools is an
+error, unless ``shared_annotators=True``: such annotators then have a separate effect in each pool.
 
 The sampler is an exact Gibbs sampler. NUTS on the same model serves as a check.
 
@@ -82,14 +83,15 @@ def build(
     annotations : xarray.Dataset
         Numbers, two labels, or ordered labels, with two or more pools (``pool=``).
     family, priors, anonymous, formula, items, annotators
-        As in `crossed_effects`. Terms with ``pool``, such as ``"~ age:pool"``, give each pool a
-        coefficient of its own; the pools' means are always in the model.
+        As in `crossed_effects`. A term with ``pool``, such as ``"~ age:pool"``, has a separate
+        coefficient for each pool; the pools' means are always in the model.
     sampler : {"gibbs", "nuts"}
         Not used: the model is the same.
     residual : {"shared", "pool"}
-        Whether the residual standard deviation of numbers is one, or each pool's own.
+        Whether all pools have the same residual standard deviation of numbers, or each a separate
+        one.
     correlation_prior : float
-        The LKJ prior's shape; > 0.
+        The shape of the LKJ prior; > 0.
     shared_annotators : bool
         Allow annotators in several pools.
 
@@ -97,16 +99,16 @@ def build(
     -------
     pymc.Model
         With ``mu``, ``sigma_item``, ``sigma_annotator`` (pool), ``correlation`` (pool, ``pool_``)
-        and its Cholesky factor, ``item_effect`` (item, pool), ``annotator_effect`` (member), a
-        member being an annotator in a pool, and the rest as in `crossed_effects`.
+        and its Cholesky factor, ``item_effect`` (item, pool), ``annotator_effect`` (member), where
+        a member is an annotator in a pool, and the other variables of `crossed_effects`.
 
     Raises
     ------
     AnnotationError
-        If the annotations do not suit the family, have fewer than two pools, or annotators in
-        several.
+        If the annotations do not suit the family, have fewer than two pools, or have annotators in
+        several pools.
     ArgumentError
-        If a setting makes no sense.
+        If a setting is invalid.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-r"""Crossed effects: the share of items, of annotators, and of chance in a label.
+r"""Crossed effects: how much labels vary with items, with annotators, and by chance.
 
-The story. Each item and each annotator has an effect. A label is their sum, plus a common mean,
-plus a residual. The residual holds what the same annotator would label differently next time, and
-what this annotator sees in this item only.
+The story. Each item and each annotator has an effect. A label is the sum of both effects, a common
+mean, and a residual. The residual includes variation when the same annotator labels the item again,
+and the interaction of annotator and item.
 
 .. math::
 
@@ -16,17 +16,17 @@ latent scale is logistic, with variance :math:`\pi^2/3`.
 standard normal. The cutpoints have mean 0, so that :math:`\mu` is the distance of the average label
 from the middle of the scale.
 
-``formula="~ age + words"``: covariates of annotators and items, columns of two tables. They move
+``formula="~ age + words"``: covariates of annotators and items, columns of two tables. They change
 the mean, :math:`\eta_{ij} = \mu + x_{ij}' \beta + a_i + b_j`, with a coefficient for each term.
-Covariates are centred, so that :math:`\mu` is the mean at their averages. Effects and the ICC are
-then of items and annotators that are alike in the covariates.
+Covariates are centred, so that :math:`\mu` is the mean for average covariates. Effects and the ICC
+are then for items and annotators with equal covariates.
 
 Any design is allowed: annotators with few labels, items with few labels, repeated labels. With
 ``anonymous=True`` annotators have no effects, for data in which a name stands for different people
 on different items.
 
-Priors and why. The priors are weakly informative, and can be set with ``priors=``. A standard
-deviation is half-t with 3 degrees of freedom, whose heavy tail gives way to data in conflict:
+Priors and why. The priors are weakly informative, and can be set with ``priors=``. Standard
+deviations are half-t with 3 degrees of freedom, whose heavy tail allows data to overrule the prior:
 
 =========================  =================  ======================  =======================
 \                          gaussian           bernoulli (logits)      ordinal (latent sd)
@@ -41,22 +41,23 @@ gap between cutpoints                                                 exponentia
 The prior of a coefficient has mean 0, and this sd divided by that of its covariate.
 
 Priors for numbers are scaled to the data, which are used twice, but only for the scale. The scale
-of labels is fixed by the latent residual. Their priors allow, and do not require, that an item two
-standard deviations from the average is nearly certain. A priori each end of five ordered labels
-has about a third of the labels; a few dozen labels overrule that. Three or four annotators say
-little about their standard deviation, so its prior matters: set it from similar annotators.
+of labels is fixed by the latent residual. Priors for labels allow, and do not require, that the
+label of an item two standard deviations from the average is nearly certain. With five ordered
+labels, the prior share of each of the two end labels is about a third; a few dozen annotations
+overrule this. Three or four annotators contain little information about the standard deviation of
+annotators, so its prior matters: set it from similar annotators.
 
 When to use it. To estimate how reliable labels are (`dissensus.icc`), how many annotators are
-needed (`dissensus.annotators_needed`), and which annotators are lenient. When not: for a truth
-that annotators hit or miss with different kinds of errors (`dawid_skene`); for three or more labels
-without an order; if the disagreement itself is of interest (`dirichlet`, `normal_scores`); for
-several pools (`cross_replication`). If annotators explain more variance than items do (annotator
-ICC above ICC), single labels do not measure the items: revise the instructions first.
+needed (`dissensus.annotators_needed`), and which annotators are lenient. When not: for one true
+label with different errors of annotators (`dawid_skene`); for three or more labels without an
+order; if the disagreement itself is of interest (`dirichlet`, `normal_scores`); for several pools
+(`cross_replication`). If the annotator ICC is above the ICC, single labels do not measure the
+items: revise the instructions first.
 
-The sampler is an exact Gibbs sampler. A sweep costs as much as a few passes over the labels.
-NUTS on the same model serves as a check. Successive draws are nearly independent, except for two
-labels of which one is rare (2 %) or unanimous: 4,000 draws then have an effective sample size of
-one or two hundred. If a point estimate suffices, lme4 is faster.
+The sampler is an exact Gibbs sampler. A sweep takes as long as a few passes over the labels. NUTS
+on the same model serves as a check. Successive draws are nearly independent, except with two labels
+if one is rare (2 %) or annotators are unanimous: 4,000 draws then have an effective sample size of
+one or two hundred. If a point estimate is sufficient, lme4 is faster.
 
 Source: Wong, Paritosh & Aroyo (2021), "Cross-replication reliability", with the corrections in
 `docs/derivations/crossed-effects-gibbs.md`; variance components: Shrout & Fleiss (1979).
@@ -112,22 +113,21 @@ def build(
     annotations : xarray.Dataset
         Numbers, two labels, or ordered labels.
     family : {"gaussian", "bernoulli", "ordinal"}
-        The kind of labels: see the card.
+        The distribution of labels, see the card.
     sampler : {"gibbs", "nuts"}
         Not used: the model is the same. Here so that `build` and `fit` take the same settings.
     priors : mapping, optional
-        Of ``mu`` and ``coefficient``: (mean, sd). Of ``sigma_item``, ``sigma_annotator``, ``sigma``
-        and ``gap``: ("half_normal", scale), ("half_t", scale, degrees of freedom) or
-        ("exponential", mean).
-        The others keep their defaults.
+        For ``mu`` and ``coefficient``: (mean, sd). For ``sigma_item``, ``sigma_annotator``,
+        ``sigma`` and ``gap``: ("half_normal", scale), ("half_t", scale, degrees of freedom) or
+        ("exponential", mean). Other parameters keep their default priors.
     anonymous : bool
-        Fit a model without annotators' effects.
+        Fit a model without effects of annotators.
     formula : str, optional
-        Covariates, as the package formulae writes them: ``"~ age * group + np.log(words)"``. The
-        mean is always in the model. Columns are those of the two tables, and ``pool``; functions
-        are NumPy's, and ``scale``, ``poly``, ``bs`` and others of formulae.
+        Covariates in the syntax of the package formulae: ``"~ age * group + np.log(words)"``. The
+        mean is always in the model. Variables are columns of the two tables, and ``pool``.
+        Functions are those of NumPy, and ``scale``, ``poly``, ``bs`` and others of formulae.
     items : table, optional
-        Covariates of items, with a column ``item`` of names; a row for each item with labels.
+        Covariates of items, with a column ``item`` of names, and one row for each item with labels.
     annotators : table, optional
         Covariates of annotators, with a column ``annotator`` of names.
 
@@ -145,7 +145,7 @@ def build(
     AnnotationError
         If the annotations do not suit the family.
     ArgumentError
-        If a setting makes no sense, or a table lacks a column, a row or a value.
+        If a setting is invalid, or a column, row or value is missing in a table.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def _coordinates(process: Process) -> dict[str, Any]:
 
 
 def _scale(name: str, priors: Mapping[str, Prior], dims: Any = None) -> Any:
-    """Make a standard deviation, or another positive number, under its prior."""
+    """Add a standard deviation, or another positive number, with its prior."""
     import pymc as pm
 
     form, size, *degrees = priors[name]
@@ -209,7 +209,7 @@ def _scale(name: str, priors: Mapping[str, Prior], dims: Any = None) -> Any:
 
 
 def _mean(process: Process, dims: Any = None) -> Any:
-    """Make the mean of each pool."""
+    """Add the mean of each pool."""
     import pymc as pm
 
     centre, sd = process.priors["mu"]
@@ -217,7 +217,7 @@ def _mean(process: Process, dims: Any = None) -> Any:
 
 
 def _with_covariates(process: Any, mean: Any) -> Any:
-    """Make the coefficients of a formula, and add the covariates' part to a mean."""
+    """Add the coefficients of a formula, and return the mean with the effects of covariates."""
     import pymc as pm
 
     if not len(process.terms):
@@ -228,7 +228,7 @@ def _with_covariates(process: Any, mean: Any) -> Any:
 
 
 def _observe(process: Process, eta: Any, pool: Any) -> Any:
-    """Make the labels; ``pool`` is that of each."""
+    """Add the observed labels; ``pool`` is the pool of each label."""
     import pymc as pm
 
     if process.family == GAUSSIAN:
@@ -246,7 +246,7 @@ def _observe(process: Process, eta: Any, pool: Any) -> Any:
 
 
 def _cutpoints(process: Process) -> Any:
-    """Make cutpoints with mean 0, from the gaps between them."""
+    """Add cutpoints with mean 0, computed from the gaps between them."""
     import pymc as pm
     import pytensor.tensor as pt
 
@@ -285,24 +285,24 @@ def fit(
     annotations : xarray.Dataset
         Numbers, two labels, or ordered labels.
     draws, tune, chains : int
-        Draws per chain, sweeps before the first of them, and chains.
+        Draws per chain, sweeps before the first draw, and number of chains.
     random_seed : int or numpy.random.Generator, optional
-        Makes the draws repeatable.
+        The same seed gives the same draws.
     progressbar : bool
         Show progress.
     log_likelihood : bool
         Add the log-likelihood of every label given the effects, for `arviz.loo`.
     posterior_predictive : bool
-        Add new labels by the same annotators, of the same items.
+        Add new labels by the same annotators for the same items.
     family, priors, anonymous, formula, items, annotators
         As in `build`.
     sampler : {"gibbs", "nuts"}
-        The Gibbs sampler, or NUTS on the same model, slower by far.
+        The Gibbs sampler, or NUTS on the same model, which is much slower.
     keep_effects : bool
         Keep the draws of the effects of items and annotators.
     checkpoint : path, optional
-        Where to save the state of the fit, every half a minute. The same call resumes a fit that
-        was interrupted, with the same draws, and reads one that is finished. Needs zarr.
+        Path of the saved state of the fit, which is updated every half minute. The same call
+        resumes an interrupted fit, with the same draws, and reads a finished fit. Needs zarr.
 
     Returns
     -------
@@ -310,22 +310,23 @@ def fit(
         ``posterior`` with ``mu``, ``sigma_item``, ``sigma_annotator``, ``sigma`` (of numbers),
         ``cutpoint`` (boundary) of ordered labels, ``coefficient`` (term) for
         `dissensus.contrast`, and, if kept, ``item_effect`` (item) and
-        ``annotator_effect`` (annotator). For labels, ``constant_data`` has the latent ``sigma``
-        and the numbers that represent the labels; for covariates, their values less
-        ``covariate_mean`` (term). Attributes summarise r-hat and effective sample
-        size over the parameters.
+        ``annotator_effect`` (annotator). For labels, ``constant_data`` has the latent ``sigma`` and
+        the numbers that represent the labels; with covariates, also their values less
+        ``covariate_mean`` (term). Attributes summarise r-hat and effective sample size over the
+        parameters.
 
     Raises
     ------
     AnnotationError, ArgumentError
-        As in `build`; also if the effects would take more than 4 GB.
+        As in `build`; also if the effects would need more than 4 GB.
 
     Warns
     -----
     ConvergenceWarning
         If the chains have not converged.
     DesignWarning
-        If the design leaves some parameters to their priors, naming items and annotators.
+        If the data do not inform some parameters, which then depend on priors; names items and
+        annotators.
 
     Examples
     --------

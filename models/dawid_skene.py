@@ -9,15 +9,16 @@ label and not for another, and may confuse particular labels.
     z_i &\sim \mathrm{Categorical}(\pi), \qquad \pi \sim \mathrm{Dirichlet}(\alpha) \\
     y_{ij} \mid z_i = z &\sim \mathrm{Categorical}(C_{jz})
 
-K is the number of labels. The PyMC model sums the true labels out; the Gibbs sampler of `fit` draws
-them in turn with the parameters. Both have the same posterior. There are three priors of the
-matrices:
+K is the number of labels. In the PyMC model, true labels are summed out; the Gibbs sampler of `fit`
+draws true labels and parameters alternately. Both have the same posterior. There are three priors
+of the matrices:
 
 ``pooling="hierarchical"``
     Annotators belong to a population with the matrix M. The expected odds that annotator j is right
-    are those of M times :math:`e^{t_j}`, the same factor for all labels, with
-    :math:`t_j \sim N(0, \omega^2)`. Actual accuracies vary around their expectation, with the
-    concentration :math:`\kappa_z`. Which wrong label is given does not depend on :math:`t_j`:
+    are the odds of M times :math:`e^{t_j}`, the same factor for all labels, with
+    :math:`t_j \sim N(0, \omega^2)`. The annotator's accuracies vary around this expectation, with
+    the concentration :math:`\kappa_z`. The probabilities of wrong labels, given an error, do not
+    depend on :math:`t_j`:
 
     .. math::
 
@@ -27,40 +28,41 @@ matrices:
 
     In a fit M is ``population_confusion``, :math:`\kappa` is ``confusion_concentration`` and
     :math:`\omega` is ``accuracy_spread``. With :math:`\omega = 0` rows are
-    :math:`\mathrm{Dirichlet}(\kappa_z M_z)`. The matrix of an annotator with few labels stays close
-    to the population's. Use it to estimate the accuracies of annotators.
+    :math:`\mathrm{Dirichlet}(\kappa_z M_z)`. The matrix of an annotator with few labels is close to
+    the population's matrix. Use this prior to estimate the accuracies of annotators.
 
     ``formula="~ experience"``: covariates of annotators, columns of a table. Then
-    :math:`t_j \sim N(x_j' \beta, \omega^2)`, and a coefficient :math:`\beta_k` is how much one unit
-    more raises the log odds of being right, for all labels. Covariates are centred over annotators,
-    each counted once: M is the matrix of an annotator with average covariates, and :math:`\omega`
-    is of annotators with the same ones.
+    :math:`t_j \sim N(x_j' \beta, \omega^2)`, and a coefficient :math:`\beta_k` is the increase of
+    the log odds of being right per unit of the covariate, for all labels. Covariates are centred
+    over annotators, each counted once: M is the matrix of an annotator with average covariates, and
+    :math:`\omega` is for annotators with equal covariates.
 ``pooling="complete"``
     One matrix for all annotators, :math:`C_{jz} = M_z`.
 ``pooling="none"``
-    Independent matrices, :math:`C_{jz} \sim \mathrm{Dirichlet}(a_z)`. If an annotator saw no item
-    of the true label z, row z keeps its prior. Use it to estimate the labels of items;
-    `dissensus.evaluate` does. Each annotator's prior says that a label is used for its own meaning;
-    over many annotators this adds up. The one prior of a pooled matrix is too weak for that: it can
-    turn a rare label into a name for hard items.
+    Independent matrices, :math:`C_{jz} \sim \mathrm{Dirichlet}(a_z)`. If an annotator has no item
+    of the true label z, row z keeps its prior. Use this prior to estimate the true labels of items,
+    as `dissensus.evaluate` does. In each annotator's prior, the true label is the most frequent;
+    over many annotators this information adds up. A pooled matrix has only one such prior, which
+    may be too weak: a rare label may then be fitted to hard items.
 
 ``difficulty=True``: items differ in difficulty. The odds that a respondent is right about an item,
 beyond the odds of a guess, are :math:`C_{jzz} / (1 - C_{jzz}) - 1 / (K - 1)`; they are multiplied
-by :math:`e^{\tau b_j d_i}`. The ease :math:`d_i` takes five equally probable values, the fifths of
-a standard normal distribution. In a fit :math:`\tau` is ``difficulty_spread``; :math:`b_j` is 1 for
-annotators and ``difficulty_slope`` for systems. On a hard item respondents guess; which wrong label
-they give does not change. A row that is right with a probability below 1/K stays below 1/K for
-items of any difficulty. Matrices in a fit are averages over items. The model is related to GLAD
-(Whitehill).
+by :math:`e^{\tau b_j d_i}`. The ease :math:`d_i`, the opposite of difficulty, has five equally
+probable values, the fifths of a standard normal distribution. In a fit :math:`\tau` is
+``difficulty_spread``; :math:`b_j` is 1 for annotators and ``difficulty_slope`` for systems. On a
+hard item respondents guess; the probabilities of wrong labels, given an error, do not change. If
+the probability of being right is below 1/K in a row, it is below 1/K for items of any difficulty.
+Matrices in a fit are averages over items. The model is related to GLAD (Whitehill).
 
-Systems are respondents too. Each row of a system's matrix is Dirichlet, with shapes that sum to 10,
-around the row of a symmetric matrix; the accuracy of the symmetric matrix is uniform from 0 to 1.
+Systems are respondents too. Each row of a system's matrix has a Dirichlet prior, with shapes that
+sum to 10, around the row of a symmetric matrix; the accuracy of the symmetric matrix is uniform
+from 0 to 1.
 
-Correlated errors (``error_correlation``). The label that annotators point to need not be the true
-one: people who are misled by the same thing point to a wrong label together. If errors have the
-correlation :math:`\rho`, the n labels of an item carry as much information as
+Correlated errors (``error_correlation``). The label z that annotators point to may differ from the
+true label: annotators who are misled in the same way point to a wrong label together. If errors
+have the correlation :math:`\rho`, the n labels of an item carry as much information as
 :math:`m = n / (1 + (n - 1) \rho)` independent ones. The probability of the true label :math:`z^*`,
-given the model above and the answer :math:`s_i` of a system, is
+given the model above and the prediction :math:`s_i` of a system, is
 
 .. math::
 
@@ -68,47 +70,48 @@ given the model above and the answer :math:`s_i` of a system, is
     P(z^*_i = k \mid y_i, s_i, \theta) &\propto P(z_i = k \mid y_i, \theta)^{m_i / n_i}\,
         e^{w [s_i = k]}
 
-The weight w is what the answer adds to the annotators' labels, in log odds. Systems with identical
-answers get identical draws of w. Labels alone do not identify :math:`\rho`. "learned" is a prior
-from seven data sets with a known truth: :math:`\log\rho` is normal around log .6 with sd 1/2
-(``docs/validation.md``). :math:`\rho` can exceed 1: it then corrects accuracies that are too high
-because the model above takes errors for independent. A system that adds nothing to the labels has w
-= 0. A system whose errors are independent of the annotators' has :math:`w = w_0`, its log odds of
-being right, at most 3.5. The prior of w is uniform from :math:`-.1 w_0` to :math:`1.2 w_0`, plus a
-normal error with sd .5. Known true labels (``truth=``) inform :math:`\rho` and w. The default is 0,
-independent errors; `dissensus.evaluate` uses "learned".
+The weight w is the log odds that a prediction adds to the annotators' labels. Systems with
+identical predictions have identical draws of w. Labels alone do not identify :math:`\rho`.
+"learned" is a prior from seven data sets with a known truth: :math:`\log\rho` is normal around log
+.6 with sd 1/2 (``docs/validation.md``). :math:`\rho` can exceed 1: it then corrects accuracies that
+are too high because the model above assumes independent errors. If a system adds no information to
+the labels, w = 0. If its errors are independent of the annotators' errors, w is :math:`w_0`, the
+log odds that the system is right, at most 3.5. The prior of w is uniform from :math:`-.1 w_0` to
+:math:`1.2 w_0`, plus a normal error with sd .5. Known true labels (``truth=``) inform :math:`\rho`
+and w. The default is 0, independent errors; `dissensus.evaluate` uses "learned".
 
 Priors and why. Prevalence is uniform over the simplex. The Dirichlet shapes of each row
 :math:`M_z`, and of :math:`a_z` without pooling, sum to 4, of which the correct label has 2.8:
-annotators mostly use labels for what they mean, and four labels hardly count beside data. Each
-:math:`M_z` is restricted to rows in which the correct label is the most frequent. This prevents
-label switching, which the likelihood allows, and that a rare label becomes a name for hard items.
-Without pooling, the priors of many annotators together have the same effect. :math:`\kappa_z \sim
-\mathrm{Gamma}(2, 0.2)`, with mean 10. :math:`\omega` is half-normal with scale 1, :math:`\tau`
-half-normal with scale 1, and the logarithm of ``difficulty_slope`` is normal with sd .5. A
-coefficient is normal around 0 with sd 1, divided by the sd of its covariate over annotators: as far
-as :math:`\omega` reaches. A much wider prior lets half of the annotators be worse than a guess, and
-few labels then do not tell which half is right: with sd 2.5 chains found different answers in 4 of
+annotators mostly give the correct label, and four labels have little weight compared with data.
+Each :math:`M_z` is restricted to rows in which the correct label is the most frequent. This
+prevents label switching, which the likelihood allows, and also prevents that a rare label is fitted
+to hard items. Without pooling, the priors of many annotators together have the same effect.
+:math:`\kappa_z \sim \mathrm{Gamma}(2, 0.2)`, with mean 10. :math:`\omega` is half-normal with scale
+1, :math:`\tau` half-normal with scale 1, and the logarithm of ``difficulty_slope`` is normal with
+sd .5. A coefficient is normal around 0 with sd 1, divided by the sd of its covariate over
+annotators, the same scale as :math:`\omega`. Under a much wider prior, half of the annotators may
+be worse than guessing, and a few labels do not show which half: with sd 2.5 chains differed in 4 of
 25 small simulated studies, with sd 1 in one.
 
 When to use it. There are a few hundred responses to items of each true label, from each annotator
-or, with pooling, from all. Labels are nominal or ordinal, also repeated (``trial``).
+or, with pooling, from all annotators. Labels are nominal or ordinal, also repeated (``trial``).
+When not: with few labels the posterior is mostly prior: use `symmetric_confusion`. If the same
+items are hard for all of three annotators, a matrix can describe difficulty as confusion, and
+accuracies can be wrong. In 16 simulated studies of 5,000 items with difficulty and graded errors,
+the accuracy of a system was .87; estimates were .73 to .88 by this model, and .85 to .88 by
+`symmetric_confusion` with graded errors and difficulty. If items have no single true label, use
+`dirichlet`. Do not evaluate a system that was trained on these labels or computed from them. A
+mistake that annotators share counts as the truth, unless errors are correlated.
 
-When not: with few labels the posterior is mostly prior: use `symmetric_confusion`. With three
-annotators who find the same items hard, a matrix can explain difficulty as confusion, and
-accuracies can be off. In 16 simulated studies of 5,000 items with difficulty and graded errors, the
-accuracy of a system was .87; estimates were .73 to .88 by this model, and .85 to .88 by
-`symmetric_confusion` with graded errors and difficulty. Without one true label use `dirichlet`. Do
-not judge a system that was trained on these labels or is made of them. A mistake that annotators
-share counts as the truth, unless errors are correlated.
-
-The likelihood has several maxima, and the one that EM reaches from vote proportions need not be the
-highest; `em` is for comparison. For the anaesthetists of Dawid and Skene the published prevalences
-.40/.42/.11/.07 have log-likelihood -192.89, and .40/.45/.09/.07 have -191.57. Both lie well inside
-the posterior, and so do error rates far from the 0 and 1 that EM returns.
+The likelihood has several maxima, and the maximum that EM reaches from vote proportions may not be
+the highest; `em` is for comparison. For the anaesthetists of Dawid and Skene the published
+prevalences .40/.42/.11/.07 have log-likelihood -192.89, and .40/.45/.09/.07 have -191.57. Both are
+well inside the posterior. EM returns error rates of 0 and 1; the posterior includes rates far from
+these.
 
 Sampling. `fit` uses an exact Gibbs sampler. `pm.sample` on the model of `build` uses the same
-sampler as a step method if its graph is unchanged; a changed model goes to NUTS, with a warning.
+sampler as a step method if its graph is unchanged; for a changed model it uses NUTS, with a
+warning.
 
 Source: Dawid & Skene (1979), "Maximum likelihood estimation of observer error-rates using the EM
 algorithm"; hierarchical: Paun et al. (2018), "Comparing Bayesian models of annotation".
@@ -138,9 +141,9 @@ from dissensus.sampling import fitting
 KINDS = ("nominal", "ordinal")
 POOLING: Final = {"hierarchical": HIERARCHICAL, "none": NONE, "complete": COMPLETE}
 LABELS, RIGHT = 4.0, 0.7
-"""The weight of a row's prior, in labels, and the share of them that is right."""
+"""The weight of a row's prior, in labels, and the share of right labels."""
 REACH = 1.0
-"""Standard deviation of the log odds by which one of a covariate raises accuracies a priori."""
+"""Prior standard deviation of a coefficient, for covariates with standard deviation 1."""
 
 
 def build(
@@ -164,7 +167,7 @@ def build(
     Parameters
     ----------
     annotations : xarray.Dataset
-        Labels, nominal or ordinal. Repeated labels by one annotator count each as a label.
+        Labels, nominal or ordinal. Each repeated label by one annotator counts.
     predictions : xarray.Dataset, optional
         One label for each item from each system.
     pooling : {"hierarchical", "none", "complete"}
@@ -174,27 +177,28 @@ def build(
     systems : {"independent", "related"}
         Whether systems share a source of answers, as in `dissensus.models.symmetric_confusion`.
     evidence : {"all", "annotators"}
-        "all": answers of systems also inform the true labels. "annotators": they do not, and the
-        PyMC model has no systems.
+        "all": predictions also inform the true labels. "annotators": they do not, and the PyMC
+        model has no systems.
     prior_count : float
         Dirichlet shape of the prevalence, the same for each label; > 0.
     truth : mapping, Series, DataArray (item) or table, optional
-        True labels of some items. In the PyMC model they are the answers of one more respondent
+        True labels of some items. In the PyMC model they are responses of one more respondent
         without errors. With correlated errors they inform only the correlation and the weights of
         systems.
     formula : str, optional
         Covariates of annotators' accuracies, as in `crossed_effects`: ``"~ experience + C(site)"``.
-        Needs ``pooling="hierarchical"``. Accuracies of `symmetric_confusion` take none.
+        Needs ``pooling="hierarchical"``. `symmetric_confusion` has no covariates.
     annotators : table, optional
         Covariates of annotators, with a column ``annotator`` of names; a row for each annotator.
     error_correlation : float, "learned" or (median, spread)
         Correlation of the errors of an item's labels, see the card: a number, a prior learned
         from sets with a known truth, or the median and the standard deviation of the logarithm. If
-        it is not 0, the PyMC model is of the labels that annotators point to, and has no systems.
-        From its draws `fit` draws the true labels. A system's answer then has the weight w of the
-        card, and no influence on the parameters of annotators.
+        it is not 0, the PyMC model is for the labels that annotators point to, and has no systems.
+        From its draws `fit` draws the true labels. Predictions then have the weight w of the card,
+        and do not inform the parameters of annotators.
     sampler : {"gibbs", "nuts"}
-        Not used: the model is the same. `build` and `fit` take the same settings.
+        Not used: the model is the same. It is allowed since `build` and `fit` have the same
+        settings.
     on_missing : {"raise", "drop"}
         Whether items with annotations but no prediction, or the reverse, are an error. With "drop",
         predictions for items
@@ -206,14 +210,15 @@ def build(
         With ``prevalence`` (label), ``confusion`` (annotator, label, response) and its
         hyperparameters, ``coefficient`` (term) if there is a formula, with the data ``covariates``
         (annotator, term), ``system_confusion`` (system, label, response), and the observed
-        ``labels`` (item, place): those of annotators, then of systems, -1 where an item has no
-        more. ``truth`` (item, label) is the probability of each label to be the true one. The data
-        ``label_code`` and ``respondent_code`` (item, place) can be set to those of other items.
+        ``labels`` (item, place): annotations, then predictions, then -1. ``truth`` (item, label) is
+        the probability of each label to be the true one. The data ``label_code`` and
+        ``respondent_code`` (item, place) can be set to data of other items.
 
     Raises
     ------
     AnnotationError
-        If the annotations are no labels, or of fewer than two kinds, or an item has none.
+        If the annotations are not labels, the label space has fewer than two labels, or an item has
+        no annotation.
     PredictionError
         If the predictions are not one label for each of these items.
     ArgumentError
@@ -247,8 +252,8 @@ def _model(process: Process) -> Any:
     with pm.Model(coords=likelihood.coordinates(process), model=None) as model:
         prevalence = pm.Dirichlet("prevalence", a=prior.prevalence, dims=LABEL)
 
-        # Of each confusion matrix: logits of being right (respondent, label), and log-probabilities
-        # of wrong responses (respondent, label, response).
+        # For each confusion matrix: logits of being right (respondent, label), and
+        # log-probabilities of wrong responses (respondent, label, response).
         matrices = [_annotators(process)]
         if n_systems:
             n = form.n_labels
@@ -268,7 +273,7 @@ def _model(process: Process) -> Any:
         likelihood.name_accuracies(process, prevalence, logit)
         # truth[i] ~ Categorical(prevalence)
         # labels[i, n] ~ Categorical(confusion[respondent[i, n], truth[i]])
-        # with the truth, and ease and the answer of the source where there are any, summed out.
+        # with the truth, and ease and the source's answer if the model has them, summed out.
         log_state, log_label = likelihood.tables(process, prevalence, logit, log_error, source)
         respondent, label = likelihood.observed(process)
         LatentTruth(
@@ -290,7 +295,7 @@ def _annotators(process: Process) -> tuple[Any, Any]:
         shape = np.broadcast_to(rows, (len(process.annotators), *rows.shape))
         name, dims = _typical("confusion", process), (ANNOTATOR, LABEL, RESPONSE)
         return likelihood.split(pm.Dirichlet(name, a=shape, dims=dims))
-    # A Dirichlet prior, given that each label is most often called by its own name.
+    # A Dirichlet prior, given that the true label is the most frequent in each row.
     name, own = "population_confusion", np.arange(form.n_labels)
     if form.pooling == COMPLETE:
         name = _typical(name, process)
@@ -308,8 +313,8 @@ def _around(process: Process, population: Any) -> tuple[Any, Any]:
     prior, n, people = process.priors, process.form.n_labels, len(process.annotators)
     alpha, beta = prior.alike
     alike = pm.Gamma("confusion_concentration", alpha=alpha, beta=beta, dims=LABEL)
-    # How far the logits of an annotator lie above the population's, for all labels. Offsets are in
-    # units of the spread, as NUTS gets stuck at small spreads otherwise.
+    # Difference of an annotator's logits from those of the population, for all labels. Offsets are
+    # in units of the spread, since otherwise NUTS gets stuck at small spreads.
     spread = pm.HalfNormal("accuracy_spread", sigma=prior.spread)
     level = spread * pm.Normal("annotator_offset", dims=ANNOTATOR)
     if process.form.terms:
@@ -318,14 +323,14 @@ def _around(process: Process, population: Any) -> tuple[Any, Any]:
         known = pm.Data("covariates", process.covariates, dims=(ANNOTATOR, TERM))
         level = known @ coefficient + level
     expected = likelihood.split(population)[0] + level[:, None]
-    # A Beta accuracy as a Dirichlet pair: the probability of an error is a number of its own, so
-    # that the logit is finite where the accuracy rounds to 1.
+    # A Beta accuracy as a Dirichlet pair: the probability of an error is a separate number, so that
+    # the logit is finite even if the accuracy rounds to 1.
     both = pt.stack([pt.sigmoid(expected), pt.sigmoid(-expected)], axis=-1)
     right = pm.Dirichlet(
         _typical("right_or_wrong", process), a=alike[:, None] * both,
         dims=(ANNOTATOR, LABEL, likelihood.OUTCOME),
     )  # fmt: skip
-    errors = pt.ones((people, n, 1))  # with two labels there is one wrong answer
+    errors = pt.ones((people, n, 1))  # with two labels there is only one wrong label
     away = ~np.eye(n, dtype=bool)
     if n > 2:
         shape = (alike[:, None] * population)[away].reshape((n, n - 1))
@@ -343,7 +348,7 @@ def _around(process: Process, population: Any) -> tuple[Any, Any]:
 
 
 def _typical(name: str, process: Process) -> str:
-    """Return the name of a matrix; with difficulty it is that of a typical item."""
+    """Return the name of a matrix; with difficulty, of the matrix for a typical item."""
     return f"typical_{name}" if process.form.difficulty else name
 
 
@@ -382,47 +387,47 @@ def fit(
     draws, tune, chains, random_seed, progressbar, sampler, checkpoint
         As in `crossed_effects`.
     log_likelihood : bool
-        Add the log-likelihood of each item, all its labels together and the truth summed out, by
-        which `arviz.compare` weighs variants that were fitted to the same data.
+        Add the log-likelihood of each item (of all its labels together, with the truth summed out),
+        by which `arviz.compare` compares variants that were fitted to the same data.
     posterior_predictive : bool
         Add labels of new items by the same annotators and systems.
     keep_items : bool
-        Keep the draws of every item's truth. Without, memory does not grow with items, apart from
-        the data;
-        ``truth_mean`` in ``constant_data`` stays.
+        Keep the draws of every item's truth. If False, memory does not increase with items, apart
+        from the data; ``truth_mean`` in ``constant_data`` is always kept.
 
     Returns
     -------
     xarray.DataTree
         ``posterior`` with ``confusion`` (annotator, label, response), rows of which sum to 1;
-        ``annotator_accuracy`` (annotator) over items of such prevalence; with pooling
-        ``population_confusion`` (label, response), and if hierarchical
-        ``confusion_concentration`` (label) and ``accuracy_spread``, the standard deviation between
-        annotators of the log odds of being right; ``coefficient`` (term) of a formula, for
-        `dissensus.contrast`; ``system_confusion``, of related systems that of
-        their own answers; ``system_accuracy`` and ``system_correct`` (system), the share of *these*
-        items that it got right; ``prevalence`` (label); ``truth`` (item, label), the probability
-        that each label is true, given the other parameters of the draw; with difficulty
-        ``difficulty_spread``, ``difficulty_slope`` (system) and ``item_difficulty`` (item).
-        With correlated errors ``truth`` and accuracies are of true labels, and there are
-        ``error_correlation``; ``system_weight`` (system), the log odds that its answer adds to the
-        labels; ``system_doubt`` (system), the mean over items of p (1 - p) with the probability p
-        that it is right; and ``majority_correct``, how often the label of most annotators is true.
-        Attributes summarise r-hat and effective sample size.
+        ``annotator_accuracy`` (annotator) for items with this prevalence; with pooling
+        ``population_confusion`` (label, response), and if hierarchical ``confusion_concentration``
+        (label) and ``accuracy_spread``, the standard deviation between annotators of the log odds
+        of being right; ``coefficient`` (term) of a formula, for `dissensus.contrast`;
+        ``system_confusion``, for related systems of predictions that are not shared;
+        ``system_accuracy``, and ``system_correct`` (system), the share of *these* items on which
+        the system is right; ``prevalence`` (label); ``truth`` (item, label), the probability that
+        each label is true, given the other parameters of the draw; with difficulty
+        ``difficulty_spread``, ``difficulty_slope`` (system) and ``item_difficulty`` (item). With
+        correlated errors ``truth`` and accuracies are of true labels, and there are
+        ``error_correlation``; ``system_weight`` (system), the log odds that a prediction adds to
+        the labels; ``system_doubt`` (system), the mean over items of p (1 - p), where p is the
+        probability that the system is right; and ``majority_correct``, the share of items whose
+        majority label is true. Attributes summarise r-hat and effective sample size.
 
     Raises
     ------
     AnnotationError, PredictionError, ArgumentError
-        As in `build`; also if the truth of items, or matrices, would take more than 4 GB.
+        As in `build`; also if the truth of items, or matrices, would need more than 4 GB.
 
     Warns
     -----
     ConvergenceWarning
         If the chains have not run long enough.
     DesignWarning
-        If the data leave some of this to the priors, naming the annotators.
+        If the data do not inform some parameters, which then depend on priors; names the
+        annotators.
     DissensusWarning
-        If labels may have changed places, or an annotator is right less often than by guessing.
+        If labels may be switched, or an annotator is right less often than by guessing.
 
     Examples
     --------
@@ -435,7 +440,7 @@ def fit(
     >>> bool(low < 0.42 < 0.447 < high)
     True
 
-    Are experienced annotators more often right? Nobody tells the model the truth:
+    Are experienced annotators more often right? The model does not know the truth:
 
     >>> study = dx.simulate.confusion_study(
     ...     300, 6, 3, ipc=[0.5, 0.55, 0.65, 0.75, 0.8, 0.9], random_seed=1)
@@ -467,13 +472,13 @@ def _process(
     annotations: xr.Dataset, predictions: xr.Dataset | None, *, pooling: Any, formula: Any = None,
     annotators: Any = None, **settings: Any,
 ) -> Process:  # fmt: skip
-    """Check annotations, predictions and settings, and put them together."""
+    """Check annotations, predictions and settings, and return them as a process."""
     arguments.one_of("pooling", pooling, tuple(POOLING))
     fitting.require_kind(annotations, KINDS, "dawid_skene")
     if formula is not None and pooling != "hierarchical":
         raise ArgumentError(
-            "formula", expected=f"None with pooling={pooling!r}, where accuracies have no "
-            "population that covariates could divide", found=brief(formula),
+            "formula", expected=f"None with pooling={pooling!r}, since accuracies then have no "
+            "population", found=brief(formula),
             hint='Type pooling="hierarchical"',
         )  # fmt: skip
     design = _design(formula, annotations, annotators)

@@ -1,8 +1,8 @@
-r"""Dirichlet reliability: each annotator names one label.
+r"""Dirichlet reliability: each annotator gives one label.
 
 The story. Each item has a distribution over labels, its *plausibility* :math:`\theta_i`: the shares
-of labels that a large panel of such annotators would give. Each annotator draws one label from it.
-The plausibilities share a prior, which is learned from all items and from the systems' predictions.
+of labels that a large panel would give. Each annotator draws one label from it. The plausibilities
+share a prior, which is learned from all items and from the systems' predictions.
 
 .. math::
 
@@ -15,42 +15,41 @@ The plausibilities share a prior, which is learned from all items and from the s
         \quad\text{so that}\quad
     \theta_i \mid s_i \sim \mathrm{Dirichlet}(\kappa m_i + \gamma s_i)
 
-with :math:`s_i` the counts of labels. The *reliability* :math:`\gamma` is the weight of one label:
-with 1, labels are independent draws; with 2, each counts twice; with 1/2, half. As
-:math:`\gamma \to \infty`, the plausibility shrinks to the observed shares. The data do not identify
-:math:`\gamma`: it states how far annotators are trusted, and results should be compared over a
-range of it. The prior is learned from every label once, whatever the reliability.
+with :math:`s_i` the counts of labels. The *reliability* :math:`\gamma` is the weight of one
+annotation: with 1, annotations are independent draws; with 2, each counts twice; with 1/2, each
+counts half. As :math:`\gamma \to \infty`, the plausibility shrinks to the observed shares. The data
+do not identify :math:`\gamma`, which is a setting: compare results over a range of values. To learn
+the prior, every annotation counts once, whatever the reliability.
 
 Priors and why. The prior of the plausibilities is learned, with the plausibilities summed out:
-``concentration`` :math:`\kappa` (the number of labels that the prior is worth), ``label_weight``
-:math:`a` (of up to 30 labels; with more, all are equal), ``prediction_weight`` :math:`b` and, where
-systems gave a probability for every label, ``probability_weight`` :math:`c`. With a flat prior and
-few labels per item, the posterior is mostly prior. An example is ChaosNLI, with three of the
-hundred labels of each item: for systems that agree with the hundred labels on .73, the flat prior
-gives .60, and the learned prior .74. Predictions are evidence: without them, the posterior of an
-item with the labels a, b, b does not depend on the systems' answers, and all systems are
-underestimated. ``prior_count=`` a number fixes the prior at
+``concentration`` :math:`\kappa` (the weight of the prior, in annotations), ``label_weight``
+:math:`a` (for up to 30 labels; with more, all are equal), ``prediction_weight`` :math:`b` and, if
+systems predict a probability for every label, ``probability_weight`` :math:`c`. With a flat prior
+and few annotations per item, the posterior is mostly prior. An example is ChaosNLI, with three of
+the hundred annotations of each item: for systems that agree with the hundred annotations on .73,
+the flat prior gives .60, and the learned prior .74. Predictions are evidence: without them, the
+posterior of an item with the annotations a, b, b does not depend on the predictions, and all
+systems are underestimated. ``prior_count=`` a number fixes the prior at
 Dirichlet(:math:`\alpha, \dots, \alpha`), as in the source: 1 is uniform over the simplex.
 
-Limits. A few labels do not show how a system answers on items where the panel is split nearly
-evenly. There, the prior treats the system as a member of the panel.
+Limits. A few annotations do not show how well a system predicts items on which the panel is split
+nearly evenly. On these items, the prior treats the system as a member of the panel.
 `top_k_accuracy(insight="learned")` adds this uncertainty, and so does `dissensus.evaluate`; the
 coverage of the intervals on real panels is in `docs/validation.md`. A system that was trained on
 these annotations repeats them: fit without its predictions.
 
-When to use it. Nominal or ordinal labels, one from each annotator. When not: annotators who name
-several labels in order (`plackett_luce`, `inverse_rank`); annotators with different kinds of
-errors, or labels with one right answer that you want to find (`dawid_skene`); scores on a scale
-(`normal_scores`). All annotators are exchangeable here, and the order of ordinal labels is not
-used.
+When to use it. Nominal or ordinal labels, one from each annotator. When not: rankings
+(`plackett_luce`, `inverse_rank`); annotators with different errors, or items with one true label
+that you want to find (`dawid_skene`); scores on a scale (`normal_scores`). All annotators are
+exchangeable in this model, and the order of ordinal labels is not used.
 
-To tabulate: `arviz.summary` (1.3) does not accept a dimension called "label". Rename it:
+Tables: `arviz.summary` (1.3) does not accept a dimension called "label". Rename it:
 ``az.summary(fit["posterior"].to_dataset().rename(label="answer"))``. Metrics are not affected.
 
 Source: Stutz et al. (2023), "Evaluating AI systems under uncertain ground truth", Appendix A, and
-Section 4 for the plausibility given predictions, p(lambda | b, x), which the source proposes
-without a model. With the plausibilities summed out, the counts of items are Dirichlet-multinomial.
-The few parameters of the prior are drawn by elliptical slices; given these, the plausibilities are
+Section 4 for the plausibility given predictions, p(lambda | b, x), for which the source has no
+model. With the plausibilities summed out, the counts of items are Dirichlet-multinomial. The
+parameters of the prior are drawn by elliptical slice sampling; given these, the plausibilities are
 drawn exactly.
 """
 
@@ -102,24 +101,24 @@ def build(
     annotations : xarray.Dataset
         Nominal or ordinal annotations.
     reliability : float
-        Weight of one label; > 0.
+        Weight of one annotation; > 0.
     prior_count : "learned" or float
         "learned" learns the prior from all items; a number > 0 is the prior count of each label.
     predictions : xarray.Dataset, optional
-        From `dissensus.predictions`: evidence for a learned prior. They may have further items.
+        From `dissensus.predictions`: evidence for a learned prior. May have further items.
 
     Returns
     -------
     pymc.Model
-        With ``plausibility`` (item, label), the observed ``counts`` (item, label) and, where it is
-        learned, the prior's parameters: see the model's card.
+        With ``plausibility`` (item, label), the observed ``counts`` (item, label) and the
+        parameters of a learned prior, see the card.
 
     Raises
     ------
     AnnotationError
         If the annotations are of another kind.
     ArgumentError
-        If a hyperparameter is not positive, or there are predictions beside a fixed prior.
+        If a hyperparameter is not positive, or predictions are given with a fixed prior.
 
     Examples
     --------
@@ -138,7 +137,9 @@ def build(
             concentration, tilt = in_graph(counts.shape[1], said, counts.shape[1])
             mean = pm.math.softmax(np.zeros(counts.shape) + tilt, axis=-1)
             parameters = concentration * mean
-            if gamma != 1.0:  # the prior is learned from every label once, whatever the reliability
+            if (
+                gamma != 1.0
+            ):  # to learn the prior, every annotation counts once, whatever the reliability
                 once = log_marginal(parameters, counts) - log_marginal(parameters, gamma * counts)
                 pm.Potential("learned_once", once)
         else:
@@ -190,17 +191,17 @@ def fit(
     annotations : xarray.Dataset
         Nominal or ordinal annotations.
     draws, chains : int
-        Numbers of draws and chains. Draws of a learned prior depend slightly on those before;
+        Numbers of draws and chains. Successive draws of a learned prior are slightly dependent;
         given the prior, draws of plausibilities are independent.
     tune : int
-        Draws of a learned prior that are discarded first.
+        Number of draws of a learned prior that are discarded first.
     random_seed : int or numpy.random.Generator, optional
-        Makes the draws repeatable.
+        The same seed gives the same draws.
     progressbar : bool
         Show progress.
     log_likelihood, posterior_predictive : bool
-        Add these groups, from the PyMC model. The log-likelihood has the factor
-        ``reliability``: compare models by it at reliability 1 only.
+        Add these groups, from the PyMC model. The log-likelihood has the factor ``reliability``:
+        use it to compare models only at reliability 1.
     reliability, prior_count, predictions
         As in `build`.
 
@@ -276,7 +277,7 @@ def _data(
 ) -> tuple[Floats, float, Any, Features]:
     """Return the counts of labels (item, label), and the checked hyperparameters.
 
-    The features by predictions are returned with them.
+    The features from predictions are returned too.
     """
     fitting.require_kind(annotations, KINDS, "dirichlet")
     counts = label_counts(annotations).astype(np.float64)

@@ -1,9 +1,9 @@
-r"""Probabilistic inverse rank normalisation (PrIRN): partial rankings, weighed by rank.
+r"""Probabilistic inverse rank normalisation (PrIRN): partial rankings, weighted by rank.
 
 The story. Each annotator names labels in order, some perhaps tied. A label in block l of
 :math:`|b_l|` tied labels gets the weight :math:`1/(l\,|b_l|)`; weights are summed over annotators
-and normalised, which is the point estimate IRN that clinical studies have used. PrIRN treats these
-weights as the shares of :math:`\gamma` labels drawn independently:
+and normalised. This is the point estimate IRN of clinical studies. PrIRN treats these weights as
+the shares of :math:`\gamma` labels drawn independently:
 
 .. math::
 
@@ -11,23 +11,23 @@ weights as the shares of :math:`\gamma` labels drawn independently:
     \theta_i \mid b_i \sim \mathrm{Dirichlet}(\alpha + \gamma\, \mathrm{IRN}_i)
 
 The model has no likelihood of the rankings: the source defines the posterior directly, and so does
-this model. The prior of the PyMC model from `build` is therefore this posterior. Its data are the
-first choices of *new* annotators, at first none; `build` explains how to predict them, or how to
-learn from them.
+this model. The prior of the PyMC model from `build` is therefore this posterior. The data of the
+PyMC model are the first choices of *new* annotators, of whom there are none at first; `build`
+explains how to predict these choices, or how to learn from them.
 
-Priors and why. :math:`\alpha` is ``prior_count``, by default 0: an unnamed label has plausibility
-exactly 0, and is in no top set. The published notebook adds .01 to each of 419 labels, which is
-``prior_count=0.01``. ``split_ties=False`` gives every tied label the full 1/l, as the published
-code does (this changes the top label of 33 of the 1,947 dermatology cases).
+Priors and why. :math:`\alpha` is ``prior_count``, by default 0: a label that is not named has
+plausibility exactly 0, and is never in a top set. The published notebook adds .01 to each of 419
+labels, which is ``prior_count=0.01``. With ``split_ties=False`` every tied label has the full
+weight 1/l, as in the published code (this changes the top label of 33 of the 1,947 dermatology
+cases).
 
-The *reliability* :math:`\gamma` is a number of labels for the item, divided among its annotators:
-PrIRN does not depend on their number. One annotator who names two labels in order counts as much as
-five who agree on that order. With ``reliability_per="annotator"`` the parameter of the item is
-:math:`\gamma` times the number of its annotators.
+The *reliability* :math:`\gamma` is the number of labels that all annotators of an item count as, so
+PrIRN does not depend on the number of annotators. One annotator who names two labels in order
+counts as much as five who agree on that order. With ``reliability_per="annotator"`` the parameter
+of the item is :math:`\gamma` times the number of its annotators.
 
-When to use it. As the simple companion of `plackett_luce`, to see how much results depend on the
-aggregation; to compare with studies that used IRN. When not: if you need intervals of a generative
-model.
+When to use it. Beside `plackett_luce`, to see how much results depend on the aggregation; and to
+compare with studies that used IRN. When not: if you need intervals from a generative model.
 
 Source: Stutz et al. (2023), Eq. 14 to 16 and Appendix B.3. Drawn exactly.
 """
@@ -65,38 +65,38 @@ def build(
 ) -> Any:
     """Write PrIRN as a PyMC model: normalised Gamma strengths of the named labels.
 
-    The observed ``first_choice`` has the number of ``new_annotators`` (item) who put each
-    candidate first. There are 0 new annotators, so that sampling the model gives the posterior of
+    The observed ``first_choice`` is the number of ``new_annotators`` (item) whose first choice is
+    each candidate. There are 0 new annotators, so that sampling the model gives the posterior of
     `fit`. Set their number with ``pm.set_data({"new_annotators": ...})``; then
     ``pm.sample_posterior_predictive(fit, freeze_vars=["plausibility"])`` predicts their choices,
-    and ``pm.observe(model, {"first_choice": ...})`` learns from them. Metrics take the draws of
-    `pymc.sample` through `dissensus.plausibility.with_candidates`.
+    and ``pm.observe(model, {"first_choice": ...})`` learns from them. For metrics, pass the draws
+    of `pymc.sample` to `dissensus.plausibility.with_candidates` first.
 
     Parameters
     ----------
     annotations : xarray.Dataset
         Rankings, or single labels (then every label is a first choice).
     reliability : float
-        Number of labels that the rankings are worth; > 0.
+        Number of labels that the rankings count as; > 0.
     reliability_per : {"item", "annotator"}
-        Whether this number is for all annotators of an item together, or for each.
+        Whether this number is for all annotators of an item together, or for each annotator.
     split_ties : bool
         Divide the weight of a block by its size (Eq. 14); the published code does not.
     prior_count : float
-        Added to the Dirichlet parameter of every label, also of unnamed labels; >= 0.
+        Added to the Dirichlet parameter of every label, also if it is not named; >= 0.
 
     Returns
     -------
     pymc.Model
-        With ``strength`` of each candidate of positive parameter, the deterministic
+        With ``strength`` of each candidate with a positive parameter, the deterministic
         ``plausibility`` (item, candidate) and the ``first_choice`` (item, candidate).
 
     Raises
     ------
     AnnotationError
-        If the annotations are of another kind, or an item has none.
+        If the annotations are of another kind, or an item has no annotation.
     ArgumentError
-        If a hyperparameter makes no sense.
+        If a hyperparameter is invalid.
 
     Examples
     --------
@@ -157,9 +157,9 @@ def fit(
     tune : int
         Not used: no warm-up is needed.
     random_seed : int or numpy.random.Generator, optional
-        Makes the draws repeatable.
+        The same seed gives the same draws.
     progressbar : bool
-        For the posterior predictive draws only.
+        Show progress of the posterior predictive draws.
     log_likelihood : bool
         Must be False: the model has no likelihood, see its card.
     posterior_predictive : bool
@@ -186,8 +186,8 @@ def fit(
     if log_likelihood:
         raise ArgumentError(
             "log_likelihood", expected="False", found="True",
-            hint="PrIRN defines the posterior without a likelihood: compare it with other models "
-            "by its predictions",
+            hint="PrIRN has no likelihood: compare it with other models "
+            "by their predictions",
         )  # fmt: skip
     where, scores = _scores(annotations, split_ties)
     parameters = _parameters(annotations, where, scores, reliability, reliability_per, prior_count)
@@ -214,7 +214,7 @@ def fit(
         found = fitting.predicted(tree, model, rng, progressbar, freeze_vars=["plausibility"])
         coords = {name: score.coords[name] for name in ("candidate_label", "candidate_size")}
         fitting.attach(tree, "posterior_predictive", found.assign_coords(coords))
-        # Their observed counterpart: scores do not show which annotators agreed.
+        # The observed counterpart: scores do not show which annotators agree.
         said = tree["observed_data"].to_dataset().assign(observed(annotations))
         fitting.attach(tree, "observed_data", said)
     return tree
@@ -233,8 +233,8 @@ def point(annotations: xr.Dataset, *, split_ties: bool = True) -> xr.DataArray:
     Returns
     -------
     xarray.DataArray
-        ``plausibility`` (item, candidate), without draws; metrics take it, and return a number
-        without an interval.
+        ``plausibility`` (item, candidate), without draws. Metrics of it are numbers without
+        intervals.
 
     Examples
     --------
@@ -272,7 +272,7 @@ def _parameters(
     annotations: xr.Dataset, where: Layout, scores: Floats, reliability: float,
     reliability_per: str, prior_count: float,
 ) -> Floats:  # fmt: skip
-    """Return the Dirichlet parameters over (item, candidate); the remainder's are summed."""
+    """Return the Dirichlet parameters over (item, candidate), summed for the remainder."""
     gamma = arguments.positive("reliability", reliability)
     alpha = arguments.finite("prior_count", prior_count, 0)
     arguments.one_of("reliability_per", reliability_per, (ITEM, ANNOTATOR))
@@ -290,5 +290,5 @@ def _named(
 
 
 def _concentration(prior_count: float) -> float:
-    """Return the parameter by which the remainder's mass is split; infinite for even shares."""
+    """Return the parameter of the split of the remainder's mass; infinite for equal shares."""
     return float(prior_count) if prior_count > 0 else float("inf")

@@ -1,4 +1,4 @@
-r"""Normal scores: numbers that scatter around the mean of an item.
+r"""Normal scores: numbers that vary around the mean of an item.
 
 The story. An item has a mean score and a variance. Each annotator's score is a draw around it.
 
@@ -13,27 +13,28 @@ The plausibility of an event, such as "toxic" for a score below c, is
 plausibilities.
 
 Priors and why. ``prior=(m, k, a, b)``: the prior mean counts as k scores, the prior variance as 2a
-scores, and the prior mean of the variance is b/(a - 1). By default the four are learned from all
-items, with means and variances summed out. Every draw has its own four, and items with few scores
-are pulled towards the others as far as the data support it. In units of the scores' middle c,
-spread s and typical variance v,
+scores, and the prior mean of the variance is b/(a - 1). By default the four numbers are learned
+from all items, with means and variances integrated out, and differ between draws. Items with few
+scores are shrunk towards the other items as far as the data support this. In units of the scores'
+middle c, spread s and typical variance v,
 
 .. math::
 
     m = c + s\,x_1, \quad k = e^{x_2}, \quad a = 2 e^{x_3}, \quad b = a v\, e^{x_4}, \qquad
     x \sim \mathrm{Normal}(0, (1, 1.5, 1, 1)).
 
-The posterior names them ``prior_mean`` m, ``prior_count`` k, ``prior_shape`` a and
+In the posterior they are ``prior_mean`` m, ``prior_count`` k, ``prior_shape`` a and
 ``prior_variance`` b/a. At most a thousand items are used to learn them. On a coarse scale, items
 with equal scores count with the variance of rounding, not with 0.
 
 When to use it. Scores that are evenly spaced numbers: toxicity -2..2, aesthetics 1..10, direct
-assessment 0..100. When not: annotators who use the scale differently, or whose agreement is the
-question (`crossed_effects`); scores piled up at an end of the scale, which a normal distribution
-exceeds; a handful of ordered words.
+assessment 0..100. When not: if annotators use the scale differently, or their agreement is the
+question (`crossed_effects`); if many scores are at an end of the scale, since a normal distribution
+has no ends; for a few ordered words.
 
-Source: Stutz et al. (2023), Appendix A, where the prior is estimated and then taken as known. Given
-the prior, the posterior is conjugate and drawn exactly. The prior is drawn by elliptical slices.
+Source: Stutz et al. (2023), Appendix A, where the prior is estimated and then assumed known. Given
+the prior, the posterior is conjugate and drawn exactly. The prior is drawn by elliptical slice
+sampling.
 """
 
 from __future__ import annotations
@@ -79,20 +80,20 @@ def build(annotations: xr.Dataset, *, prior: Prior | str = LEARNED) -> Any:
     annotations : xarray.Dataset
         Continuous annotations, or ordinal ones whose labels are numbers.
     prior : "learned" or (m, k, a, b)
-        "learned" learns the prior from all items; the numbers are explained in the card.
+        "learned" learns the prior from all items; for the numbers see the card.
 
     Returns
     -------
     pymc.Model
-        With ``mean`` and ``variance`` (item), the observed ``score`` (annotation) and, where it is
-        learned, the prior's parameters: see the model's card.
+        With ``mean`` and ``variance`` (item), the observed ``score`` (annotation) and the
+        parameters of a learned prior, see the card.
 
     Raises
     ------
     AnnotationError
         If the annotations are of another kind, or a prior cannot be learned from them.
     ArgumentError
-        If the prior is not four numbers, the last three positive.
+        If the prior is not four numbers of which the last three are positive.
 
     Examples
     --------
@@ -109,7 +110,7 @@ def build(annotations: xr.Dataset, *, prior: Prior | str = LEARNED) -> Any:
         if before is None:
             before = in_graph(units_of(data))
             taught = teaching(data, grid_step(score), coords[ITEM])
-            if not np.array_equal(taught, data):  # rounded, or not all of very many
+            if not np.array_equal(taught, data):  # rounded scores, or a part of very many
                 so_far, wanted = log_marginal(before, data), log_marginal(before, taught)
                 pm.Potential("learned_from", wanted - so_far)
         m, k, a, b = before
@@ -158,14 +159,14 @@ def fit(
     annotations : xarray.Dataset
         Continuous annotations, or ordinal ones whose labels are numbers.
     draws, chains : int
-        Numbers of draws and chains. Draws of a learned prior depend slightly on those before;
+        Numbers of draws and chains. Successive draws of a learned prior are slightly dependent;
         given the prior, draws of items are independent.
     tune : int
-        Draws of a learned prior that are discarded first.
+        Number of draws of a learned prior that are discarded first.
     random_seed : int or numpy.random.Generator, optional
-        Makes the draws repeatable.
+        The same seed gives the same draws.
     progressbar : bool
-        For the two groups below only.
+        Show progress of the two groups below.
     log_likelihood, posterior_predictive : bool
         Add these groups, from the PyMC model.
     prior : "learned" or (m, k, a, b)
@@ -225,7 +226,7 @@ def fit(
     )
     return fitting.with_predictions(
         tree,
-        # Scores depend on means and variances only.
+        # Scores depend only on means and variances.
         lambda: build(annotations, prior=prior if stated else _ANY),
         log_likelihood=log_likelihood,
         posterior_predictive=posterior_predictive,
@@ -235,7 +236,7 @@ def fit(
 
 
 def _data(annotations: xr.Dataset, prior: Any) -> tuple[Any, Any, normal.Moments, Any]:
-    """Return scores, their items, per-item moments, and the prior if it is stated."""
+    """Return scores, their items, moments of each item, and the prior if it is given."""
     fitting.require_kind(annotations, KINDS, "normal_scores")
     score = given_numbers(annotations)
     item = annotations["item_code"].to_numpy()
@@ -252,13 +253,13 @@ def _require_size(score: Any) -> None:
     if largest > _SIZE:
         raise AnnotationError(
             "annotations", expected=f"scores from {-_SIZE:g} to {_SIZE:g}",
-            found=f"one of the size {largest:.3g}", hint="Read them in another unit",
+            found=f"a score of size {largest:.3g}", hint="Use another unit of scores",
         )  # fmt: skip
     apart = float(np.ptp(score)) if len(score) else 0.0
     if 0.0 < apart < 1 / _SIZE:
         raise AnnotationError(
-            "annotations", expected=f"scores that differ by {1 / _SIZE:g} and more",
-            found=f"{apart:.3g} at most", hint="Read them in another unit",
+            "annotations", expected=f"scores that differ by {1 / _SIZE:g} or more",
+            found=f"differences up to {apart:.3g}", hint="Use another unit of scores",
         )  # fmt: skip
 
 

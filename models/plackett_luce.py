@@ -1,10 +1,10 @@
 r"""Plackett-Luce: partial rankings with ties, such as differential diagnoses.
 
-The story. Each item has strengths :math:`\lambda_k` of all labels. The plausibility of a label is
-its share of their sum: the probability that an annotator names it first. Each annotator draws
-labels without replacement, with probabilities proportional to the strengths of the remaining
-labels, and stops at some point. The order of tied labels is not known: the likelihood sums over all
-their orders. Labels that an annotator does not list come after the listed ones.
+The story. For each item, every label has a strength :math:`\lambda_k`. The plausibility of a label
+is its share of the sum of strengths: the probability that an annotator names it first. Each
+annotator draws labels without replacement, with probabilities proportional to the strengths of the
+remaining labels, and stops at some point. The order of tied labels is not known: the likelihood is
+a sum over all orders of ties. Labels that an annotator does not list come after the listed ones.
 
 .. math::
 
@@ -15,16 +15,16 @@ their orders. Labels that an annotator does not list come after the listed ones.
 
 with blocks :math:`b_1 > \dots > b_L` and :math:`Z_l` the strength of all blocks after the l-th.
 
-The *reliability* :math:`\gamma` states how far annotators are trusted. One ranking per item does
-not identify it, so results should be compared over a range of it. There are two ways to use it.
+The *reliability* :math:`\gamma` is the weight of rankings. One ranking per item does not identify
+:math:`\gamma`, so compare results over a range of values. There are two definitions.
 ``tempering="likelihood"`` uses :math:`p(b \mid \lambda)^\gamma`: with 2, each ranking counts twice.
 ``tempering="strength"`` uses :math:`p(b \mid \lambda^\gamma)`: with 2, log strengths are doubled.
 Both are exact, for any :math:`\gamma` from 1e-6 to 1e6; 0 would be the prior, and as :math:`\gamma`
-grows, likelihood tempering approaches `maximum_likelihood`. Where annotators are known across
-items, the sharpness can be *learned*: one for all (``reliability="common"``), or one for each
-annotator under a hierarchical prior (``"annotator"``). This needs strength tempering, because a
-power of the likelihood is not normalised. The prior's concentration determines the scale of the
-learned sharpness: interpret differences between annotators rather than values.
+increases, likelihood tempering approaches `maximum_likelihood`. If annotators are known across
+items, the reliability can be *learned*: one for all annotators (``reliability="common"``), or one
+for each under a hierarchical prior (``"annotator"``). This needs strength tempering, because a
+power of the likelihood is not normalised. The concentration of the prior determines the scale of
+the learned reliability: interpret differences between annotators rather than values.
 
 Priors and why. The items share a prior, which is learned from all items and from the systems'
 predictions, with the strengths summed out,
@@ -36,17 +36,18 @@ predictions, with the strengths summed out,
     m_{ik} \propto \exp\bigl(a_k + \textstyle\sum_s b_s z_{isk}
         + \sum_s c_s \log p_s(k \mid i)\bigr)
 
-with :math:`z` 1 at the label that a system puts first and :math:`1 / \log_2(1 + l)` at the l-th,
-and probabilities :math:`p_s` where it gave one for every label: ``concentration`` :math:`\kappa`,
-``label_weight`` :math:`a` (of up to 30 labels; with more, all are equal), ``prediction_weight``
-:math:`b` and ``probability_weight`` :math:`c`. The prior is learned from every ranking once,
-whatever the reliability. One ranking per item does not inform :math:`\kappa`, whose posterior is
-then its prior. The meaning of :math:`\kappa` depends on ``unranked``. A system that was trained on
-these rankings repeats them: fit without its predictions.
+with :math:`z = 1` for the label that a system predicts first and :math:`1 / \log_2(1 + l)` for the
+l-th, and probabilities :math:`p_s` if the system predicts them for all labels. The parameters are
+``concentration`` :math:`\kappa`, ``label_weight`` :math:`a` (for up to 30 labels; with more, all
+are equal), ``prediction_weight`` :math:`b` and ``probability_weight`` :math:`c`. To learn the
+prior, every ranking counts once, whatever the reliability. One ranking per item does not inform
+:math:`\kappa`, whose posterior is then its prior. The meaning of :math:`\kappa` depends on
+``unranked``. A system that was trained on these rankings repeats them: fit without its predictions.
 
-``concentration=`` a number a fixes it at :math:`\kappa m_k = a`. The unnamed labels are then a
-difficulty: with 419 conditions and a = 1 they keep .94 of the mass even after six annotators. The
-mean plausibilities of the leading condition in Figure 5 of the source, at reliability 1:
+``concentration=`` a number a fixes the prior at :math:`\kappa m_k = a`. Labels that are not named
+are then a problem: with 419 conditions and a = 1 they have .94 of the mass even after six
+annotators. The mean plausibilities of the most plausible condition in Figure 5 of the source, at
+reliability 1, are:
 
 ==================================  =====
 ``unranked="exact"``, a = 1/419      .40
@@ -54,23 +55,23 @@ mean plausibilities of the leading condition in Figure 5 of the source, at relia
 ``unranked="exact"``, a = 1          .012
 ==================================  =====
 
-``concentration=None`` gives each of K labels the shape a = 1/K, so that the prior counts as one
-label: it is sparse, and few labels share the mass. ``unranked`` states which labels an annotator
-chose from: all labels ("exact"); the named ones and one more that represents all others ("one", as
-in the published code); the labels that any annotator named for the item ("ignore"); or only those
-that the annotator lists, like the drivers who started in a race ("absent").
+With ``concentration=None`` the shape of each of K labels is a = 1/K, so that the prior counts as
+one label: it is sparse, and few labels share the mass. ``unranked`` defines the labels from which
+an annotator chooses: all labels ("exact"); the named labels and one that represents all others
+("one", as in the published code); the labels that any annotator named for the item ("ignore"); or
+only those that the annotator lists, like the drivers who started in a race ("absent").
 
-When to use it. Rankings, with or without ties, of few or of hundreds of labels. When not: single
-labels from each annotator, for which `dirichlet` gives the same results with the same prior, but
-faster (the prior median of :math:`\kappa` is 1 here, and the number of labels there);
-annotators with different kinds of errors about one truth (`dawid_skene`); to reproduce studies that
-used inverse rank normalisation (`inverse_rank`), whose results can differ: compare both.
+When to use it. Rankings, with or without ties, of few or of hundreds of labels. When not: for
+single labels, use `dirichlet`, which is faster and gives the same results under the same prior (the
+prior median of :math:`\kappa` is 1 here, and the number of labels there); for annotators with
+different errors about one true label, `dawid_skene`; to reproduce studies that used inverse rank
+normalisation, `inverse_rank`, whose results can differ: compare both.
 
-Strengths are drawn by an exact Gibbs sampler, whose cost grows with the number of named labels
-(`docs/derivations`). NUTS on the same model serves as a check. With more than one unnamed label,
-some metrics need the split of the remainder's mass over its labels. Under ``tempering="strength"``
-it is drawn from the prior, and under a learned prior from the mean of that prior; all masses are
-exact.
+Strengths are drawn by an exact Gibbs sampler, whose cost increases with the number of named labels
+(`docs/derivations`). NUTS on the same model serves as a check. If more than one label is not named,
+some metrics need the split of the remainder's mass among its labels. With ``tempering="strength"``
+this split is drawn from the prior, and with a learned prior from the mean of that prior; all masses
+are exact.
 
 Source: Stutz et al. (2023), "Evaluating AI systems under uncertain ground truth", Appendix B.4,
 with the error in B.4.2 corrected.
@@ -110,7 +111,7 @@ from dissensus.sampling.interruption import before_any_draw
 from dissensus.sampling.learned_prior import LEARNED as LEARNED_PRIOR
 from dissensus.sampling.learned_prior import LearnedPrior, in_graph, is_learned
 
-_PRIOR = "the prior by elliptical slices, with strengths summed out; given the prior"
+_PRIOR = "the prior by elliptical slice sampling, with strengths integrated out; given the prior"
 
 
 def build(
@@ -126,19 +127,19 @@ def build(
     """Write the process as a PyMC model.
 
     `pymc.sample` chooses the Gibbs step for it, except within `dissensus.steps.without_gibbs`.
-    Metrics take the draws of `pymc.sample` through `dissensus.plausibility.with_candidates`. In
-    predictive draws the unnamed labels count as one label, with one place.
+    For metrics, pass the draws of `pymc.sample` to `dissensus.plausibility.with_candidates` first.
+    In predictive draws, all labels that are not named count as one label, with one place.
 
-    PyMC's own predictive functions need the trace of `pymc.sample` on this model. The result of
-    `fit` has no ``log_strength``: with it, they would silently draw strengths from the prior. Use
-    ``posterior_predictive=True`` and ``log_likelihood=True`` of `fit` instead.
+    PyMC's own predictive functions need the trace of `pymc.sample` on this model. Do not pass the
+    result of `fit`, which has no ``log_strength``: PyMC would silently draw strengths from the
+    prior. Use ``posterior_predictive=True`` and ``log_likelihood=True`` of `fit` instead.
 
     Parameters
     ----------
     annotations : xarray.Dataset
         Rankings, or single labels (then every label is a list of one label).
     reliability : float, "common" or "annotator"
-        How far annotators are trusted; > 0. "common" and "annotator" learn it from the data.
+        The weight of rankings; > 0. "common" and "annotator" learn the reliability from the data.
     tempering : {"likelihood", "strength"}
         The base of the power ``reliability``, see the card.
     concentration : "learned", float or None
@@ -146,26 +147,27 @@ def build(
         strength; None is 1 divided by the number of labels. A learned prior needs
         ``reliability=1``: see `fit`.
     unranked : {"exact", "one", "ignore", "absent"}
-        The labels that an annotator chose from, see the card.
+        The labels from which an annotator chooses, see the card.
     sampler : {"gibbs", "nuts"}
-        Not used: the model is the same. Here so that `build` and `fit` take the same settings.
+        Not used: the model is the same. It is allowed since `build` and `fit` have the same
+        settings.
     predictions : xarray.Dataset, optional
-        From `dissensus.predictions`: evidence for a learned prior. They may have further items.
+        From `dissensus.predictions`: evidence for a learned prior. May have further items.
 
     Returns
     -------
     pymc.Model
         With ``log_strength`` of every label in the model, the deterministic ``plausibility``
         (item, candidate) and the observed ``rankings`` (ranking, place): for each label of the
-        ranking's item the number of its block, 0 if it is unlisted. If the prior is learned, also
-        with its parameters: see the model's card.
+        ranking's item the number of its block, 0 if it is not listed. With a learned prior, also
+        the parameters of the prior, see the card.
 
     Raises
     ------
     AnnotationError
-        If the annotations are of another kind, or an item has none where it needs one.
+        If the annotations are of another kind, or an item without annotations is not allowed.
     ArgumentError
-        If a setting makes no sense.
+        If a setting is invalid.
 
     Examples
     --------
@@ -180,15 +182,15 @@ def build(
     )  # fmt: skip
     if what.leaning is not None and reliability != 1.0:
         raise ArgumentError(
-            "concentration", expected="a number, where reliability is not 1", found=LEARNED_PRIOR,
-            hint="`fit` learns the prior at reliability 1 and holds to it at others, which no one "
-            "model says",
+            "concentration", expected="a number, since reliability is not 1", found=LEARNED_PRIOR,
+            hint="`fit` learns the prior at reliability 1 and uses it at others, which is not "
+            "one model",
         )  # fmt: skip
     return _model(what)
 
 
 def _model(what: Process) -> Any:
-    """Write the process, with its prior to be learned where it has not been."""
+    """Write the process; if the prior is not learned yet, its parameters are in the model."""
     import pymc as pm
     import pytensor.tensor as pt
 
@@ -202,7 +204,7 @@ def _model(what: Process) -> Any:
     counted |= {RANKING: what.n_rankings, "place": chosen.shape[1]}
     coords |= {dim: np.arange(size) for dim, size in counted.items()}
     with pm.Model(coords=coords | what.said.coords()) as model:
-        # What metrics of a trace need to know: which label each candidate is, and all labels.
+        # Metrics of a trace need the label of each candidate, and all labels.
         pm.Data("candidate_code", what.where.codes, dims=(ITEM, CANDIDATE))
         pm.Data("label_number", np.arange(what.annotations.sizes[LABEL]), dims=LABEL)
         pm.Data("remainder_concentration", float(what.concentration))
@@ -210,7 +212,7 @@ def _model(what: Process) -> Any:
         if what.leaning is not None and what.prior_draws is None:
             alpha = _learned_shapes(what, what.leaning)
         strength = LogGamma("log_strength", alpha=alpha, dims="cell")
-        padded = pt.concatenate([strength, [-np.inf]])  # where a place of -1 finds nothing
+        padded = pt.concatenate([strength, [-np.inf]])  # a place of -1 is this last entry
         of_item = padded[what.cells()]
         share = strength - pt.logsumexp(of_item, axis=1)[what.owner()]
         mass = pt.zeros(shape)[what.owner(), what.laid.candidate].inc(pt.exp(share))
@@ -223,7 +225,7 @@ def _model(what: Process) -> Any:
 
 
 def _learned_shapes(what: Process, lean: Leaning) -> Any:
-    """Write the Gamma shape of each cell, by a prior shared by all items."""
+    """Return the Gamma shape of each cell under the prior shared by all items."""
     import pytensor.tensor as pt
 
     concentration, tilt = in_graph(what.annotations.sizes[LABEL], what.tilts(), 1.0)
@@ -235,12 +237,12 @@ def _learned_shapes(what: Process, lean: Leaning) -> Any:
 
 
 def _not_item_by_item(**settings: Any) -> bool:
-    """Return whether something is learned from all items together, or NUTS moves them all."""
+    """Return whether a parameter is learned from all items together, or NUTS is used."""
     return settings.get("sampler") == "nuts" or settings.get("reliability") in LEARNED
 
 
 def _sharpness(what: Process) -> Any:
-    """Return the power of the strengths: given, or to be learned, for all or for each."""
+    """Return the power of the strengths: given, or learned for all or for each annotator."""
     import pymc as pm
     import pytensor.tensor as pt
 
@@ -295,41 +297,40 @@ def fit(
     annotations : xarray.Dataset
         Rankings, or single labels.
     draws, tune, chains : int
-        Draws per chain, sweeps before the first of them, and chains.
+        Draws per chain, sweeps before the first draw, and number of chains.
     random_seed : int or numpy.random.Generator, optional
-        Makes the draws repeatable.
+        The same seed gives the same draws.
     progressbar : bool
         Show progress.
     log_likelihood : bool
         Add the log-likelihood of every ranking. With likelihood tempering it has the factor
-        ``reliability``: compare models by it at reliability 1, or with strength tempering, and
-        only models with the same ``unranked``. If one of an item's few rankings is left out, its
-        strengths change much: check the Pareto k that `arviz.loo` reports.
+        ``reliability``: use it to compare models only at reliability 1, or with strength tempering,
+        and only models with the same ``unranked``. If one of an item's few rankings is left out,
+        the strengths change much: check the Pareto k of `arviz.loo`.
     posterior_predictive : bool
         Add ``label_code``: for every annotation, the label that a new annotator of the same item
-        puts in that place. Its attribute ``labels`` has the names; -1 is an unnamed label (with
-        ``unranked="one"``). Lists have the lengths and ties of the data. Add also
+        puts in that place. The attribute ``labels`` has the names; -1 is a label that is not named
+        (with ``unranked="one"``). Lists have the lengths and ties of the data. Add also
         ``first_choice_agreement``, the share of pairs of annotators of an item with the same first
         labels, to compare with the same share in the observed data.
     reliability, tempering, unranked, predictions
         As in `build`.
     concentration : "learned", float or None
-        As in `build`. A prior is learned from every ranking once, whatever the reliability; with
-        more than 300 items, from 300. If the reliability is learned too, the prior is then fixed
-        at its posterior mean.
+        As in `build`. To learn the prior, every ranking counts once, whatever the reliability; with
+        more than 300 items, 300 are used. If the reliability is learned too, the prior is first
+        learned and then fixed at its posterior mean.
     sampler : {"gibbs", "nuts"}
-        The Gibbs sampler, or NUTS on the same model, slower by far.
+        The Gibbs sampler, or NUTS on the same model, which is much slower.
     checkpoint : path, optional
-        Where to save the state of the fit, every half a minute. The same call resumes a fit that
-        was interrupted, with the same draws, and reads one that is finished. Needs zarr.
+        Path of the saved state of the fit, which is updated every half minute. The same call
+        resumes an interrupted fit, with the same draws, and reads a finished fit. Needs zarr.
 
     Returns
     -------
     xarray.DataTree
         ``posterior`` with ``plausibility`` (chain, draw, item, candidate) in candidate form, see
-        `dissensus.plausibility`, and, if it is learned, ``reliability`` or
-        ``annotator_reliability``. Attributes summarise r-hat and effective sample size over
-        items.
+        `dissensus.plausibility`, and a learned ``reliability`` or ``annotator_reliability``.
+        Attributes summarise r-hat and effective sample size over items.
 
     Warns
     -----

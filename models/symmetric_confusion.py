@@ -1,9 +1,10 @@
 r"""Symmetric confusion: one true label for each item, and one accuracy for each respondent.
 
-The story. Every item has one true label. An annotator gives it with a certain probability, the
-accuracy, and otherwise one of the other labels. Systems do the same, each with its own accuracy.
-The true labels are unknown. But annotators rarely agree by chance: agreement informs accuracies,
-and accuracies inform the true labels. A system can turn out to be better than all annotators.
+The story. Every item has one true label. An annotator gives the true label with a certain
+probability, the accuracy, and otherwise one of the other labels. So do systems, each with a
+separate accuracy. The true labels are unknown. But annotators rarely agree by chance: agreement
+informs accuracies, and accuracies inform the true labels. A system can turn out to be better than
+all annotators.
 
 .. math::
 
@@ -11,12 +12,13 @@ and accuracies inform the true labels. A system can turn out to be better than a
     P(y_{ij} = y \mid z_i = z) &= \begin{cases} p_j & y = z \\
         (1 - p_j)\, e_{zy} & y \neq z \end{cases}
 
-with K labels. The true label z is summed out, and items with the same labels are computed once.
+with K labels. The true label z is summed out, and all items with the same labels are computed
+together.
 
 By default this is the process behind kappa: one accuracy p for all annotators
 (``accuracy="common"``), equal probabilities of all wrong labels (``errors="equal"``,
 :math:`e_{zy} = 1/(K-1)`), items of the same difficulty. Each assumption can be relaxed, and
-`dissensus.check_assumptions` shows which should be:
+`dissensus.check_assumptions` shows which should be relaxed:
 
 ``accuracy="annotator"``
     An accuracy for each annotator, :math:`\operatorname{logit} p_j \sim
@@ -28,52 +30,53 @@ By default this is the process behind kappa: one accuracy p for all annotators
     Different errors for each respondent, :math:`e_{j z} \sim \mathrm{Dirichlet}(\kappa\,
     \bar e_z)`, around equal errors, or around graded errors if labels are ordered.
 ``difficulty=True``
-    A hard item is a guess: the odds of being right are
-    :math:`e^{a_j + \tau b_j d_i} + 1 / (K - 1)` with the ease :math:`d_i` from a standard normal
-    distribution in fifths, so that no item is answered worse than by guessing. :math:`b_j` is 1 for
-    annotators; each system has its own slope. The accuracy for a typical item (:math:`d_i = 0`), to
-    which all priors refer, determines :math:`a_j`. Where it is below guessing, there is no
-    :math:`a_j`, and the accuracy is the same on all items. Accuracies in a fit are averages over
-    items.
+    On a hard item respondents guess: the odds of being right are
+    :math:`e^{a_j + \tau b_j d_i} + 1 / (K - 1)` with the ease :math:`d_i` (the opposite of
+    difficulty) from a standard normal distribution in fifths, so that accuracies are at least those
+    of guessing. :math:`b_j` is 1 for annotators; each system has a separate slope. The accuracy for
+    a typical item (:math:`d_i = 0`), to which all priors refer, determines :math:`a_j`. If this
+    accuracy is below guessing, there is no :math:`a_j`, and the accuracy is the same on all items.
+    Accuracies in a fit are averages over items.
 ``systems="related"``
-    Systems that were trained on similar data make the same errors: each gives, with probability c
-    (``shared_answers``), the answer of a source that is drawn once for each item.
+    Systems that were trained on similar data make the same errors: each predicts, with probability
+    c (``shared_answers``), the label of a common source, which is drawn once for each item.
 
-Correlated errors (``error_correlation``). The label that annotators point to need not be the true
-one: people who are misled by the same thing point to a wrong label together. The card of
+Correlated errors (``error_correlation``). The label that annotators point to may differ from the
+true label: annotators who are misled in the same way point to a wrong label together. The card of
 `dawid_skene` has the probability of the true labels, and the priors. The default is 0, independent
 errors; `dissensus.evaluate` uses "learned".
 
 Priors and why. Prevalence is uniform over the simplex (``prior_count=1``). The accuracy of
-annotators, or its mean, is uniform above guessing, 1/K: below it "they are mostly right" and "they
-are mostly wrong" explain two labels equally well. The accuracy of systems is uniform from 0 to 1,
-because annotators determine the meaning of labels. s and :math:`\tau` are half-normal with scale 1
-(logits), :math:`\lambda` is normal with sd 1 around equal errors, :math:`\log\kappa` normal (1.5,
-1), :math:`\log b` normal with sd 1/2, c uniform.
+annotators, or its mean, is uniform above guessing, 1/K: otherwise annotators who are mostly right
+and annotators who are mostly wrong would explain two labels equally well. The accuracy of systems
+is uniform from 0 to 1, because annotators determine the meaning of labels. s and :math:`\tau` are
+half-normal with scale 1 (logits), :math:`\lambda` is normal with sd 1 around equal errors,
+:math:`\log\kappa` normal (1.5, 1), :math:`\log b` normal with sd 1/2, c uniform.
 
-When to use it. To estimate accuracies without known true labels. Annotators know better than
-guessing, labels are nominal or ordinal, the true label is one of them, and answers are independent
-given the true label and the difficulty of the item.
+When to use it. To estimate accuracies without known true labels. Annotators are better than
+guessing, labels are nominal or ordinal, the true label is in the label space, and labels are
+independent given the true label and the difficulty of the item.
 
-When not: if labels are confused in particular ways and there are enough labels to learn a matrix,
-use `dawid_skene`, as for covariates of annotators' accuracies. If items have no one true label, use
-`dirichlet`. Do not use it if annotators saw the system's answers or each other's. Do not evaluate a
-system that was trained on these labels or computed from them: the accuracy of a majority vote of
-the annotators is estimated as nearly 1, and no check detects it. A mistake that many annotators
-share counts as the truth, unless errors are correlated.
+When not: if particular labels are confused and there are enough annotations to learn a matrix, or
+if there are covariates of accuracies, use `dawid_skene`. If items have no single true label, use
+`dirichlet`. Do not use the model if annotators saw the system's predictions or each other's labels.
+Do not evaluate a system that was trained on these labels or computed from them: the accuracy of a
+majority vote of the annotators is estimated as nearly 1, and no check detects it. A mistake that
+many annotators share counts as the truth, unless errors are correlated.
 
 Systems are evidence of the truth too (``evidence="all"``). With ``evidence="annotators"`` the
-parameters of annotators, and ``truth``, are inferred from annotators alone, and those of systems
-given these, as in the source: intervals are wider, but systems do not affect the results for
-annotators. Several systems are still estimated together, and each is evidence for the others. If
-they make the same errors, fit them one by one, or with ``systems="related"``.
+parameters of annotators, and ``truth``, are inferred from annotations alone, and the parameters of
+systems are inferred given these, as in the source. Intervals are then wider, but systems do not
+affect the results for annotators. Several systems are still estimated together, and each is
+evidence for the others. If systems make the same errors, fit them one by one, or with
+``systems="related"``.
 
-The sampler is an exact Gibbs sampler, whose cost grows with the number of patterns of labels. NUTS
-on the same model serves as a check.
+The sampler is an exact Gibbs sampler, whose cost increases with the number of patterns of labels.
+NUTS on the same model serves as a check.
 
 Source: Lehner (2015), "Estimating the accuracy of automated classification systems using only
-expert ratings that are less accurate than the system", whose algebra is `dissensus.lehner`. The
-extensions are its "future research".
+expert ratings that are less accurate than the system", whose method is `dissensus.lehner`. The
+extensions are what the source calls "future research".
 """
 
 from __future__ import annotations
@@ -120,11 +123,11 @@ def build(
     annotations, predictions, difficulty, evidence, prior_count, truth, sampler, on_missing
         As in `dawid_skene`.
     accuracy : {"common", "annotator"}
-        One for all annotators, or one for each.
+        One accuracy for all annotators, or one for each annotator.
     errors : {"equal", "graded", "unequal"}
         Distribution of the wrong labels, see the card. "graded" needs ordered labels.
     systems : {"independent", "related"}
-        Whether systems share a source of answers.
+        Whether systems share a source of errors.
     error_correlation : float, "learned" or (median, spread)
         Correlation of the errors of an item's labels, as in `dawid_skene`.
 
@@ -133,8 +136,8 @@ def build(
     pymc.Model
         With ``prevalence`` (label), ``annotator_accuracy``, ``system_accuracy`` (system), the
         parameters of the settings, the observed ``labels`` and ``truth``, as in `dawid_skene`.
-        Respondents are annotators, then systems; all annotators are respondent 0 if one accuracy
-        holds for all.
+        Respondents are annotators, then systems; all annotators are respondent 0 if they have one
+        accuracy.
 
     Examples
     --------
@@ -169,8 +172,8 @@ def _model(process: Process) -> Any:
         if form.own_accuracy:
             mean = pm.math.logit(pm.Uniform("mean_accuracy", guessing, 1.0))
             spread = pm.HalfNormal("accuracy_spread", sigma=prior.spread)
-            # Offsets are in units of the spread, as NUTS gets stuck at small spreads otherwise. The
-            # effect of a covariate of annotators would be one more term in this line.
+            # Offsets are in units of the spread, since otherwise NUTS gets stuck at small spreads.
+            # A covariate of annotators would be one more term in this line.
             skill = mean + spread * pm.Normal("annotator_offset", dims=ANNOTATOR)
         else:
             name = "annotator_typical_accuracy" if form.difficulty else "annotator_accuracy"
@@ -192,7 +195,7 @@ def _model(process: Process) -> Any:
         # truth[i] ~ Categorical(prevalence)
         # labels[i, n] = truth[i] with probability sigmoid(logit), else a wrong label with the
         # log-probabilities log_error[respondent[i, n], truth[i]]
-        # with the truth, and ease and the answer of the source where there are any, summed out.
+        # with the truth, and ease and the source's answer if the model has them, summed out.
         log_state, log_label = likelihood.tables(process, prevalence, logit, log_error, source)
         respondent, label = likelihood.observed(process)
         LatentTruth(
@@ -245,7 +248,7 @@ def _base(process: Process) -> Any:
 
 
 def _errors(process: Process, base: Any) -> Any:
-    """Add each respondent's own errors; return their logarithms (respondent, label, response)."""
+    """Add errors of each respondent; return their logarithms (respondent, label, response)."""
     import pymc as pm
     import pytensor.tensor as pt
 
@@ -303,15 +306,15 @@ def fit(
     Returns
     -------
     xarray.DataTree
-        ``posterior`` with ``annotator_accuracy`` (or one for each annotator), ``system_accuracy``
-        (system): its accuracy on items like these; ``system_correct`` (system): the share of
-        *these* items on which it is right; ``prevalence`` (label); ``truth`` (item, label), the
-        probability that each label is true, given the other parameters of the draw; and, depending
-        on the settings, ``mean_accuracy``, ``accuracy_spread``, ``distance_decay``,
-        ``error_concentration``, ``difficulty_spread``, ``difficulty_slope`` (system),
-        ``item_difficulty`` (item, logits), ``shared_answers``. For the variables of correlated
-        errors, see `dissensus.models.dawid_skene.fit`.
-        Attributes summarise r-hat and effective sample size.
+        ``posterior`` with ``annotator_accuracy`` (one, or one for each annotator);
+        ``system_accuracy`` (system), the accuracy on new items; ``system_correct`` (system), the
+        share of *these* items on which the system is right; ``prevalence`` (label); ``truth``
+        (item, label), the probability that each label is true, given the other parameters of the
+        draw; and, depending on the settings, ``mean_accuracy``, ``accuracy_spread``,
+        ``distance_decay``, ``error_concentration``, ``difficulty_spread``, ``difficulty_slope``
+        (system), ``item_difficulty`` (item, logits), ``shared_answers``. For the variables of
+        correlated errors, see `dissensus.models.dawid_skene.fit`. Attributes summarise r-hat and
+        effective sample size.
 
     Examples
     --------
@@ -346,14 +349,14 @@ def _process(
     annotations: xr.Dataset, predictions: xr.Dataset | None, *, accuracy: Any, errors: Any,
     **settings: Any,
 ) -> Process:  # fmt: skip
-    """Check annotations, predictions and settings, and put them together."""
+    """Check annotations, predictions and settings, and return them as a process."""
     arguments.one_of("accuracy", accuracy, ACCURACY)
     arguments.one_of("errors", errors, tuple(ERRORS))
     ordered = isinstance(annotations, xr.Dataset) and annotations.attrs.get("kind") == "ordinal"
     if errors == "graded" and not ordered:
         raise ArgumentError(
             "errors", expected="'equal' or 'unequal' for labels without an order", found="'graded'",
-            hint='If they have one, read them with kind="ordinal" and labels= in that order',
+            hint='If labels have an order, read them with kind="ordinal" and labels= in that order',
         )  # fmt: skip
     own = accuracy == "annotator"
     return truth_process(

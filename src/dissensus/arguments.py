@@ -1,6 +1,6 @@
-"""Checks of settings: each returns the value, or raises naming the argument.
+"""Checks of settings: each returns the value, or raises with the name of the argument.
 
-A check of data (annotations, predictions, a fit) stands in `dissensus.data`.
+Checks of data (annotations, predictions, a fit) are in `dissensus.data`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LARGEST: Final = 2**63 - 1
 
 
 def one_of(name: str, value: Any, choices: Iterable[str | None]) -> Any:
-    """Return a setting that is one of the given names.
+    """Return a setting, or raise unless it is one of the given names.
 
     Only text is compared: ``array == "name"`` would be an array.
 
@@ -42,7 +42,7 @@ def flags(**given: Any) -> None:
 
 
 def is_whole(value: Any) -> bool:
-    """Return whether a value is an integer; a truth value and a duration are none.
+    """Return whether a value is an integer; a truth value and a duration are not integers.
 
     >>> is_whole(3), is_whole(np.int8(3)), is_whole(3.0), is_whole(True)
     (True, True, False, False)
@@ -68,7 +68,7 @@ def real(value: Any) -> float:
 
 
 _HUGE: Final = 10**12
-"""A bound that no user meets, which messages leave out."""
+"""Messages leave out bounds above this number, which users do not reach."""
 
 
 def whole(name: str, value: Any, least: int = 1, most: int = LARGEST) -> int:
@@ -82,7 +82,7 @@ def whole(name: str, value: Any, least: int = 1, most: int = LARGEST) -> int:
     dissensus.errors.ArgumentError: draws: expected a whole number, 1 or more; found 0
     """
     number = real(value)
-    # Compared as it was given: an integer near 2**63 is rounded as a float.
+    # Compare the given value, since an integer near 2**63 is rounded as a float.
     if not number.is_integer() or not least <= value <= most:
         bounds = f" from {least} to {most:,}" if most < _HUGE else f", {least} or more"
         expected = f"a whole number{bounds}"
@@ -106,7 +106,7 @@ def finite(name: str, value: Any, least: float = -math.inf) -> float:
 
 
 def positive(name: str, value: Any, *, other: str = "") -> float:
-    """Return a finite number above 0; ``other``: a word that is also allowed."""
+    """Return a finite number above 0; ``other`` is a word that is also allowed, for messages."""
     number = real(value)
     if not math.isfinite(number) or number <= 0:
         either = f"{other!r} or " if other else ""
@@ -115,7 +115,7 @@ def positive(name: str, value: Any, *, other: str = "") -> float:
 
 
 def probability(name: str, value: Any, *, zero: bool = True, one: bool = True) -> float:
-    """Return a number from 0 to 1; ``zero`` and ``one`` say whether these may be given.
+    """Return a number from 0 to 1; ``zero`` and ``one`` are whether 0 and 1 are allowed.
 
     >>> probability("margin", 1, one=False)
     Traceback (most recent call last):
@@ -135,7 +135,7 @@ def probability(name: str, value: Any, *, zero: bool = True, one: bool = True) -
 
 
 def is_listed(value: Any) -> bool:
-    """Return whether a value is a row of several: a sequence or an array, not text or a set."""
+    """Return whether a value is a sequence or an array, not text or a set."""
     several = np.iterable(value) and not isinstance(value, str | bytes | set | frozenset | Mapping)
     return bool(several) and getattr(value, "ndim", 1) == 1
 

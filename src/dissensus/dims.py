@@ -1,7 +1,8 @@
-"""The names of dimensions: the one place where they are spelled.
+"""The names of dimensions. This is the only place where they are defined.
 
-Words of the field are many (rater, labeler, coder; case, sample, unit; judge, classifier),
-the names here are one each. A *model* is always a PyMC model; what is evaluated is a *system*.
+Fields have different words for each concept (rater, labeler, coder; case, sample, unit; judge,
+classifier); here each concept has one name. A *model* is always a PyMC model; the subject of the
+evaluation is a *system*.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from typing import Final
 ITEM: Final = "item"
 """The annotated units."""
 ANNOTATOR: Final = "annotator"
-"""Who annotated it."""
+"""The annotators."""
 LABEL: Final = "label"
 """The labels that an annotator may give."""
 RESPONSE: Final = "response"
-"""The label that was given, in a confusion matrix, whose `LABEL` is the true one."""
+"""The given label in a confusion matrix, in which `LABEL` is the true label."""
 CANDIDATE: Final = "candidate"
-"""A label named for the item, or (last) the remainder: all unnamed labels."""
+"""A label named for the item, or (last) the remainder: all other labels together."""
 SYSTEM: Final = "system"
 """The evaluated systems."""
 SCORED_SYSTEM: Final = "scored_system"
@@ -29,43 +30,43 @@ POOL: Final = "pool"
 CLUSTER: Final = "cluster"
 """Items that belong together, such as the images of one patient."""
 STRATUM: Final = "stratum"
-"""Items of one kind, for results kind by kind."""
+"""Items that are reported separately."""
 ANNOTATION: Final = "annotation"
-"""A row: one thing one annotator said about one item."""
+"""A row: a label that one annotator gives one item."""
 CHAIN: Final = "chain"
 DRAW: Final = "draw"
 SAMPLE: Final = (CHAIN, DRAW)
-"""The dimensions that carry posterior uncertainty; metrics keep them in front."""
+"""The dimensions of posterior draws; metrics keep them in front."""
 BOUNDARY: Final = "boundary"
-"""Between one ordered label and the next, where its cutpoint is."""
+"""The boundary of two adjacent ordered labels, which has a cutpoint."""
 MEMBER: Final = "member"
 """An annotator in a pool: an annotator in two pools is two members."""
 RELIABILITY: Final = "reliability"
-"""The values of the trust parameter along which an evaluation is repeated."""
+"""The reliabilities for which an evaluation is repeated."""
 BIN: Final = "bin"
-"""Items whose leading label is about equally probable."""
+"""Items whose most probable label has about the same probability."""
 COLUMN: Final = "column"
-"""Of a table: the columns of each bin."""
+"""The columns of a table of bins."""
 ESTIMATOR: Final = "estimator"
-"""Method of estimating an accuracy, where several are compared."""
+"""Method of estimating an accuracy, if several are compared."""
 STUDY: Final = "study"
-"""A simulated study, of several alike."""
+"""One of several simulated studies."""
 THRESHOLD: Final = "threshold"
-"""The scores from which on a system says yes."""
+"""Thresholds of scores: a system's label is positive if the score is at least the threshold."""
 SCOPE: Final = "scope"
-"""Whether an interval speaks of the items at hand or of new items like them."""
+"""Whether an interval is for these items or for new items."""
 SCOPES: Final = ("these items", "new items")
-"""The coordinate of `SCOPE`. New items add the uncertainty of having seen only some."""
+"""The coordinate of `SCOPE`. For new items, the sampling of items adds uncertainty."""
 LEVEL: Final = "level"
-"""Of confidence: what annotators may say of how sure they are."""
+"""Levels of confidence."""
 TERM: Final = "term"
-"""A column of a formula's design: a covariate, a level of one, or a product."""
+"""A column of the design matrix of a formula: a covariate, a level, or a product."""
 SCALE: Final = "scale"
-"""Of a reliability: latent, where effects add up, or observed, of labels as they were given."""
+"""Scale of a reliability: latent, on which effects are additive, or observed labels."""
 
 
 def other(dim: str) -> str:
-    """Name the second of two equal dimensions, as in a matrix of pairs.
+    """Return the name of the second of two equal dimensions, as in a matrix of pairs.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Errors and warnings.
 
-Every complaint about input names the argument or column, where in the data the trouble
-is, what was expected and what was found, so that it can be corrected without a debugger.
+Every error about input names the argument or column, the place in the data, what was expected and
+what was found, so that users can correct the input without a debugger.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import Final, Self
 
 _ROWS: Final = re.compile(r"\Arows? (\d+)(?: and (\d+))?")
 _PAIRS: Final = 3
-"""Maximum number shown of pairs of names that differ only in capitals."""
+"""Maximum number of shown pairs of names that differ only in capitals."""
 _LONGEST: Final = 200
-"""Maximum number of characters shown of a name; some names are whole documents."""
+"""Maximum number of shown characters of a name; some names are whole documents."""
 _PACKAGE: Final = str(Path(__file__).parent) + os.sep
 
 
@@ -31,15 +31,14 @@ class DissensusError(ValueError):
     Parameters
     ----------
     subject : str
-        The argument, column or file the complaint is about.
+        The argument, column or file of the error.
     expected : str
-        What would have been right.
+        The expected value.
     found : str
-    The value instead.
-    where : str, optional
+    The value that was found. where : str, optional
         The row, item or file position.
     hint : str, optional
-        What to do about it.
+        How to correct the input.
 
     Examples
     --------
@@ -64,23 +63,24 @@ class DissensusError(ValueError):
         super().__init__(f"{subject}{place}: expected {expected}; found {found}{advice}")
 
     def __reduce__(self) -> tuple[Callable[..., Self], tuple[str]]:
-        # Else an error could not come back from another process: its arguments have names.
+        # Without this method, an error cannot be returned from another process: arguments have
+        # names.
         said = {"expected": self.expected, "found": self.found}
         make = partial(type(self), **said, where=self.where, hint=self.hint)
         return make, (self.subject,)
 
     def relocated(self, place: Callable[[int], str], source: str = "") -> Self:
-        """Make the same complaint about where a row came from.
+        """Return the same error with the original place of a row.
 
-        A row of a table that was made on the way means nothing to the person who gave a
-        matrix or a file.
+        If the input was a matrix or a file, the row of an intermediate table would not help the
+        user.
 
         Parameters
         ----------
         place : callable
-            From the number of a row to words, such as ``"row 3 (line 5)"``.
+            Function of the number of a row that describes it, such as ``"row 3 (line 5)"``.
         source : str, optional
-        The source that was read, put in front.
+        The source of the data, which is added in front.
 
         Examples
         --------
@@ -102,7 +102,7 @@ class DissensusError(ValueError):
 
 
 class AnnotationError(DissensusError):
-    """The annotations cannot be used as they are.
+    """The annotations are invalid.
 
     Examples
     --------
@@ -111,13 +111,13 @@ class AnnotationError(DissensusError):
     ...     dx.annotations({"item": [1, 1], "annotator": ["a", "b"], "label": ["x", None]})
     ... except dx.AnnotationError as problem:
     ...     print(problem)
-    column 'label', row 1: expected a value; found a missing one (1 of 2 rows)
+    column 'label', row 1: expected a value; found a missing value (1 of 2 rows)
     """
 
 
 @contextmanager
 def relocated(place: Callable[[int], str], source: str = "") -> Iterator[None]:
-    """Relocate complaints about rows of a table that was made on the way.
+    """Relocate errors about rows of an intermediate table.
 
     Parameters
     ----------
@@ -140,9 +140,9 @@ def relocated(place: Callable[[int], str], source: str = "") -> Iterator[None]:
 
 
 class PredictionError(AnnotationError):
-    """The predictions cannot be used, or do not fit the annotations.
+    """The predictions are invalid, or have other items or labels than the annotations.
 
-    A kind of `AnnotationError`, so that one ``except`` catches all complaints about data.
+    A kind of `AnnotationError`, so that one ``except`` catches all errors about data.
 
     Examples
     --------
@@ -153,7 +153,7 @@ class PredictionError(AnnotationError):
     ...     dx.majority_vote_accuracy(ann, pred)
     ... except dx.PredictionError as problem:
     ...     print(problem.expected, problem.hint, sep="; ")
-    the same items in annotations and predictions; on_missing="drop" leaves them out
+    the same items in annotations and predictions; Use on_missing="drop" to leave out the others
     """
 
 

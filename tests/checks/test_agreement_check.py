@@ -161,7 +161,7 @@ def test_ties_and_lengths_of_lists_are_given_not_checked(lists):
     given = check.sel(statistic=names)
     assert (given["replicated"] == given["observed"]).all()
     assert given["tail_probability"].isnull().all()
-    assert check.attrs["in_words"].count("given, not checked") == 2
+    assert check.attrs["in_words"].count("same value by design") == 2
 
 
 def test_first_choices_by_spelling_replicates_out(lists):
@@ -315,6 +315,6 @@ def test_a_level_that_the_data_do_not_have(labels, lists):
         ("lists", partial(of_lists, level="ordinal"), "expected 'nominal' for replicates that are"),
     ])  # fmt: skip
     check_refused(dx.AnnotationError, [
-        ("words", partial(of_words, level="interval"), "words have no distances"),
+        ("words", partial(of_words, level="interval"), "which have distances"),
         ("no order", partial(of_words, words, level="ordinal"), "labels in an order"),
     ])  # fmt: skip

@@ -151,7 +151,7 @@ def test_the_right_check_fires_and_names_the_right_setting(name):
     assert json.loads(found.attrs["next_settings"]) == settings
     again = dx.check_assumptions(fitted(study, draws=300, **settings))
     assert float(again["p_value"].sel(check=check)) > 0.01
-    assert again.attrs["recommendation"].startswith("Nothing speaks against this model.")
+    assert again.attrs["recommendation"].startswith("No check is evidence against this model.")
 
 
 @pytest.mark.long
@@ -201,7 +201,7 @@ def test_what_the_data_cannot_show_is_not_checked():
     assert found["check"].to_numpy().tolist() == CHECKS
     known = found["check"][found["p_value"].notnull()].to_numpy().tolist()
     assert known == ["label_use"]
-    assert "not checked: no two items have three labels" in str(
+    assert "not checked: no two items have three or more labels" in str(
         found["sentence"].sel(check="item_agreement").item()
     )
     assert found.attrs["in_words"].count("\n") == 0
@@ -219,7 +219,7 @@ def test_annotators_who_repeat_themselves_are_told_from_independent_ones():
     one = found.sel(check="repeats")
     assert float(one["observed"]) == 1.0
     assert float(one["p_value"]) == 0.0
-    assert "Keep one label of each annotator" in found.attrs["recommendation"]
+    assert "Keep one label by each annotator" in found.attrs["recommendation"]
 
 
 @pytest.mark.long
@@ -240,7 +240,7 @@ def test_where_nothing_can_be_checked_nothing_is_said_of_the_model():
         fit = quick_fit(ann)
     found = dx.check_assumptions(fit)
     assert found.attrs["in_words"] == ""
-    assert found.attrs["recommendation"].startswith("Nothing could be checked")
+    assert found.attrs["recommendation"].startswith("No assumption could be checked")
 
 
 def test_items_that_agree_alike_do_not_differ_by_a_rounding_error():

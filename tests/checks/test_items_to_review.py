@@ -200,7 +200,10 @@ def test_who_guesses_tells_nothing_however_open_the_item_is():
         assert found["item"].values.tolist() == [1, 0]
         assert found["gain"].values[1] == 0.0
         assert found["gain"].values[0] > 0.08
-    assert "On 1 item the leading label is right with less than .75" in found.attrs["in_words"]
+    assert (
+        "On 1 item the most probable label is right with probability below .75"
+        in found.attrs["in_words"]
+    )
     even = alike([[0.25] * 4, [0.7, 0.1, 0.1, 0.1]], [0.25, 0.9], n_labels=4)
     assert dx.items_to_review(even, further=3)["gain"].values.tolist()[1] == 0.0
 
@@ -210,7 +213,7 @@ def test_a_lead_that_one_label_cannot_turn_gains_nothing_by_one():
     fit = alike([[0.9, 0.1]], [0.8])
     none = dx.items_to_review(fit)
     assert none["gain"].item() == 0.0
-    assert none.attrs["in_words"].endswith("no further label can change a most plausible label.")
+    assert none.attrs["in_words"].endswith("it cannot change a most plausible label.")
     # Both say the other label: if it is right .1 * .64, against .9 * .04 if it is not.
     np.testing.assert_allclose(dx.items_to_review(fit, further=2)["gain"], 0.064 - 0.036)
 

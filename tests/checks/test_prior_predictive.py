@@ -61,7 +61,7 @@ def test_a_flat_prior_of_the_correlation_is_flat(numbers):
     one = numbers["correlation"].sel(pool="old", pool_="new").to_numpy().ravel()
     assert one.mean() == pytest.approx(0.0, abs=4 / np.sqrt(3 * 800))
     assert one.std() == pytest.approx(1 / np.sqrt(3), abs=0.04)
-    assert "correlation of two pools: a priori median" in numbers.attrs["in_words"]
+    assert "correlation of two pools: prior median" in numbers.attrs["in_words"]
 
 
 def test_seeds_repeat():

@@ -20,7 +20,7 @@ WORDS = dx.annotations(
 NUMBERS = WORDS.drop_vars(["label_code", "label"]).assign(
     value=("annotation", np.arange(6.0) ** 2)
 ).assign_attrs(kind="continuous")  # fmt: skip
-OTHERS = "annotations: expected those that the model was fitted to; found others"
+OTHERS = "annotations: expected the annotations of the fit; found other annotations"
 ROWS = simulate.replication_study(12, 5, 3, random_seed=1).annotations
 
 
@@ -61,7 +61,7 @@ def of_agreement(votes, rankings):
         ("data", partial(check, WORDS), "fit: expected the DataTree .* found Dataset"),
         ("observed", partial(check, bare), "'observed_data'"),
         ("names", partial(check, renamed), "counts or score or label_code or first_choice"),
-        ("sizes", partial(check, more), "as many labels for each item"),
+        ("sizes", partial(check, more), "as many labels of each item"),
         ("rankings", partial(check, silent), "no label_code and no rank"),
     ]
 
@@ -72,7 +72,11 @@ def of_discrepancy(votes, rankings):
     return [
         ("distance", partial(ratio, fit, votes[1], "cosine"), "distance: expected one of"),
         ("tolerance", partial(ratio, fit, votes[1], "hinge"), "tolerance"),
-        ("lumped", partial(ratio, lumped, rankings[1]), r"name each label.*unranked=\"exact\""),
+        (
+            "lumped",
+            partial(ratio, lumped, rankings[1]),
+            r"each label has a name.*unranked=\"exact\"",
+        ),
     ]
 
 
@@ -97,7 +101,7 @@ def of_assumptions(votes, rankings):
     assert check(fit.isel(system=[0], draw=slice(0, 5))).sizes["draw"] == 5
     return [
         ("bare", partial(check, bare), "posterior_predictive=True"),
-        ("model", partial(check, fitted("dirichlet", votes[0])), "takes fits of other models"),
+        ("model", partial(check, fitted("dirichlet", votes[0])), "For other models use"),
         ("data", partial(check, votes[0]), "DataTree"),
         ("draws", partial(check, fit, draws=0), "draws"),
         *((f"{part}", partial(check, fit.isel(part)), words) for part, words in (
@@ -129,8 +133,8 @@ def of_comparisons(votes, rankings):
     two = {"plain": {}, "hard": {"difficulty": True}}
     return [
         *((words, partial(compare, candidates), words) for candidates, words in (
-            ({"plain": {}}, "two variants or more"),
-            (["plain", "graded"], "two variants or more"),
+            ({"plain": {}}, "two or more variants"),
+            (["plain", "graded"], "two or more variants"),
             ({"plain": {}, "x": 3}, "'x'.*settings by name"),
             ({"plain": {}, "x": {"model": "dirichlet"}}, "'x'.*a model 'symmetric_confusion'"),
             ({"plain": {}, "x": {"errors": "odd"}}, "errors"),
@@ -141,7 +145,7 @@ def of_comparisons(votes, rankings):
         ("log_likelihood", partial(compare, log_likelihood=True), "log_likelihood"),
         ("drows", partial(compare, drows=10), "drows: expected one of the options 'draws'"),
         # Of all variants, the "plain" one too.
-        ("setting", partial(compare, difficulty=True), "difficulty: .*belong in candidates="),
+        ("setting", partial(compare, difficulty=True), "difficulty: .*Pass settings that differ"),
         ("few", partial(compare, two, chains=2), "draws: expected 100 draws or more.*found 2 x 10"),
     ]  # fmt: skip
 
@@ -180,15 +184,15 @@ def test_data_of_others_are_refused(votes, rankings):
     check_refused(dx.AnnotationError, [
         *cases,
         ("changed", partial(dx.agreement_check, fitted("dirichlet", WORDS), changed), OTHERS),
-        ("rows", partial(dx.label_check, rows, other), "those that the model was fitted to"),
+        ("rows", partial(dx.label_check, rows, other), "the annotations of the fit"),
         ("pools", partial(dx.prior_predictive, "cross_replication", ROWS), "two or more pools"),
         ("numbers", partial(dx.compare_truth_models, ROWS), "kind"),
     ])  # fmt: skip
     check_refused(dx.PredictionError, [
-        ("annotations", partial(ratio, votes[0]), "predictions: expected answers of systems"),
+        ("annotations", partial(ratio, votes[0]), "predictions: expected predictions of systems"),
         ("items", partial(ratio, rankings[1]), "no item in common"),
         ("lists", partial(dx.model_discrepancy_ratio, firsts, rankings[1], "nominal"),
          "one label from each"),
         ("file", partial(dx.compare_truth_models, votes[0], "systems.csv", draws=10,
-                         progressbar=False), "answers of systems"),
+                         progressbar=False), "predictions of systems"),
     ])  # fmt: skip

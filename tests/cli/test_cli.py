@@ -207,8 +207,8 @@ def test_accuracy_without_the_truth_is_planned_with_and_without_a_pilot(tmp_path
 
 PLANS = [
     ((), "PILOT: expected a file with annotations of a pilot study; found none. Only with"),
-    (("--truth",), "kappa: expected how much annotators agree beyond guessing, or a pilot"),
-    (("--kappa", 0.3), "n_labels: expected how many labels annotators choose from"),
+    (("--truth",), "kappa: expected the agreement of annotators beyond guessing, or a pilot"),
+    (("--kappa", 0.3), "n_labels: expected the number of labels in the label space"),
     (("--kappa", 0.3, "--target", 0.8), "--target: expected none, as --truth, --kappa"),
     (("--kappa", 0.3, "--label-count", 3, "--pool", "who"), "no file of a pilot is given"),
     (("--kappa", 0.3, "--label-count", 3, "--item", "case"), "no file of a pilot is given"),
@@ -219,7 +219,7 @@ OF_PILOTS = [
     (("--plot", "plan.xlsx"), "--plot: expected a name in .png, .svg or .pdf"),
     (("--plot", "nowhere/plan.png"), "--plot: expected a file in a folder"),
     (("--target", 2), "target: expected a number between 0 and 1"),
-    (("--target", 0.8, "--accuracy", 0.9), "accuracy: expected none, as reliability is"),
+    (("--target", 0.8, "--accuracy", 0.9), "accuracy: expected none, since reliability is"),
     (("--studies", 2), "studies: expected none, as the accuracy of a system"),
     (("--annotators", "1.5"), "--annotators: expected whole numbers"),
 ]

@@ -207,7 +207,7 @@ BAD = {
     "None annotator": (
         bad(annotator=["a", None, "b", "a", None]),
         {},
-        r"column 'annotator', row 1: expected a value; found a missing one \(2 of 5 rows\)",
+        r"column 'annotator', row 1: expected a value; found a missing value \(2 of 5 rows\)",
     ),
     "said twice": (
         bad(annotator=["ann", "ann", "bob", "cat", "ann"]),

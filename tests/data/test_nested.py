@@ -191,7 +191,7 @@ def test_a_dataset_is_no_mapping_of_rankings():
 
 
 def test_a_label_without_a_hash_is_refused_in_words():
-    with pytest.raises(dx.AnnotationError, match=r"item 1, annotator 'ann'.*a missing one"):
+    with pytest.raises(dx.AnnotationError, match=r"item 1, annotator 'ann'.*a missing value"):
         dx.from_rankings({1: {"ann": [[Decimal("sNaN")], ["a"]]}})
 
 

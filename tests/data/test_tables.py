@@ -103,12 +103,12 @@ def test_unordered_categorical_is_what_was_said():
 @pytest.mark.parametrize(
     ("column", "row", "found"),
     [
-        (pd.Series(["a", None]), 1, "a missing one (1 of 2 rows)"),
-        (pd.Series([1.0, np.nan, np.nan]), 1, "a missing one (2 of 3 rows)"),
-        (pd.Series([1, None], dtype="Int64"), 1, "a missing one"),
-        (pd.Series(["a", pd.NA], dtype="category"), 1, "a missing one"),
-        (pd.Series([pd.Timestamp("2020"), pd.NaT]), 1, "a missing one"),
-        (objects("a", float("nan")), 1, "a missing one"),
+        (pd.Series(["a", None]), 1, "a missing value (1 of 2 rows)"),
+        (pd.Series([1.0, np.nan, np.nan]), 1, "a missing value (2 of 3 rows)"),
+        (pd.Series([1, None], dtype="Int64"), 1, "a missing value"),
+        (pd.Series(["a", pd.NA], dtype="category"), 1, "a missing value"),
+        (pd.Series([pd.Timestamp("2020"), pd.NaT]), 1, "a missing value"),
+        (objects("a", float("nan")), 1, "a missing value"),
         (pd.Series(["a", "b", ""]), 2, "empty text"),
         (pd.Series(["a", ""], dtype="category"), 1, "empty text"),
         (pd.Series(pd.Categorical(["a", ""], ["", "a"], ordered=True)), 1, "empty text"),
@@ -150,7 +150,9 @@ def test_mixtures_name_column_and_both_rows(values, rows, found):
 
 
 def test_types_without_a_plain_form_name_column():
-    with pytest.raises(AnnotationError, match=r"column 'x'.*values of type.*Turn them into text"):
+    with pytest.raises(
+        AnnotationError, match=r"column 'x'.*values of type.*Convert the values to text"
+    ):
         encode(pd.Series(pd.to_timedelta([1, 2], unit="s")), "x")
     with pytest.raises(
         AnnotationError, match=r"column 'x .its categories.', row 0.*of type Interval"
@@ -188,7 +190,7 @@ def test_numbers_are_floats(column, expected):
         (pd.Series(["1", "1,5"]), 1, "'1,5'"),
         (pd.Series([0.0, np.inf]), 1, "inf"),
         (pd.Series(["nan"]), 0, "'nan'"),
-        (pd.Series([1.0, np.nan]), 1, "a missing one"),
+        (pd.Series([1.0, np.nan]), 1, "a missing value"),
         (objects(1, [2]), 1, "[2]"),
         (pd.Series(pd.to_datetime(["2020-01-01"])), 0, "Timestamp"),  # else nanoseconds since 1970
         (pd.Series(pd.to_timedelta([1], unit="s")), 0, "Timedelta"),
@@ -251,7 +253,9 @@ def test_one_moment_by_two_clocks_is_one_name():
 
 
 def test_a_decimal_that_signals_is_missing():
-    with pytest.raises(AnnotationError, match="'x', row 1: expected a value; found a missing one"):
+    with pytest.raises(
+        AnnotationError, match="'x', row 1: expected a value; found a missing value"
+    ):
         encode(objects("a", Decimal("sNaN")), "x")
 
 

@@ -89,7 +89,7 @@ def test_draws_of_systems_are_no_predictions():
 def test_what_is_none_of_these_is_refused():
     ann = dx.simulate.study(n_items=4, kind="nominal", random_seed=1).annotations
     fit = dx.models.dirichlet.fit(ann, draws=5, random_seed=1)
-    with pytest.raises(dx.ArgumentError, match=r"found DataTree. .*summary makes tables"):
+    with pytest.raises(dx.ArgumentError, match=r"found DataTree. .*use dissensus.summary"):
         dx.to_dataframe(fit)
     with pytest.raises(dx.ArgumentError, match="found dims 'item'"):
         dx.to_dataframe(dx.annotation_certainty(fit))

@@ -80,7 +80,7 @@ def test_bad_input_is_refused_before_anything_is_fitted(votes, monkeypatch):
          "two clusters at least"),
     ])  # fmt: skip
     check_refused(dx.PredictionError, [
-        ("annotations twice", lambda: run(ann, ann), "predictions: .*answers of systems"),
+        ("annotations twice", lambda: run(ann, ann), "predictions: .*predictions of systems"),
         ("a table", lambda: run(ann, pd.DataFrame()), "found DataFrame"),
         ("numbers", lambda: run(ann, numbers), "expected labels.*found numbers such as 0.5"),
     ])  # fmt: skip

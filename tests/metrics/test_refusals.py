@@ -93,11 +93,11 @@ def of_weights():
             (2.0, r"found an array of shape \(\)"),
             (["a", "b", "c"], "expected None, numbers, or 'bayesian-bootstrap'"),
             ("bootstrap", "expected None, an array, or 'bayesian-bootstrap'"),
-            (xr.DataArray([1, 1, 1], dims="system"), "names there"),
+            (xr.DataArray([1, 1, 1], dims="system"), "names of items"),
             (xr.DataArray([1, 1], {"item": ["i0", "x"]}, ["item"]), "none for 2 of them"),
             (pd.Series([1, 1, 1], index=["i0", "i1", "i1"]), "'i1' more than once"),
             ({"i0": 1, "i2": 1}, "none for 1 of them: 'i1'"),
-            (drawn.drop_vars("item"), "names there"),
+            (drawn.drop_vars("item"), "names of items"),
             (drawn.isel(draw=[0]), "3 along 'draw'"),
             (-drawn, "non-negative"),
             (drawn.isel(item=[0]), "none for 2"),
@@ -123,8 +123,8 @@ def of_insight():
             (both.isel(system=0), "a DataArray over 'system'"),
             (both.expand_dims(chain=[4, 5]), "the chains of the pl"),
             (of([0.1, np.inf], "s", "t"), "finite numbers"),
-            (both.expand_dims(draw=9), "no dims but.*'draw': 9"),
-            (both.expand_dims(item=3), "no dims but.*'item': 3"),
+            (both.expand_dims(draw=9), "only the dims.*'draw': 9"),
+            (both.expand_dims(item=3), "only the dims.*'item': 3"),
         )
     ] + each(learned, "plausibility", (POINT, THETA.isel(chain=0)), "^{}: expected draws")
 
@@ -178,7 +178,7 @@ def of_compare():
         ("dataset", partial(dx.compare, DRAWS.to_dataset(name="m")), "Choose one variable"),
         ("no draws", partial(dx.compare, DRAWS.mean("draw")), "expected dims"),
         ("no dim", partial(dx.compare, DRAWS, dim="annotator"), "expected dims"),
-        ("one", partial(dx.compare, DRAWS.isel(system=[0])), "two or more along 'system'"),
+        ("one", partial(dx.compare, DRAWS.isel(system=[0])), "two or more values along 'system'"),
         ("NaN", partial(dx.compare, DRAWS.where(DRAWS["draw"] > 0)), "4 of 12 undefined"),
     ]  # fmt: skip
 
@@ -240,14 +240,14 @@ def of_pools():
         for metric in (dx.xcc, dx.normalized_xcc)
         for case in [
             ("one pool", partial(metric, crossed_effects("gaussian")),
-             r"a fit of crossed_effects\. It knows one pool"),
+             r"a fit of crossed_effects\. This model has only one pool"),
             ("near", partial(metric, fit, reference="expert"),
              r"^reference: .*Did you mean 'experts'\?"),
             ("other", partial(metric, fit, pools=("experts", 3)),
              "^pools: expected one of the pools 'experts', 'crowd'"),
             *each(partial(metric, fit), "pools", no_pairs, "^{}: "),
             ("both", partial(metric, fit, pools=("experts", "crowd"), reference="crowd"),
-             "reference=, not both"),
+             "either pools= or reference="),
         ]
     ]  # fmt: skip
 
@@ -266,7 +266,7 @@ def of_reliability():
               "^{}: expected positive finite numbers"),
         *each(partial(brown, RELIABILITY), "k", ([[1, 2], [3, 4]],), "^{}: expected one dim"),
         *each(partial(brown, [0.1, 0.2, 0.3]), "k", ([1, 2],), "numbers that broadcast with icc"),
-        *each(partial(brown, RELIABILITY), "k", (other,), "^{}: .*other names along a dim"),
+        *each(partial(brown, RELIABILITY), "k", (other,), "^{}: .*different names along a dim"),
         *each(partial(needed, RELIABILITY), "target", NO_TARGETS, BETWEEN),
     ]  # fmt: skip
 
@@ -290,7 +290,7 @@ def of_majorities():
         *each(partial(majority, accuracy=ACCURACY), "n_annotators", no_counts,
               "^{}: expected whole numbers, 1 or more"),
         ("dims", partial(majority, [[1, 2], [3, 4]], ALIKE), "^n_annotators: expected one dim"),
-        ("clash", partial(majority, clash, ALIKE), "^n_annotators: .*other names along a dim"),
+        ("clash", partial(majority, clash, ALIKE), "^n_annotators: .*different names along a dim"),
         *(("most", partial(majority, *given, 3), most)
           for given in ((1000, 0.6), ([3, 1000], 0.6), (None, none))),
         *each(dx.annotators_for_truth, "accuracy", wrong, words),

@@ -53,7 +53,7 @@ def test_caps_hundreds_of_systems_and_says_so():
     )
     figure = dx.plots.reliability(draws)
     assert len(figure.axes[0].texts) == 8
-    assert figure.get_supxlabel() == "The 8 best of 300 systems; the others are left out."
+    assert figure.get_supxlabel() == "The 8 best of 300 systems; other systems are left out."
 
 
 # One metric under two models: one vertical axis, the same systems in the same colours.
@@ -149,4 +149,4 @@ def test_a_system_whose_curve_ends_early_is_named(draws):
 def test_systems_with_the_lowest_points_are_kept(draws):
     figure = dx.plots.discrepancy_curve(draws.isel(system=[1, 0]), limit=1)
     assert [text.get_text() for text in figure.axes[0].texts] == ["knows"]
-    assert figure.get_supxlabel() == "The 1 best of 2 systems; the others are left out."
+    assert figure.get_supxlabel() == "The 1 best of 2 systems; other systems are left out."

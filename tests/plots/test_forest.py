@@ -64,7 +64,7 @@ def test_constant_draws_have_no_ridge():
     mixed = dx.plots.distribution(draws)
     assert texts(mixed) == ["a"]
     note = mixed.viz["figure"].item().get_supxlabel()
-    assert note == "The same in all draws: b."
+    assert note == "Equal in all draws: b."
     constant = dx.plots.distribution(draws.isel(system=[1]))
     assert "trunk" in constant.viz.children
 

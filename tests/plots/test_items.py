@@ -70,7 +70,7 @@ def test_many_candidates_and_annotators_are_capped():
     assert any("28 other statements" in line for line in texts(figure))
     names = [tick.get_text() for tick in figure.axes[-1].get_yticklabels()]
     assert len(names) == 11
-    assert names[-1] == "30 less plausible ones"
+    assert names[-1] == "30 less plausible labels"
 
 
 def test_the_remainder_is_one_row():
@@ -212,7 +212,7 @@ def test_only_so_many_items_are_named():
 
 def test_nothing_to_gain_is_said():
     figure = dx.plots.items_to_review(made_review(gain=(0.0,) * 5), figsize=(3.7, None))
-    assert figure.get_supxlabel().endswith("\nNo item gains.")
+    assert figure.get_supxlabel().endswith("\nNo item has a gain.")
     figure.canvas.draw()
     one = dx.plots.items_to_review(made_review(gain=(0.0,), right=(1.0,)))
     one.canvas.draw()

@@ -175,6 +175,6 @@ def test_who_is_left_out_is_not_said_to_have_fewer_items_if_not_so():
 
 def test_pools_must_be_chosen_from():
     data = ratios([1.0, 1.1]).expand_dims(pool=["p", "q"], axis=-1)
-    with pytest.raises(dx.ArgumentError, match="Select one along pool"):
+    with pytest.raises(dx.ArgumentError, match="Select one value along pool"):
         dx.plots.discrepancy(data)
     assert len(rows(dx.plots.discrepancy(data.sel(pool="q")))) == 2

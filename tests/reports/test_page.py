@@ -48,7 +48,7 @@ def test_says_the_numbers(usual):
     text = " ".join(parsed.text.split()).replace("\N{NO-BREAK SPACE}", " ")
     assert "At reliability 1, good agrees with the panel on" in text
     assert "89 % equal-tailed interval" in text
-    assert "dirichlet: Dirichlet reliability: each annotator names one label." in text
+    assert "dirichlet: Dirichlet reliability: each annotator gives one label." in text
     assert "random seed" in text
 
 

@@ -110,7 +110,7 @@ def test_what_needs_labels_is_refused_of_numbers_and_rankings():
         dx.weighted_reliability(numbers, accuracy="majority")
     for ann in (numbers, rankings):
         with pytest.raises(
-            dx.ArgumentError, match="errors: expected 'printed', where there are no"
+            dx.ArgumentError, match="errors: expected 'printed', since these labels cannot"
         ):
             dx.weighted_reliability(ann, accuracy=0.5, errors="uniform")
     with pytest.raises(dx.ArgumentError, match="truth: expected None, for rankings"):

@@ -70,7 +70,7 @@ def test_items_without_truth_are_named_or_left_out_with_a_warning(ann):
     some = {k: v for k, v in TRUTH.items() if k < 6}
     with pytest.raises(dx.ArgumentError, match=r"truth: .* found none for 6 of 12.*on_missing"):
         dx.annotator_roc(ann, some, positive="b")
-    with pytest.warns(dx.DissensusWarning, match="6 of 12 items have no known label: left out"):
+    with pytest.warns(dx.DissensusWarning, match="6 of 12 items without known label are left out"):
         roc = dx.annotator_roc(ann, some, positive="b", on_missing="drop")
     np.testing.assert_array_equal(roc.attrs["n_positive"], [3, 3])
 

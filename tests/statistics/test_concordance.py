@@ -83,7 +83,7 @@ def test_numbers_on_a_scale_agree_by_distance():
         ({"chance": 0.0}, "chance: expected"),
         ({"chance": {"x": 0.5}}, "a share above 0 for every label that was given; found none for"),
         ({"chance": {"x": 0.0, "y": 1.0}}, "found none for 'x'"),
-        ({"chance": {"x": 0.9, "y": 0.9}}, "shares that come to 1 at most; found 1.8"),
+        ({"chance": {"x": 0.9, "y": 0.9}}, "shares with a sum of at most 1; found 1.8"),
         ({"chance": {"x": np.nan, "y": 0.5}}, "label 'x': expected a share from 0 to 1"),
         ({"distance": "jaccard"}, "distance: expected one of"),
         ({"distance": "ranking"}, "distance: expected a distance of labels"),
@@ -113,10 +113,12 @@ def test_settings_without_labels_to_count_are_refused():
         kind="continuous", confidence="sure",
     )  # fmt: skip
     for chance in ("uniform", "empirical", {0.5: 0.5, 0.7: 0.5}):
-        with pytest.raises(dx.ArgumentError, match="have no labels to count"):
+        with pytest.raises(dx.ArgumentError, match="whose labels cannot be counted"):
             dx.concordance(ann, chance=chance)
     assert float(dx.concordance(ann, chance=0.1)) == 0.0
-    with pytest.raises(dx.ArgumentError, match="slim_majority: expected 1, where no label can"):
+    with pytest.raises(
+        dx.ArgumentError, match="slim_majority: expected 1, since these labels have no"
+    ):
         dx.concordance(ann, chance=0.1, slim_majority=0.5)
 
 

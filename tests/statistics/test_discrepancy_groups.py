@@ -198,7 +198,7 @@ def test_bad_arguments_are_named(votes, how, says):
 
 
 def test_data_that_do_not_have_the_distance(votes, rankings):
-    with pytest.raises(AnnotationError, match="names have no distances"):
+    with pytest.raises(AnnotationError, match="which have distances"):
         dx.discrepancy_ratio(*votes, "squared")
     with pytest.raises(AnnotationError, match="one label or number"):
         dx.discrepancy_ratio(*rankings, "nominal")

@@ -172,7 +172,7 @@ def test_words_in_an_order_have_ranks_and_no_distances():
     expected = alpha(made.annotations(), level="ordinal")
     assert alpha(words, level="ordinal") == pytest.approx(expected, abs=1e-14)
     for level in ("interval", "ratio"):
-        with pytest.raises(dx.AnnotationError, match="words have no distances"):
+        with pytest.raises(dx.AnnotationError, match="which have distances"):
             dx.krippendorff_alpha(words, level=level)
 
 
@@ -181,7 +181,7 @@ def test_names_without_an_order_are_refused_above_the_nominal_level():
     with pytest.raises(dx.AnnotationError, match=r'labels in an order.*kind="ordinal"'):
         dx.krippendorff_alpha(ann, level="ordinal")
     for level in ("interval", "ratio"):
-        with pytest.raises(dx.AnnotationError, match="names have no distances"):
+        with pytest.raises(dx.AnnotationError, match="which have distances"):
             dx.krippendorff_alpha(ann, level=level)
 
 

@@ -344,7 +344,7 @@ def one_system(n, labels):
     ],
 )
 def test_annotators_who_agree_no_more_than_guesses_tell_nothing(rows):
-    with pytest.warns(dx.DissensusWarning, match="no more often than guesses would, 1 time in 2"):
+    with pytest.warns(dx.DissensusWarning, match="no more often than by guessing, 1 time in 2"):
         found = dx.lehner(dx.from_matrix(rows), one_system(2, ["a", "b"]))
     assert float(found["annotator_accuracy"]) == 0.5
     for name in ("prevalence", "truth", "bins", "system_accuracy"):

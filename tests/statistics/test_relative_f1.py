@@ -174,7 +174,7 @@ def test_an_annotator_without_f1_is_left_out_and_named():
     with pytest.warns(dx.DissensusWarning) as said:
         assert np.isnan(dx.relative_f1(alone, few, [2], average="macro")[0])
     text = " ".join(str(one.message) for one in said)
-    assert "leaves out 1 of the annotators held out ('2')" in text
+    assert "leaves out 1 of the held-out annotators ('2')" in text
     assert "shares items" in text
 
 

@@ -78,7 +78,7 @@ def test_what_is_no_cluster_is_refused(ann):
 
 
 def test_one_item_is_no_sample_and_few_are_said_to_be_few(ann):
-    with pytest.raises(dx.ArgumentError, match=r"two items or clusters at least.*found 1"):
+    with pytest.raises(dx.ArgumentError, match=r"at least two items or clusters.*found 1"):
         dx.bayesian_bootstrap("percent_agreement", dx.from_matrix([["a", "b"]]))
     with pytest.raises(dx.ArgumentError, match="two items or clusters"):
         dx.bayesian_bootstrap("percent_agreement", ann, cluster=np.zeros(40))

@@ -1,11 +1,11 @@
 """Posterior predictive checks: statistics of replicated annotations and of the data.
 
-Each posterior predictive draw of a fit is one replicate of the annotations. `_replicates` lays
-replicates out as further items, so that `dissensus.statistics` computes thousands at once.
+Each posterior predictive draw of a fit is one replicate of the annotations. `_replicates` arranges
+replicates as further items, so that `dissensus.statistics` computes thousands at once.
 
-All raise an `ArgumentError` for a fit of another model, a part of a fit, one without the draws that
-the check needs, and invalid settings, and an `AnnotationError` or a `PredictionError` for data that
-are not those of the fit or do not suit the model.
+All checks raise an `ArgumentError` for a fit of another model, a part of a fit, a fit without the
+required draws, and invalid settings. They raise an `AnnotationError` or a `PredictionError` for
+data that are not those of the fit or are not suitable for the model.
 """
 
 import lazy_loader as _lazy

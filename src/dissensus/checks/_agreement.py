@@ -38,7 +38,7 @@ _LEVELS: Final = {
     "rankings": ("nominal",),
     "first choices": ("nominal",),
 }
-"""Levels of Krippendorff's alpha by form of the data; the first is the default."""
+"""Levels of Krippendorff's alpha by form of the data; the first level is the default."""
 
 
 class Check(NamedTuple):
@@ -49,7 +49,7 @@ class Check(NamedTuple):
     kind: str
     sums: Callable[[xr.Dataset], Sums]
     firsts: bool = False
-    """Whether it is computed from first choices."""
+    """Whether the statistic is computed from first choices."""
     width: int = 1
     """Approximate number of totals for each version."""
 
@@ -70,7 +70,7 @@ def checks(both: Replicates, level: str) -> list[Check]:
     n_labels = len(both.labels) + both.another
     width = n_labels**2 if level == "ordinal" else n_labels
     firsts = both.form != "labels"
-    of = " of their first choices (of tied ones, one at random)" if firsts else ""
+    of = " of their first choices (ties broken at random)" if firsts else ""
     out = [
         Check(
             "percent_agreement", f"probability that two annotators of an item agree{of}",
@@ -85,7 +85,7 @@ def checks(both: Replicates, level: str) -> list[Check]:
         return out
     leading = Check(
         "leave_one_out_agreement",
-        "probability that an annotator names the label that leads among the others of the item",
+        "probability that an annotator gives the majority label of the others of the item",
         "ranking" if both.form == "rankings" else kind,
         statistics.get("leave_one_out_agreement").sums,
     )
@@ -98,7 +98,7 @@ def _alpha(level: str) -> Callable[[xr.Dataset], Sums]:
 
 
 def checked_level(both: Replicates, level: str | None) -> str:
-    """Return the level given, or the default; raise if the data do not have it."""
+    """Return the given or default level, or raise if the data do not have this level."""
     known = _LEVELS[both.form]
     if both.another:
         known = known[:1]
@@ -114,7 +114,7 @@ def checked_level(both: Replicates, level: str | None) -> str:
 
 
 def values_of(check: Check, both: Replicates, rows: Said, undefined: Undefined) -> Floats:
-    """Compute a statistic of every version (version), block by block."""
+    """Compute a statistic of every version, block by block: (version)."""
     rows = rows.first_choices() if check.firsts else rows
     labels = np.arange(len(both.labels) + 1) if both.another else both.labels
     values = []
@@ -138,7 +138,7 @@ def _absolute_difference(annotations: xr.Dataset) -> Sums:
 
 
 def given_of(both: Replicates) -> list[tuple[str, str, float]]:
-    """Return name, meaning and value of statistics that replicates share by construction."""
+    """Return name, meaning and value of statistics that are the same in replicates by design."""
     if both.form != "rankings":
         return []
     rows = both.observed
@@ -165,10 +165,10 @@ def agreement_check(
 ) -> xr.Dataset:
     r"""Check whether a fitted model reproduces the agreement of annotators.
 
-    Each posterior draw gives one replicate of the annotations: the same items with as many
-    annotators each, whose labels are drawn from the model. Statistics of agreement are computed
-    from the annotations and from all replicates. If the observed value lies in a tail, the model
-    does not reproduce it, and its predictions of future annotators are not reliable.
+    Each posterior draw gives one replicate of the annotations: the same items with the same numbers
+    of annotators, whose labels are drawn from the model. Statistics of agreement are computed from
+    the annotations and from all replicates. If the observed value lies in a tail, the model does
+    not reproduce it, and its predictions of future annotators are not reliable.
 
     .. math:: p_T = P(T(y^{rep}) > T(y) \mid y) + \tfrac{1}{2} P(T(y^{rep}) = T(y) \mid y)
 
@@ -178,43 +178,46 @@ def agreement_check(
         From a model's ``fit(..., posterior_predictive=True)``.
     annotations : Dataset, optional
         The data of the fit. Needed only if annotators gave an item several labels (``trial=``) and
-        the fit does not hold the annotators of labels.
+        the fit does not contain the annotator of each label.
     level : {"nominal", "ordinal", "interval", "ratio"}, optional
-        Of `krippendorff_alpha`. None is "interval" for models of numbers, "nominal" for all others.
+        Level of `krippendorff_alpha`. None is "interval" for models of numbers, "nominal" for all
+        others.
 
     Returns
     -------
     Dataset
         ``observed`` (statistic), ``replicated`` (chain, draw, statistic) and
-        ``tail_probability`` (statistic), NaN where nothing is checked; the coordinates ``meaning``
-        and ``checked`` of each statistic; and the attribute ``in_words``. The statistics are
+        ``tail_probability`` (statistic), NaN for statistics that are not checked; the coordinates
+        ``meaning`` and ``checked`` of each statistic; and the attribute ``in_words``. The
+        statistics are
 
-        - of labels: `percent_agreement`, `krippendorff_alpha`, `leave_one_out_agreement`;
-        - of numbers: `krippendorff_alpha`, and ``mean_absolute_difference`` of two annotators;
-        - of rankings: `percent_agreement` and `krippendorff_alpha` of first choices (of tied ones
-          one at random), `leave_one_out_agreement` of lists, and ``tie_rate`` and
-          ``list_length``, which are not checked: replicates have them from the data;
-        - of `models.inverse_rank`, which predicts first choices only: the first two.
+        - for labels: `percent_agreement`, `krippendorff_alpha`, `leave_one_out_agreement`;
+        - for numbers: `krippendorff_alpha`, and ``mean_absolute_difference`` of two annotators;
+        - for rankings: `percent_agreement` and `krippendorff_alpha` of first choices (ties broken
+          at random), `leave_one_out_agreement` of lists, and ``tie_rate`` and ``list_length``,
+          which are not checked, since replicates copy them from the data;
+        - for `models.inverse_rank`, which predicts only first choices: `percent_agreement` and
+          `krippendorff_alpha`.
 
     Warns
     -----
     DissensusWarning
-        Where a statistic of the data or of some replicates (then left out) is undefined.
+        If a statistic of the data is undefined, or of some replicates, which are then left out.
 
     Notes
     -----
     Both small and large tail probabilities are misfits. With many labels and few annotators, a
-    Dirichlet prior with ``prior_count=1`` makes replicates agree less than the data. Annotators
-    who copy each other agree more than any model of independent annotators. The data are used
-    twice, so tail probabilities of a true model are closer to .5 than uniform ones. A model that
-    passes may fail in other respects.
+    Dirichlet prior with ``prior_count=1`` makes replicates agree less than the data. Annotators who
+    copy each other agree more than in any model of independent annotators. The data are used twice,
+    so tail probabilities under the true model are closer to .5 than uniform numbers. A model that
+    passes this check may fail in other respects.
 
     Source: Gelman, Meng & Stern (1996), "Posterior predictive assessment of model fitness via
     realized discrepancies", *Statistica Sinica* 6.
 
     Examples
     --------
-    Six labels, and a prior that three annotators do not outweigh:
+    Six labels, with a prior that has more weight than three annotators:
 
     >>> import dissensus as dx
     >>> study = dx.simulate.study(n_items=60, n_labels=6, kind="nominal", random_seed=1)
@@ -261,7 +264,7 @@ class _Found(NamedTuple):
 
     @property
     def tail(self) -> float:
-        """P(replicated > observed), equal ones counting half."""
+        """P(replicated > observed); equal values count half."""
         known = self.replicated[np.isfinite(self.replicated)]
         if not (self.checked and len(known) and np.isfinite(self.observed)):
             return float("nan")
@@ -271,7 +274,7 @@ class _Found(NamedTuple):
         """Summarise the result in one line."""
         start = f"{self.name}: observed {_written(self.observed)}"
         if not self.checked:
-            return f"{start}; given, not checked: replicates have the same by construction."
+            return f"{start}; not checked, since replicates have the same value by design."
         if np.isnan(self.tail):
             return f"{start}; not checked, since it is undefined."
         known = self.replicated[np.isfinite(self.replicated)]
@@ -279,7 +282,7 @@ class _Found(NamedTuple):
         verdict = "reproduced"
         if not EXTREME <= self.tail <= 1.0 - EXTREME:
             verdict = "lower" if self.tail > EXTREME else "higher"
-            verdict = f"not reproduced, {verdict} in the data than in the model"
+            verdict = f"not reproduced: {verdict} in the data than in the model"
         return (
             f"{start}, replicated {_written(known.mean())} (90 % of replicates from {low} to "
             f"{high}), tail probability {probability(self.tail)}; {verdict}."
@@ -327,7 +330,8 @@ def model_discrepancy_ratio(
     .. math:: \Delta^{(m)} = \frac{\mu(y^{rep (m)})}{\alpha(y^{rep (m)})}, \qquad
         y^{rep (m)} \sim p(y^{rep} \mid \theta^{(m)}), \quad \theta^{(m)} \sim p(\theta \mid y)
 
-    with :math:`\mu` and :math:`\alpha` as in `discrepancy_ratio`: both from the same replicate.
+    with :math:`\mu` and :math:`\alpha` as in `discrepancy_ratio`, both computed from the same
+    replicate.
 
     Parameters
     ----------
@@ -339,7 +343,8 @@ def model_discrepancy_ratio(
         As in `discrepancy_ratio`. None is "nominal" for models of labels, "squared" for models of
         numbers, and "ranking" for models of rankings.
     annotations : Dataset, optional
-        As in `agreement_check`. With them, None for ``distance`` depends on their kind.
+        As in `agreement_check`. If given, the default ``distance`` depends on the kind of the
+        annotations.
     tolerance, depth, on_missing
         As in `discrepancy_ratio`.
 
@@ -351,13 +356,14 @@ def model_discrepancy_ratio(
     Warns
     -----
     DissensusWarning
-        Where replicates are undefined: annotators who agree on all items.
+        If the ratio is undefined in a replicate, in which annotators agree on all items.
 
     Notes
     -----
-    The draws vary over annotators and the model's uncertainty about items, which stay the same;
-    `bayesian_bootstrap` varies items and keeps the annotators. See `agreement_check` first: a model
-    whose replicates disagree more than the annotators (a strong prior) favours systems.
+    The draws have the uncertainty from new annotators and the model, for the same items;
+    `bayesian_bootstrap` has the uncertainty from new items, for the same annotators. Use
+    `agreement_check` first: if annotators of replicates disagree more than the observed annotators
+    (a strong prior), the ratio of systems is too low.
 
     Examples
     --------
@@ -372,8 +378,8 @@ def model_discrepancy_ratio(
     both = replicates(fit, annotations)
     if both.another:
         raise ArgumentError(
-            "fit", expected="replicates that name each label", found="unnamed labels",
-            hint='Fit plackett_luce with unranked="exact"; "one" treats all other labels as one',
+            "fit", expected="replicates in which each label has a name", found="unnamed labels",
+            hint='Fit plackett_luce with unranked="exact"; "one" combines all other labels',
         )  # fmt: skip
     predictions = checked_predictions(predictions)
     places = xr.DataArray(np.arange(len(both.items)), dims=ITEM, coords={ITEM: both.items})
@@ -405,7 +411,7 @@ def _drawn(both: Replicates, predictions: xr.Dataset, place: Any, how: dict[str,
         again = again.assign_coords({ITEM: item})
         return discrepancy_ratio(ann, again, **how, weights=SUMS)
 
-    attrs = prepared(slice(0, 1)).attrs  # warns of predictions, once and with the right numbers
+    attrs = prepared(slice(0, 1)).attrs  # warns of predictions only once, with the right numbers
     for some in drawn.blocks(cells * n_items):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DissensusWarning)

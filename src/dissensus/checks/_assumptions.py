@@ -19,13 +19,13 @@ _HARD: Final = {"item_agreement", "system_unanimity"}
 
 
 class Advice(NamedTuple):
-    """A model and the settings that differ from those fitted."""
+    """A model, and its settings that differ from those of the fit."""
 
     model: str
     settings: dict[str, Any]
 
     def words(self) -> str:
-        """Write it as a call."""
+        """Write the advice as a call."""
         given = "".join(f", {name}={value!r}" for name, value in self.settings.items())
         return f"dissensus.models.{self.model}.fit(...{given})"
 
@@ -34,7 +34,7 @@ def advice(
     model: str, settings: Mapping[str, Any], against: Collection[str], *, ordered: bool,
     labels_each: float,
 ) -> Advice | None:  # fmt: skip
-    """Return the model to fit next; None if no setting addresses the failed checks (``against``).
+    """Return the model to fit next; None if no setting corrects the failed checks (``against``).
 
     ``labels_each`` is the number of annotations per label of the label space.
     """
@@ -50,7 +50,7 @@ def advice(
             after, change = "dawid_skene", {}
     if _HARD & set(against) and not settings.get("difficulty"):
         change["difficulty"] = True
-    # Errors near the truth, and hard items, also make systems err alike: fix these first.
+    # Errors near the truth and hard items also cause common errors of systems: correct these first.
     first = _ERRORS & set(against) and (change or after != model)
     if "system_pairs" in against and settings.get("systems") == "independent" and not first:
         change["systems"] = "related"
@@ -58,21 +58,21 @@ def advice(
 
 
 def _richer(errors: str, *, ordered: bool) -> str | None:
-    """Return the next richer setting of errors; None if only confusion matrices are richer."""
+    """Return the next more flexible setting of errors; None if only confusion matrices are."""
     if errors == "equal" and ordered:
         return "graded"
     return None if errors == "unequal" else "unequal"
 
 
 def _changes(settings: Mapping[str, Any], against: set[str], *, ordered: bool) -> dict[str, Any]:
-    """Return changed settings of accuracies and errors; with ``model`` if no setting suffices."""
+    """Return changed settings of accuracies and errors, and ``model`` if no setting suffices."""
     change: dict[str, Any] = {}
     if "annotator_agreement" in against and settings.get("accuracy") == "common":
         change["accuracy"] = "annotator"
     if _ERRORS & against:
         richer = _richer(str(settings.get("errors")), ordered=ordered)
         change |= {"errors": richer} if richer else {"model": True}
-    # Annotators of lower accuracy err more, and so use labels differently.
+    # Less accurate annotators make more errors, and therefore use labels differently.
     if "label_use" in against and "accuracy" not in change:
         if settings.get("errors") == "unequal":
             change["model"] = True
@@ -83,18 +83,18 @@ def _changes(settings: Mapping[str, Any], against: set[str], *, ordered: bool) -
 
 CHECK: Final = "check"
 CLEAR: Final = 0.01
-"""p-values below this speak against the model."""
+"""p-values below this number are evidence against the model."""
 HINT: Final = 0.05
-"""p-values below this are a hint; one in several checks is expected by chance."""
+"""p-values below this number are a hint; in several checks, one is expected by chance."""
 _IN_PLACE: Final = 0.95
 
 
 def check_assumptions(fit: Any, *, draws: int | None = 1000) -> xr.Dataset:
-    r"""Check the assumptions of a model of the truth by posterior predictive checks.
+    r"""Check the assumptions of a latent truth model by posterior predictive checks.
 
-    Accuracies of systems are biased if the model of errors is wrong. Each check compares a
-    statistic of the labels, sensitive to one assumption, with its replicates: labels of new items
-    by the same annotators and systems under the posterior.
+    Accuracies of systems are biased if the model of errors is wrong. Each check is for one
+    assumption. It compares a statistic of the labels with the statistic of replicates: labels of
+    new items by the same annotators and systems under the posterior.
 
     Parameters
     ----------
@@ -102,52 +102,55 @@ def check_assumptions(fit: Any, *, draws: int | None = 1000) -> xr.Dataset:
         From ``fit(..., posterior_predictive=True)`` of `dissensus.models.symmetric_confusion` or
         `dissensus.models.dawid_skene`.
     draws : int or None
-        Largest number of replicates, evenly spaced; None for all that fit in memory.
+        Maximum number of replicates, evenly spaced; None for all that fit in memory.
 
     Returns
     -------
     Dataset
         Along ``check``: ``observed``, ``replicated`` (chain, draw, check), ``tail_probability``
-        (of replicates above the data, equal ones counting half), ``p_value`` (the same, two-sided
-        where both tails count; NaN where it cannot be computed), and coordinates ``assumption`` and
-        ``sentence``. The checks:
+        (the share of replicates above the data, where equal values count half), ``p_value`` (the
+        tail probability, or the two-sided p-value if both tails count; NaN if it cannot be
+        computed), and coordinates ``assumption`` and ``sentence``. The checks are:
 
         ``error_pairs`` : all errors are equally frequent
-            Distance of the shares of label pairs among disagreeing pairs of an item's labels from
-            their means over replicates, the root of :math:`\sum (O - E)^2 / E`.
-        ``error_distance`` : errors fall near and far alike
-            Mean steps between two labels that disagree; ordered labels only.
-        ``label_use`` : annotators use the labels alike
-            Root mean square, over labels given, of each annotator's share of each label, less its
-            share in the same items, minus its mean over replicates.
+            Of pairs of annotators who disagree on an item, the share with each pair of labels is
+            compared with its mean over replicates: the root of :math:`\sum (O - E)^2 / E`.
+        ``error_distance`` : near and far errors are equally frequent
+            Mean number of steps between two labels that disagree; only for ordered labels.
+        ``label_use`` : annotators use labels equally often
+            Difference of an annotator's share of each label and the share of the label on the same
+            items, minus the mean over replicates; root mean square over annotations.
         ``annotator_agreement`` : annotators are equally accurate
             Standard deviation over annotators of their agreement with the others.
         ``item_agreement`` : items are equally hard
-            Standard deviation over items of the agreement of two labels; items with three or more.
+            Standard deviation over items of the agreement of two labels; only items with three or
+            more labels.
         ``system_pairs`` : systems err independently
-            The share of cases in which two systems agree on one label and two annotators agree on
-            another: the largest excess of a pair of systems over its mean over replicates.
+            Share of cases in which two systems agree on one label and two annotators on another,
+            minus the mean over replicates; the largest value of all pairs of systems.
         ``system_unanimity`` : items hard for annotators are not hard for systems
             Agreement of a system with annotators on unanimous items, minus its agreement with an
             annotator on divided items; the mean over systems.
-        ``repeats`` : an annotator's second label is as good as another annotator's
-            The share of repeated labels of an item that are the same.
+        ``repeats`` : labels by one annotator are independent, like labels by two annotators
+            Share of repeated labels of an item by one annotator that are the same.
 
         ``in_place`` (label) is the posterior probability that each label is the most frequent
-        response where it is true; otherwise labels may be switched. Attributes: ``in_words``, one
-        sentence a line; ``recommendation``; ``next_model`` and ``next_settings`` (JSON), the model
-        to fit next, or "" and "{}".
+        response to items on which it is true; if it is low, labels may be switched. Attributes:
+        ``in_words``, one sentence per line; ``recommendation``; ``next_model`` and
+        ``next_settings`` (JSON), the model to fit next, or "" and "{}".
 
     Notes
     -----
-    A p-value below .01 counts as evidence against the model, one below .05 as a hint. Of 420
+    A p-value below .01 is evidence against the model, a p-value below .05 is a hint. Of 420
     simulated studies fitted by the right model, with seven checks each, 16 had a p-value below .01,
-    and 10 to 25 % had one below .05. A check without evidence does not show that the assumption
-    holds, least of all with few items. Checks overlap: errors near the truth also make systems err
-    alike. The recommendation names the first change; check that fit again.
+    and 10 to 25 % had a p-value below .05. A check without evidence does not show that the
+    assumption holds, above all with few items. Checks overlap: errors near the truth also cause
+    common errors of systems. The recommendation is the first change to make; check the new fit
+    again.
 
-    Source: the assumptions are the "K-properties" of Lehner (2015), whose tests it leaves to future
-    research; posterior predictive p-values: Gelman, Meng & Stern (1996), *Statistica Sinica* 6.
+    Source: the assumptions are the "K-properties" of Lehner (2015), which leaves tests of them to
+    future research; posterior predictive p-values: Gelman, Meng & Stern (1996), *Statistica Sinica*
+    6.
 
     Examples
     --------
@@ -193,7 +196,7 @@ def check_assumptions(fit: Any, *, draws: int | None = 1000) -> xr.Dataset:
 
 
 def _stacked(results: list[CheckResult], n: dict[str, int]) -> Any:
-    """Lay the replicated values side by side (chain, draw, check)."""
+    """Combine the replicated values of all checks: (chain, draw, check)."""
     out = np.full((*n.values(), len(results)), np.nan)
     for place, result in enumerate(results):
         if len(result.values):
@@ -202,7 +205,7 @@ def _stacked(results: list[CheckResult], n: dict[str, int]) -> Any:
 
 
 def _sentence(result: CheckResult) -> str:
-    """Summarise one check in a line."""
+    """Summarise one check in one line."""
     if not len(result.values):
         return f"Whether {result.meaning} was not checked: {result.size}."
     p = result.p_value
@@ -242,8 +245,8 @@ def _recommendation(results: list[CheckResult], moved: list[str], proposal: Advi
     lines = []
     if any(result.name == "repeats" for result in against):
         lines.append(
-            "Keep one label of each annotator for each item, and check again: repeated labels make "
-            "items look unequal, and systems related."
+            "Keep one label by each annotator of each item, and check again: repeated labels make "
+            "items seem unequal, and systems related."
         )
     if proposal:
         lines.append(f"Try {proposal.words()}, and check again.")
@@ -253,11 +256,13 @@ def _recommendation(results: list[CheckResult], moved: list[str], proposal: Advi
             "accuracies with caution, and compare other models: dissensus.compare_truth_models."
         )
     elif not any(np.isfinite(result.p_value) for result in results):
-        lines.append("Nothing could be checked: checks need items with two annotators' labels.")
+        lines.append("No assumption could be checked: checks need items with two annotators.")
     elif not against:
-        lines.append("Nothing speaks against this model.")
+        lines.append("No check is evidence against this model.")
     if moved:
-        lines.append("Labels may be switched: pool annotators, or use symmetric_confusion.")
+        lines.append(
+            "Labels may be switched: use one matrix for all annotators, or symmetric_confusion."
+        )
     if hints and not against:
         lines.append(f"Hints: {listed(hints)}.")
     return " ".join(lines)

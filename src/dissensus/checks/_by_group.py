@@ -23,7 +23,7 @@ from dissensus.errors import ArgumentError, shown
 from dissensus.kernels.types import Floats, Ints
 
 ENDS: Final = (0.05, 0.95)
-"""Quantiles of replicates; values outside are misfits."""
+"""Quantiles of replicates; observed values outside are misfits."""
 
 
 class Rows(NamedTuple):
@@ -36,7 +36,7 @@ class Rows(NamedTuple):
 
 
 def rows_of(fit: Any, annotations: Any) -> Rows:
-    """Read a fit whose replicates are single labels or numbers, row by row."""
+    """Read the rows of a fit whose replicates are single labels or numbers."""
     drawn = group_of(fit, PREDICTIVE)
     both = replicates(fit, annotations)
     if both.form not in {"labels", "numbers"} or not {"score", "label_code"} & set(drawn):
@@ -60,18 +60,18 @@ def rows_of(fit: Any, annotations: Any) -> Rows:
 
 
 def means_by(group: Ints, n_groups: int) -> csr_array:
-    """Return a matrix (row, group) that takes means."""
+    """Return a matrix (row, group) that computes means."""
     n = np.bincount(group, minlength=n_groups)
     rows = np.arange(len(group))
     return csr_array((1.0 / n[group], (rows, group)), shape=(len(group), n_groups))
 
 
 Statistics = Callable[[npt.NDArray[Any]], Floats]
-"""From values (version, row) to statistics (version, group, statistic)."""
+"""Function of values (version, row) that returns statistics (version, group, statistic)."""
 
 
 def compared(both: Replicates, statistics: Statistics, dims: tuple[str, str]) -> xr.Dataset:
-    """Return observed statistics with the mean, quantiles and tail of replicated ones."""
+    """Return observed statistics, with mean, quantiles and tail probability of replicates."""
     observed = statistics(both.observed.values(slice(0, 1)))[0]
     blocks = both.drawn.blocks(observed.size)
     drawn = np.concatenate([statistics(both.drawn.values(some)) for some in blocks])
@@ -93,7 +93,7 @@ def in_tails(check: xr.Dataset) -> xr.DataArray:
 
 
 def _outside(check: xr.Dataset, dim: str) -> list[Any]:
-    """Return the names along a dim with some statistic in the tails."""
+    """Return the names along a dim that have a statistic in the tails."""
     far = in_tails(check)
     return list(check[dim].to_numpy()[far.any([d for d in far.dims if d != dim]).to_numpy()])
 
@@ -105,7 +105,8 @@ def label_check(fit: Any, annotations: xr.Dataset | None = None) -> xr.Dataset:
     r"""Check whether a model reproduces each annotator's use of the labels.
 
     Crossed effects describe an annotator by one number, the leniency. This check finds annotators
-    who do not fit: they use only the ends of the scale, never the last label, or a wider range.
+    whom one number does not describe: for example, they use only the ends of the scale, never the
+    last label, or a wider range.
 
     .. math:: p_{jk} = P(T_{jk}(y^{rep}) > T_{jk}(y) \mid y)
         + \tfrac{1}{2} P(T_{jk}(y^{rep}) = T_{jk}(y) \mid y)
@@ -116,21 +117,21 @@ def label_check(fit: Any, annotations: xr.Dataset | None = None) -> xr.Dataset:
         From ``fit(..., posterior_predictive=True)`` of `crossed_effects`, `cross_replication`, or
         another model that replicates labels row by row.
     annotations : Dataset, optional
-        The data of the fit. Needed only if the fit does not hold the annotators of labels.
+        The data of the fit. Needed only if the fit does not contain the annotator of each label.
 
     Returns
     -------
     Dataset
-        Along ``annotator`` and ``label`` (shares of labels) or, of numbers, ``statistic`` (their
-        mean and standard deviation): ``observed``, ``replicated`` (the mean of replicates),
-        ``lower`` and ``upper`` (90 % of replicates between them) and ``tail_probability``; also
-        ``n_labels`` (annotator). NaN without enough labels. The attribute ``in_words`` names the
+        Along ``annotator`` and ``label`` (shares of labels) or, for numbers, ``statistic`` (mean
+        and standard deviation): ``observed``, ``replicated`` (the mean of replicates), ``lower``
+        and ``upper`` (the central 90 % of replicates) and ``tail_probability``; also ``n_labels``
+        (annotator). NaN if there are too few labels. The attribute ``in_words`` names the
         annotators in the tails.
 
     Notes
     -----
-    For a true model at most about one in ten tail probabilities lies below .05 or above .95 (the
-    data are used twice).
+    Under the true model, at most about one in ten tail probabilities is below .05 or above .95 (at
+    most, since the data are used twice).
 
     Examples
     --------
@@ -170,7 +171,7 @@ def label_check(fit: Any, annotations: xr.Dataset | None = None) -> xr.Dataset:
 
 
 def _known(values: Floats, there: npt.NDArray[np.bool_]) -> Floats:
-    """Put NaN in place of annotators (version, annotator, statistic) without enough labels."""
+    """Set values of annotators with too few labels to NaN: (version, annotator, statistic)."""
     return np.where(there[:, None], values, np.nan)
 
 
@@ -190,9 +191,10 @@ STATISTICS = ("mean", "spread")
 def residual_check(fit: Any, annotations: xr.Dataset | None = None) -> xr.Dataset:
     r"""Check whether a model reproduces the residuals of each item.
 
-    A residual is a label (its place, from 0, if it is no number) minus the mean of its replicates.
-    If an item's residuals spread more than those of its replicates, annotators are split, which one
-    number per item does not describe. If their mean is far from 0, the item is an outlier.
+    A residual is a label (or its place, from 0, if labels are not numbers) minus the mean of its
+    replicates. If the residuals of an item have a larger spread than residuals of replicates,
+    annotators are split, and one number does not describe the item. If their mean is far from 0,
+    the item is an outlier.
 
     .. math:: r_{ij} = y_{ij} - E(y^{rep}_{ij} \mid y), \qquad
         T_i = \frac{1}{n_i} \sum_j r_{ij} \quad\text{and}\quad
@@ -207,16 +209,16 @@ def residual_check(fit: Any, annotations: xr.Dataset | None = None) -> xr.Datase
     -------
     Dataset
         Along ``item`` and ``statistic`` ("mean", "spread"): ``observed``, ``replicated`` (the
-        mean of replicates), ``lower`` and ``upper`` (90 % of replicates between them) and
+        mean of replicates), ``lower`` and ``upper`` (the central 90 % of replicates) and
         ``tail_probability``; also ``n_labels`` (item). NaN for items without labels. The attribute
         ``in_words`` names the items in the tails.
 
     Notes
     -----
-    Items' effects are fitted to these labels. Tail probabilities of means therefore stay near .5
-    even for outliers, and spreads of a true model tend to be smaller than those of replicates: with
-    four labels for each effect of an item, 107 of 600 simulated items were below 90 % of their
-    replicates, and 2 above. Look at spreads above.
+    Item effects are fitted to these labels. Tail probabilities of means are therefore near .5 even
+    for outliers, and spreads under the true model tend to be smaller than spreads of replicates:
+    with four labels per item effect, the spread of 107 of 600 simulated items was below the central
+    90 % of replicates, and that of 2 items above. Only spreads above are informative.
 
     Examples
     --------
@@ -245,7 +247,7 @@ def residual_check(fit: Any, annotations: xr.Dataset | None = None) -> xr.Datase
 
 
 def _numbers(fit: xr.DataTree, both: Replicates) -> Floats | None:
-    """Return the number of each label; None where values are numbers."""
+    """Return the number of each label; None if values are numbers."""
     if both.form == "numbers":
         return None
     constant = fit["constant_data"]

@@ -1,4 +1,4 @@
-"""Comparison of models of the truth by leave-one-out cross-validation."""
+"""Comparison of latent truth models by leave-one-out cross-validation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dissensus.families.latent_truth.design import ENOUGH
 from dissensus.sampling import fitting
 from dissensus.wording import capital, counted, listed, number
 
-# Variants of a model of the truth.
+# Variants of a latent truth model.
 
 
 Candidates = Mapping[str, Mapping[str, Any]]
@@ -29,13 +29,13 @@ OPTIONS: Final = (
     "draws", "tune", "chains", "random_seed", "progressbar", "evidence", "prior_count",
     "keep_items", "posterior_predictive", "on_missing", "sampler",
 )  # fmt: skip
-"""Settings that all variants share."""
+"""Options that are the same for all variants."""
 
 
 def candidates_for(annotations: xr.Dataset, predictions: xr.Dataset | None) -> Candidates:
-    """Return the settings of variants by name, the simplest first.
+    """Return the settings of variants by name, simplest variant first.
 
-    Each assumption of the simplest is dropped alone, then pairs of them, then all.
+    Each assumption of the simplest variant is dropped alone, then pairs of assumptions, then all.
     """
     n_labels = annotations.sizes[LABEL]
     parts: dict[str, dict[str, Any]] = {}
@@ -67,7 +67,7 @@ def checked_candidates(candidates: Any) -> Candidates:
     """Return the given variants with their models, or raise."""
     if not isinstance(candidates, Mapping) or len(candidates) < 2:
         raise ArgumentError(
-            "candidates", expected="names of two variants or more with their settings, such as "
+            "candidates", expected="names of two or more variants with their settings, such as "
             "{'plain': {}, 'hard items': {'difficulty': True}}", found=brief(candidates),
         )  # fmt: skip
     out = {}
@@ -94,42 +94,42 @@ def checked_candidates(candidates: Any) -> Candidates:
 
 
 def check_options(options: Mapping[str, Any]) -> None:
-    """Raise unless these are options that every variant takes, and none of their settings."""
+    """Raise unless all variants take these options, and no option is a setting of variants."""
     for name in options:
         if name not in OPTIONS:
             raise ArgumentError(
                 str(name), expected=f"one of the options {shown(OPTIONS, len(OPTIONS))}",
                 found="another name",
-                hint="Settings in which variants differ belong in candidates="
+                hint="Pass settings that differ between variants in candidates="
                 if name in {*_settings(SYMMETRIC), *_settings(ROWS)} else "",
             )  # fmt: skip
 
 
 def _settings(model: str) -> list[str]:
-    """Return the names of the settings that the variants of a model differ in."""
+    """Return the names of the settings that may differ between variants of a model."""
     taken = {"annotations", "predictions", "log_likelihood", *OPTIONS}
     known = signature(models.get(model).module.fit).parameters
     return [name for name in known if name not in taken]
 
 
 _DRAWS: Final = 100
-"""Least number of draws of all chains, for the Pareto distribution that LOO fits to a tail."""
+"""Minimum number of draws of all chains: LOO fits a Pareto distribution to a tail."""
 _LIKE: Final = 2.0
-"""Standard errors of a difference within which variants count as equal."""
+"""Variants count as equal if the difference is within this number of standard errors."""
 _SMALL: Final = 4.0
-"""Largest difference that counts as equal; its standard error is too small (ArviZ)."""
+"""Variants count as equal up to this difference, whose standard error is too small (ArviZ)."""
 
 
 class TruthComparison(NamedTuple):
-    """What `compare_truth_models` returns."""
+    """The result of `compare_truth_models`."""
 
     table: pd.DataFrame
-    """One row for each variant, best first, as `arviz.compare`, unrounded, and ``k_high``, the
-    number of items whose Pareto k is too high."""
+    """One row per variant, best first: the columns of `arviz.compare`, unrounded, and ``k_high``,
+    the number of items whose Pareto k is too high."""
     fits: dict[str, xr.DataTree]
     """By name."""
     settings: dict[str, dict[str, Any]]
-    """By name, with the ``model``."""
+    """Settings by name, with the ``model``."""
     best: str
     """The variant with the highest elpd."""
     simplest: str
@@ -143,14 +143,14 @@ def compare_truth_models(
     candidates: Candidates | None = None,
     **options: Any,
 ) -> TruthComparison:
-    r"""Fit variants of a model of the truth, and rank them by leave-one-out cross-validation.
+    r"""Fit variants of a latent truth model, and rank them by leave-one-out cross-validation.
 
-    The criterion is the expected log probability of all labels of an item, annotators' and
-    systems', given the other items,
+    The criterion is the expected log probability of all annotations and predictions of an item,
+    given the other items,
 
     .. math:: \mathrm{elpd} = \sum_i \log p(y_i \mid y_{-i}),
 
-    estimated from one fit by Pareto-smoothed importance sampling, with the truth summed out.
+    estimated from one fit by Pareto-smoothed importance sampling. The true label is summed out.
 
     Parameters
     ----------
@@ -159,12 +159,13 @@ def compare_truth_models(
     predictions : Dataset, optional
         One label for each item from each system.
     candidates : mapping, optional
-        Names of variants, simplest first, with their settings: those of
-        `dissensus.models.symmetric_confusion`, or with ``"model": "dawid_skene"`` of that. By
-        default each assumption of the simplest is dropped alone and with others: an accuracy for
-        each annotator; with three labels or more, errors graded by distance (ordered labels) or
-        unequal (else); difficulty of items; related systems, if there are two; and confusion
-        matrices ("matrices"), with a hundred annotations for each label.
+        Names of variants, simplest first, with their settings. These are settings of
+        `dissensus.models.symmetric_confusion`, or of `dissensus.models.dawid_skene` if they include
+        ``"model": "dawid_skene"``. By default each assumption of the simplest variant is dropped
+        alone and with others. The alternatives are: an accuracy for each annotator; with three or
+        more labels, errors graded by distance (ordered labels) or unequal errors (other labels);
+        difficulty of items; related systems, if there are two; and confusion matrices ("matrices"),
+        if there are a hundred annotations per label.
     **options
         Options of both models' ``fit``: ``draws``, ``tune``, ``chains``, ``random_seed``,
         ``progressbar``, ``evidence``, ``prior_count``, ``keep_items``, ``posterior_predictive``,
@@ -184,11 +185,11 @@ def compare_truth_models(
 
     Notes
     -----
-    LOO ranks predictions of labels, not estimates of accuracies: a matrix for each annotator may
-    predict well because it absorbs differences between items. Where variants of
-    `dissensus.models.symmetric_confusion` count as equal, accuracies of the richer one are safer.
-    See also `dissensus.check_assumptions`. Variants whose elpd differs by less than 4, or by less
-    than two standard errors, count as equal.
+    LOO compares predictions of labels, not estimates of accuracies: a matrix for each annotator may
+    predict well because it absorbs differences between items. If variants of
+    `dissensus.models.symmetric_confusion` count as equal, use the accuracies of the more flexible
+    variant. See also `dissensus.check_assumptions`. Variants whose elpd differs by less than 4, or
+    by less than two standard errors, count as equal.
 
     Source: Vehtari, Gelman & Gabry (2017), "Practical Bayesian model evaluation using leave-one-out
     cross-validation and WAIC", *Statistics and Computing* 27.
@@ -210,7 +211,9 @@ def compare_truth_models(
         wanted = checked_candidates(candidates)
     if "log_likelihood" in options:
         raise ArgumentError(
-            "log_likelihood", expected="no value: it is the compared quantity", found="a value"
+            "log_likelihood",
+            expected="no value: the comparison always computes it",
+            found="a value",
         )
     check_options(options)
     fits, poor = {}, []
@@ -219,8 +222,8 @@ def compare_truth_models(
         poor += [name] * rough
     if poor:
         warnings.warn(
-            f"The chains of {listed(list(map(repr, poor)))} have not run long enough for "
-            "all parameters: fit a variant with more draws before you rely on it.",
+            f"The chains of {listed(list(map(repr, poor)))} are too short for "
+            "some parameters: fit a variant with more draws before you use its results.",
             ConvergenceWarning, stacklevel=2,
         )  # fmt: skip
     for fit in fits.values():
@@ -238,7 +241,7 @@ def compare_truth_models(
 def _fitted(
     annotations: xr.Dataset, predictions: xr.Dataset | None, settings: Any, options: dict[str, Any]
 ) -> tuple[xr.DataTree, bool]:
-    """Fit one variant, and return whether its chains are poor."""
+    """Fit one variant, and return whether its chains did not converge."""
     own = {name: value for name, value in settings.items() if name != MODEL}
     module = models.get(settings[MODEL]).module
     with warnings.catch_warnings(record=True) as caught, fitting.all_or_nothing():
@@ -272,7 +275,7 @@ def _compared(fits: dict[str, xr.DataTree]) -> pd.DataFrame:
     import arviz as az
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of Pareto k, which is said below in our words
+        warnings.simplefilter("ignore")  # of Pareto k: there is another warning below
         each = {name: az.loo(fit, var_name="labels", pointwise=True) for name, fit in fits.items()}
         table = az.compare(each, round_to="none")
     high = {name: int((loo.pareto_k > loo.good_k).sum()) for name, loo in each.items()}
@@ -284,7 +287,7 @@ def _compared(fits: dict[str, xr.DataTree]) -> pd.DataFrame:
         warn_caller(
             f"For some of {n_items:,} items, leave-one-out cannot be approximated (Pareto k too "
             f"high): {names}. The elpd of these variants is probably too high, by an unknown "
-            "amount; a few items of hundreds seldom change the order."
+            "amount; a few items in hundreds rarely change the order."
         )
     return table
 
@@ -296,12 +299,12 @@ def _alike(row: Any) -> bool:
 
 def _words(table: pd.DataFrame, best: str, like: list[str], simplest: str) -> str:
     """Summarise the comparison."""
-    out = [f"{best!r} predicts labels best of {counted(len(table), 'variant')}."]
+    out = [f"Of {counted(len(table), 'variant')}, {best!r} predicts labels best."]
     if like:
         first = table.loc[like[0]]
         out.append(
             f"{capital(listed(list(map(repr, like))))} {'is' if len(like) == 1 else 'are'} not "
-            "distinguishable from it (the nearest: elpd lower by "
+            "distinguishable from the best (elpd of the next lower by "
             f"{_about(first['elpd_diff'])}, standard error {_about(first['dse'])})."
         )
     rest = [str(name) for name in table.index if str(name) not in {best, *like}]
@@ -313,10 +316,11 @@ def _words(table: pd.DataFrame, best: str, like: list[str], simplest: str) -> st
         )
     if simplest != best:
         out.append(
-            f"The simplest variant that predicts as well is {simplest!r}. Accuracies of the richer "
-            "variants are safer: a setting that hardly changes predictions may change accuracies."
+            f"The simplest variant that predicts as well is {simplest!r}. Accuracies of more "
+            "flexible variants are safer: a setting that hardly changes predictions may change "
+            "accuracies."
         )
-    out.append("Check it with check_assumptions.")
+    out.append("Check the chosen fit with check_assumptions.")
     return " ".join(out)
 
 

@@ -23,7 +23,7 @@ from dissensus.wording import share
 BIN: Final = "bin"
 _BINS: Final = 40
 _CENTRAL: Final = (0.01, 0.99)
-"""Quantiles of the prior between which the bins lie; its tails are long."""
+"""Quantiles of the prior that the bins cover, since the tails of the prior are long."""
 
 
 def prior_predictive(
@@ -36,30 +36,32 @@ def prior_predictive(
 ) -> xr.Dataset:
     """Draw labels and their reliability from the prior of a model of crossed effects.
 
-    Each draw takes parameters from the prior, and then new labels for the same design. Set
-    ``priors=`` if the prior almost excludes some labels, or determines the ICC.
+    For each draw, parameters are drawn from the prior, and labels given these parameters, for the
+    same design. Set ``priors=`` if the prior almost excludes some labels, or determines the ICC.
 
     Parameters
     ----------
     model : str or module
         "crossed_effects" or "cross_replication", or `models.crossed_effects` itself.
     annotations : Dataset
-        Numbers, two labels, or ordered labels, for the design and, of numbers, the prior's scale.
+        Numbers, two labels, or ordered labels, for the design and, with numbers, the scale of the
+        prior.
     draws : int
-        Number of draws. The labels of all draws are held in memory.
+        Number of draws. The labels of all draws are in memory.
     random_seed : int or numpy.random.Generator, optional
-        Makes the draws repeatable.
+        The same seed gives the same draws.
     **settings
-        Of the model's ``build``: ``family``, ``priors``, ``correlation_prior`` and so on.
+        Arguments of the model's ``build``: ``family``, ``priors``, ``correlation_prior`` and
+        others.
 
     Returns
     -------
     Dataset
-        ``observed`` and ``replicated`` (chain, draw): the share of each ``label``, or of numbers
-        in each ``bin`` (from ``bin_lower`` to ``bin_upper``, over the data and the central 98 % of
-        the prior). ``icc`` (chain, draw) or (chain, draw, pool), on the latent scale.
-        ``correlation`` (chain, draw, ``pool``, ``pool_``) of `cross_replication`. The attribute
-        ``in_words`` is a summary.
+        ``observed`` and ``replicated`` (chain, draw): the share of each ``label``, or the share of
+        numbers in each ``bin`` (from ``bin_lower`` to ``bin_upper``; bins cover the data and the
+        central 98 % of the prior). ``icc`` (chain, draw) or (chain, draw, pool), on the latent
+        scale. ``correlation`` (chain, draw, ``pool``, ``pool_``), for `cross_replication`. The
+        attribute ``in_words`` is a summary.
 
     Examples
     --------
@@ -86,14 +88,14 @@ def prior_predictive(
 
 
 def _name_of(model: Any) -> str:
-    """Return the name of a model that is given by name or as a module."""
+    """Return the name of a model, given its name or its module."""
     name = model.__name__.rpartition(".")[2] if isinstance(model, ModuleType) else model
     arguments.one_of("model", name if isinstance(name, str) else brief(name), MODELS)
     return str(name)
 
 
 def _build(name: str, annotations: xr.Dataset, settings: dict[str, Any]) -> Any:
-    """Build the model, or raise on a setting that it does not have."""
+    """Build the model, or raise for a setting that the model does not have."""
     build = models.get(name).module.build
     known = [p.name for p in signature(build).parameters.values() if p.kind is p.KEYWORD_ONLY]
     for setting in settings:
@@ -102,9 +104,9 @@ def _build(name: str, annotations: xr.Dataset, settings: dict[str, Any]) -> Any:
 
 
 def _drawn(built: Any, draws: int, seed: int) -> xr.DataTree:
-    """Draw parameters and labels; parameters as ``posterior``, which the metrics read.
+    """Draw parameters and labels; the group of parameters is ``posterior``, as metrics expect.
 
-    Effects are left out. Without compilation a thousand draws take a second, with it ten or more.
+    Effects are left out. A thousand draws take a second without compilation, and ten or more with.
     """
     import pymc as pm
 
@@ -119,7 +121,7 @@ def _drawn(built: Any, draws: int, seed: int) -> xr.DataTree:
 
 
 def _shares(tree: xr.DataTree, annotations: xr.Dataset) -> xr.Dataset:
-    """Return the share of each label, or of numbers in each bin: observed, and draw by draw."""
+    """Return observed and drawn shares of each label, or of numbers in each bin."""
     name = str(next(iter(tree["observed_data"].data_vars)))
     drawn = tree["prior_predictive"][name].transpose(*SAMPLE, ...)
     seen = tree["observed_data"][name].to_numpy()
@@ -144,14 +146,14 @@ def _edges(seen: Floats, drawn: Floats) -> Floats:
 
 
 def _placed(values: Floats, edges: Floats) -> Ints:
-    """Return the bin of each number, -1 for those outside; the last bin has its upper end."""
+    """Return the bin of each number, -1 outside all bins; the last bin includes its upper end."""
     place = np.searchsorted(edges, values, side="right") - 1
     place[values == edges[-1]] = len(edges) - 2
     return np.where(place < len(edges) - 1, place, -1)
 
 
 def _shares_of(codes: Ints, count: int) -> Floats:
-    """Return the share (version, code) of each code; those below 0 count in the whole only."""
+    """Return the share of each code: (version, code). Codes below 0 count only in the total."""
     counts = [np.bincount(row[row >= 0], minlength=count) for row in codes]
     return np.array(counts) / codes.shape[1]
 
@@ -165,11 +167,11 @@ def _words(result: xr.Dataset) -> str:
 
 def _sentence(name: str, values: xr.DataArray) -> str:
     low, middle, high = (share(float(v)) for v in np.quantile(values, [0.05, 0.5, 0.95]))
-    return f"{name}: a priori median {middle}, 90 % from {low} to {high}."
+    return f"{name}: prior median {middle}, 90 % from {low} to {high}."
 
 
 def pairs(correlation: xr.DataArray) -> xr.DataArray:
-    """Return the correlations (chain, draw, pair) of two different pools, each once."""
+    """Return the correlation of each pair of different pools: (chain, draw, pair)."""
     values = correlation.transpose(*SAMPLE, POOL, other(POOL)).to_numpy()
     rows, columns = np.triu_indices(values.shape[-1], 1)
     return xr.DataArray(values[..., rows, columns], dims=(*SAMPLE, "pair"))

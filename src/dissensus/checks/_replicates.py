@@ -1,6 +1,6 @@
 """Annotations in many versions: the data, and replicates of a fitted model.
 
-All versions have the same rows (item, annotator) and different labels. `stacked` lays them out as
+All versions have the same rows (item, annotator) and different labels. `stacked` combines them into
 one large set of annotations, so that sums over items are computed for all versions at once.
 """
 
@@ -46,7 +46,7 @@ class Said:
     rank: Ints | None = None
     """(row): 1 for the first block of a ranking."""
     trial: Ints | None = None
-    """(row): number of a repeated label of one annotator for one item."""
+    """(row): index of a repeated label by one annotator of one item."""
 
     def first_choices(self) -> Said:
         """Return the first blocks of rankings; tied labels become repeated labels."""
@@ -61,7 +61,7 @@ class Said:
         )
 
     def blocks(self, width: int = 1) -> Iterator[slice]:
-        """Yield blocks of versions, by the limits on rows and on ``width`` totals a version."""
+        """Yield blocks of versions, limited by rows and by ``width`` totals per version."""
         step = max(1, min(ROWS // max(len(self.item), 1), _CELLS // max(width, 1)))
         for start in range(0, self.count, step):
             yield slice(start, min(start + step, self.count))
@@ -79,13 +79,13 @@ class Replicates:
     observed: Said
     drawn: Said
     sample: dict[str, npt.NDArray[Any]]
-    """Coordinates of chain and draw; ``drawn`` has a version for each pair."""
+    """Coordinates of chain and draw; each pair is a version of ``drawn``."""
     attrs: dict[str, Any]
     """Attributes of the fit."""
     kind: str = ""
     """Kind of the annotations, if they were given."""
     another: bool = False
-    """Whether the code after the last label represents all unnamed labels."""
+    """Whether the code after the last label represents all other labels together."""
 
 
 def place_within(group: Ints) -> Ints:
@@ -126,9 +126,9 @@ def _dense(part: Any, n: int) -> Floats:
 
 
 def tail_probability(drawn: Floats, observed: Any, atol: float = 1e-9) -> Floats:
-    """Return P(drawn > observed) along the first axis, equal ones counting half.
+    """Return P(drawn > observed) along the first axis; equal values count half.
 
-    Values that differ by no more than the order of summation are equal.
+    Values are equal if they differ only by rounding.
     """
     near = np.isclose(drawn, observed, rtol=1e-9, atol=atol)
     return np.asarray(np.where(near, 0.5, drawn > observed).mean(axis=0))
@@ -137,9 +137,9 @@ def tail_probability(drawn: Floats, observed: Any, atol: float = 1e-9) -> Floats
 def with_names(codes: Ints, item: Ints, space: Space, start: int) -> Ints:
     r"""Replace the code of the remainder by a drawn label.
 
-    A symmetric Dirichlet distribution splits the remainder's mass among its U labels, so choices
-    from it follow Pólya's urn: the t-th choice repeats an earlier one with probability
-    :math:`t / (t + aU)`, and is any of the U labels else.
+    The mass of the remainder is divided among its U labels by a symmetric Dirichlet distribution,
+    so choices follow Pólya's urn: choice t (from 0) repeats an earlier choice with probability
+    :math:`t / (t + aU)`, and otherwise is any of the U labels.
     """
     version, row = np.nonzero(codes == REMAINDER)
     if not len(row):
@@ -147,7 +147,7 @@ def with_names(codes: Ints, item: Ints, space: Space, start: int) -> Ints:
     rng = np.random.default_rng((20_05, space.seed, start))
     unnamed = space.sizes[item[row], -1]
     turn = place_within(version * len(space.codes) + item[row])
-    first = np.arange(len(row)) - turn  # remainders of an item stand side by side, at its end
+    first = np.arange(len(row)) - turn  # remainders of an item are adjacent, at its end
     weight = space.concentration * unnamed
     chance = np.zeros(len(row)) if np.isinf(space.concentration) else turn / (turn + weight)
     copies = rng.random(len(row)) < chance
@@ -162,7 +162,7 @@ def with_names(codes: Ints, item: Ints, space: Space, start: int) -> Ints:
 
 
 def beside(named: Ints, n_labels: int) -> Ints:
-    """Return the labels of each item, unnamed labels first: (item, place)."""
+    """Return the labels that are not named for each item: (item, place)."""
     used = np.zeros((len(named), n_labels + 1), dtype=bool)
     np.put_along_axis(used, np.where(named < 0, n_labels, named), True, axis=1)
     return np.argsort(used[:, :n_labels], axis=1, kind="stable")
@@ -173,7 +173,7 @@ OBSERVED: Final = "observed_data"
 
 
 def replicates(fit: Any, annotations: Any = None) -> Replicates:
-    """Read the predictive draws of a fit; ``annotations`` are its data, if it lacks annotators."""
+    """Read the predictive draws of a fit; ``annotations`` are its data, if it has no annotators."""
     drawn, observed = group_of(fit, PREDICTIVE), group_of(fit, OBSERVED)
     given = None if annotations is None else checked_annotations(annotations)
     for name, reader in READERS.items():
@@ -206,25 +206,25 @@ class _Source(NamedTuple):
         return Replicates(form, sample=coords, attrs=attrs, kind=kind, **parts)
 
     def require_same(self, items: npt.NDArray[Any], *, same: bool) -> None:
-        """Raise if annotations were given that are not those of the fit."""
+        """Raise if the given annotations are not those of the fit."""
         if self.annotations is None:
             return
         if same and np.array_equal(self.annotations[ITEM].to_numpy(), items):
             return
         raise AnnotationError(
-            "annotations", expected="those that the model was fitted to",
-            found=f"others: {self.annotations.sizes[ANNOTATION]:,} rows on items "
+            "annotations", expected="the annotations of the fit",
+            found=f"other annotations: {self.annotations.sizes[ANNOTATION]:,} rows on items "
             f"{shown(list(self.annotations[ITEM].to_numpy()), 3)}, kind "
             f"{self.annotations.attrs['kind']!r}",
         )  # fmt: skip
 
     def items(self) -> npt.NDArray[Any]:
-        """Return the names of items, which the posterior may lack."""
+        """Return the names of items, also if the posterior does not have them."""
         groups = ("posterior", "constant_data")
         return next(self.fit[g][ITEM].to_numpy() for g in groups if ITEM in self.fit[g].coords)
 
     def people(self, item: Ints) -> tuple[Ints, Ints | None]:
-        """Return annotators and trials by row; without annotations, each row is another's."""
+        """Return annotators and trials by row; without annotations, every annotator is new."""
         if self.annotations is None:
             return place_within(item), None
         who = self.annotations["annotator_code"].to_numpy().astype(np.int64)
@@ -234,7 +234,7 @@ class _Source(NamedTuple):
 
 
 def group_of(fit: Any, name: str) -> xr.Dataset:
-    """Return a group of a fit, or raise with advice on how to get it."""
+    """Return a group of a fit, or raise and explain how to get this group."""
     if not isinstance(fit, xr.DataTree):
         raise ArgumentError(
             "fit", expected="the DataTree that a model's fit returns", found=type(fit).__name__
@@ -253,7 +253,7 @@ def group_of(fit: Any, name: str) -> xr.Dataset:
 
 
 def _counts(source: _Source) -> Replicates:
-    """Read counts of labels by item, which do not hold the annotators."""
+    """Read counts of labels by item, which do not contain the annotators."""
     there = source.observed["counts"].transpose(ITEM, LABEL)
     given, counts = there.to_numpy(), source.versions("counts", ITEM, LABEL)
     _require_sizes(counts.sum(axis=2), given.sum(axis=1))
@@ -287,8 +287,8 @@ def _require_sizes(drawn: Ints, observed: Ints) -> None:
     if drawn.shape[1:] != observed.shape or (drawn != observed).any():
         raise ArgumentError(
             "fit",
-            expected="predictive draws of as many labels for each item as were observed",
-            found="another number of them in some draw",
+            expected="predictive draws with as many labels of each item as in the data",
+            found="another number of labels in some draw",
         )
 
 
@@ -299,14 +299,14 @@ def _spelled(codes: Ints, counts: Ints) -> Ints:
 
 
 def _shuffled(values: Ints, item: Ints, start: int) -> Ints:
-    """Assign the labels of an item to its rows at random: counts do not hold the annotators."""
+    """Assign the labels of an item to its rows at random, since counts have no annotators."""
     rng = np.random.default_rng((20_05, start))
     order = np.argsort(item + rng.random(values.shape), axis=1)
     return np.take_along_axis(values, order, axis=1)
 
 
 def _scores(source: _Source) -> Replicates:
-    """Read scores, one for each row."""
+    """Read one score for each row."""
     given, drawn = source.observed["score"].to_numpy(), source.versions("score", ANNOTATION)
     where = source.fit.children.get("constant_data")
     ann, items = source.annotations, source.items()
@@ -325,7 +325,7 @@ def _scores(source: _Source) -> Replicates:
 
 
 def _codes(source: _Source) -> Replicates:
-    """Read codes of labels, one for each row."""
+    """Read one label code for each row."""
     given = source.observed["label_code"].to_numpy()
     drawn = source.versions("label_code", ANNOTATION)
     constant, items = source.fit["constant_data"], source.items()
@@ -342,7 +342,7 @@ def _by_row(
     source: _Source, form: str, items: npt.NDArray[Any], labels: npt.NDArray[Any], item: Ints,
     given: npt.NDArray[Any], drawn: npt.NDArray[Any],
 ) -> Replicates:  # fmt: skip
-    """Return replicates (version, row) of values that are given by row."""
+    """Return replicates of values that are given by row: (version, row)."""
     who, trial = source.people(item)
     return source.made(
         form, items=items, labels=labels,
@@ -352,7 +352,7 @@ def _by_row(
 
 
 class _Rows(NamedTuple):
-    """Rankings as a fit holds them."""
+    """Rankings in the form of a fit."""
 
     said: Said
     space: Space
@@ -370,7 +370,7 @@ def _ranked(source: _Source) -> _Rows:
         raise ArgumentError(
             "fit", expected="the annotations, in the group 'observed_data'",
             found=f"no {' and no '.join(lacking)}",
-            hint="The fit was made by an older version, which did not store it: fit again with "
+            hint="An older version, which did not store annotations, made the fit: fit again with "
             "posterior_predictive=True",
         )  # fmt: skip
     item = tables.match(rows[f"{ANNOTATION}_{ITEM}"].to_numpy(), items)
@@ -391,7 +391,7 @@ def _ranked(source: _Source) -> _Rows:
 
 
 def _lists(source: _Source) -> Replicates:
-    """Read lists with the lengths and ties of the data, or codes of single labels."""
+    """Read lists, which have the lengths and ties of the data, or codes of single labels."""
     if "rank" not in source.observed and LABEL in source.fit["constant_data"].coords:
         return _codes(source)
     given, lists = _ranked(source), source.versions("label_code", ANNOTATION)

@@ -1,4 +1,4 @@
-"""Items whose further labels improve the ground truth most."""
+"""Items for which further labels improve the ground truth most."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ UNSAID: Final = {
     "its labels, given its truth",
     "error_concentration": 'errors="unequal": the errors of each annotator are not stored',
 }
-"""Variables of posteriors that do not suffice, and why."""
+"""Variables of posteriors that are not sufficient, and the reasons."""
 
 
 @dataclass(frozen=True)
@@ -39,13 +39,13 @@ class ReviewDraws:
     truth: xr.DataArray
     """(chain, draw, item, label)"""
     accuracy: xr.DataArray | None
-    """(chain, draw, annotator, item) if accuracies depend on items; errors are then alike."""
+    """(chain, draw, annotator, item) if accuracies depend on items; errors are then equal."""
     response: Floats
-    """(draw, label, response) if all items are alike; else empty."""
+    """(draw, label, response) if all items have the same difficulty; else empty."""
     given: Ints
-    """(item): labels it has."""
+    """(item): number of labels."""
     known: npt.NDArray[np.bool_]
-    """(item): whether its truth is known."""
+    """(item): whether the true label is known."""
 
     def mean(self) -> Floats:
         """Return the probability that each label is true (item, label)."""
@@ -60,7 +60,7 @@ class ReviewDraws:
             if self.accuracy is None:
                 parts.append(right_after(truth, self.response, further))
                 continue
-            # A random annotator: the mean over annotators, whose labels are independent.
+            # The annotator is random: take the mean over annotators, whose labels are independent.
             right = _laid(self.accuracy.isel({ITEM: some}).mean(ANNOTATOR), ITEM)
             parts.append(right_after_alike(truth, right, further))
         return np.concatenate(parts)
@@ -76,7 +76,7 @@ class ReviewDraws:
 
 
 def review_draws(fit: Any) -> ReviewDraws:
-    """Read a fit of a latent truth that kept the draws of all items."""
+    """Read a fit of a latent truth model that kept the draws of all items."""
     posterior = group_of(fit, "posterior")
     model = fit.attrs.get("model", "?")
     if model not in MODELS:
@@ -114,7 +114,7 @@ def _require(posterior: xr.Dataset, model: str, names: tuple[str, ...]) -> None:
             raise ArgumentError(
                 "fit", expected="draws of the probability of a further label for each item",
                 found=f"a fit of {model} with {why}",
-                hint="For items of different difficulty: dissensus.models.rasch. Otherwise fit "
+                hint="For items of different difficulty use dissensus.models.rasch. Otherwise fit "
                 "without this setting",
             )  # fmt: skip
 
@@ -134,20 +134,20 @@ def _laid(draws: xr.DataArray, *dims: str) -> Floats:
 
 
 MOST: Final = 100
-"""Largest number of further labels of an item."""
+"""Maximum number of further labels of an item."""
 MOST_COUNTS: Final = 10_000
-"""Largest number of combinations of further labels."""
+"""Maximum number of combinations of further labels."""
 _NOTHING: Final = 1e-12
-"""Gains below it are rounding."""
+"""Smaller gains are rounding."""
 _OPEN: Final = 0.75
 _HARDLY: Final = 0.01
 
 
 def items_to_review(fit: xr.DataTree, *, further: int = 1) -> xr.Dataset:
-    r"""Rank items by how much further labels are expected to improve the ground truth.
+    r"""Rank items by the expected improvement of the ground truth from further labels.
 
-    The ground truth is the most probable label of each item. The gain of n further labels
-    :math:`y` of an item is the expected increase of the probability that it is right (the expected
+    The ground truth is the most probable label of each item. The gain of n further labels :math:`y`
+    of an item is the expected increase of the probability that this label is right (the expected
     value of sample information):
 
     .. math::
@@ -158,21 +158,22 @@ def items_to_review(fit: xr.DataTree, *, further: int = 1) -> xr.Dataset:
     ----------
     fit : DataTree
         From ``fit`` of `dissensus.models.rasch`, `dissensus.models.symmetric_confusion` or
-        `dissensus.models.dawid_skene`, with ``keep_items=True``; of the last two without
-        ``difficulty=True`` and ``errors="unequal"``.
+        `dissensus.models.dawid_skene`, with ``keep_items=True``. The last two models must be fitted
+        without ``difficulty=True`` and ``errors="unequal"``.
     further : int
         Number of further labels of an item, 1 to 100, each by a random annotator of the study. An
-        item may gain from two labels and not from one: against two equal annotators, one label
-        makes a tie at best.
+        item may have a gain from two labels but not from one: after two equal labels, one different
+        label can only make a tie.
 
     Returns
     -------
     Dataset
-        Over ``item``, by falling gain: ``rank``; ``gain``; ``probability_right``, of the leading
-        label; ``probability_right_after``, expected with further labels; ``leading_label``;
-        ``labels_given``; and ``expected_accuracy``, the expected share of all items whose ground
-        truth is right if this item and all before it are reviewed. Attributes: ``further``,
-        ``expected_accuracy_now``, and ``in_words``, one sentence a line.
+        Over ``item``, in descending order of gain: ``rank``; ``gain``; ``leading_label``, the most
+        probable label; ``probability_right`` of this label; ``probability_right_after``, its
+        expectation after further labels; ``labels_given``; and ``expected_accuracy``, the expected
+        share of all items whose ground truth is right if this item and all items before are
+        reviewed. Attributes: ``further``, ``expected_accuracy_now``, and ``in_words``, one sentence
+        per line.
 
     Warns
     -----
@@ -182,19 +183,20 @@ def items_to_review(fit: xr.DataTree, *, further: int = 1) -> xr.Dataset:
     Notes
     -----
     The gain lies between 0 and :math:`1 - \max_z P(z_i = z)`, and is 0 where the truth is known.
-    It does not measure disagreement: a very difficult item in `rasch`, on which all annotators
-    guess, has no gain, and an item with few labels by accurate annotators has a gain although all
-    labels agree.
+    The gain does not measure disagreement: a very difficult item in `rasch`, on which all
+    annotators guess, has no gain, and an item with few labels by accurate annotators may have a
+    gain although all labels agree.
 
     :math:`P(z_i, y)` is the mean over draws of
-    :math:`P(z_i = z \mid \text{draw})\, P(y \mid z, \text{draw})`, in which labels are of random
-    annotators, independent given the draw. The maximum is taken after the mean; the maximum of each
-    draw would assume the right draw known. All combinations of labels are enumerated by counts.
+    :math:`P(z_i = z \mid \text{draw})\, P(y \mid z, \text{draw})`, in which labels by random
+    annotators are independent given the draw. The maximum is computed from the mean over draws: a
+    maximum in each draw would assume that the right draw is known. All combinations of labels are
+    enumerated by counts.
 
-    Gains of items are added. This ignores that labels also inform about annotators, and so about
-    other items, and that annotators may state a confidence; both would increase the gain. Mistakes
-    that all annotators share appear as certainty, and `symmetric_confusion` and `dawid_skene` treat
-    all items as equally hard.
+    Gains of items are added. Labels also inform about annotators, and thereby about other items,
+    and annotators may give a confidence: both would increase the gain, and both are ignored. If all
+    annotators share a mistake, the model is certain of the wrong label. `symmetric_confusion` and
+    `dawid_skene` treat all items as equally hard.
 
     Source: Raiffa & Schlaifer (1961), *Applied statistical decision theory*, the expected value of
     sample information, with a gain of 1 for each item whose label is right.
@@ -249,7 +251,7 @@ def _warn_of_chains(attrs: dict[Any, Any]) -> None:
 
 
 def _ranked(draws: ReviewDraws, gain: Floats, now: Floats, lead: npt.NDArray[Any]) -> xr.Dataset:
-    """Sort items by falling gain; ties keep their order."""
+    """Sort items by descending gain; ties keep their order."""
     order = np.argsort(-gain, kind="stable")
     labels, items = (draws.truth[dim].to_numpy() for dim in (LABEL, ITEM))
     columns = {
@@ -277,19 +279,19 @@ def _sentences(ranked: xr.Dataset, further: int) -> list[str]:
     if not gain.any():
         return [
             *out,
-            f"{_labels(further)} would change nothing: no further label can change a most "
+            f"{_labels(further)} would not improve any item: it cannot change a most "
             "plausible label.",
         ]
     out.append(
-        f"Sending back the {counted(half, 'item')} of the largest gain for "
+        f"Reviewing the {counted(half, 'item')} with the largest gain for "
         f"{_labels(further).lower()} raises that to {share(float(along[half - 1]), places)}; "
-        f"sending back all that have any ({int((gain > 0).sum()):,}), to "
+        f"reviewing all items with a gain ({int((gain > 0).sum()):,}), to "
         f"{share(float(along[-1]), places)}."
     )
     stuck = int(((right < _OPEN) & (gain < _HARDLY)).sum())
     if stuck:
         out.append(
-            f"On {counted(stuck, 'item')} the leading label is right with less than "
+            f"On {counted(stuck, 'item')} the most probable label is right with probability below "
             f"{share(_OPEN)}, and {_labels(further).lower()} would hardly help (gain below "
             f"{share(_HARDLY)}): too few to change it, or from annotators who guess on these items."
         )

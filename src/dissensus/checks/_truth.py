@@ -1,4 +1,4 @@
-"""Checks of fits of a latent truth: statistics of the observed labels and of replicates.
+"""Checks of latent truth models: statistics of the observed labels and of replicates.
 
 A statistic returns None, with a reason, if it cannot be computed from the data.
 """
@@ -25,20 +25,20 @@ Ints = npt.NDArray[np.integer[Any]]
 
 MODELS: Final = ("symmetric_confusion", "dawid_skene")
 _CELLS: Final = 50_000_000
-"""Largest size of the sums of all versions."""
+"""Maximum size of the sums of all versions."""
 
 
 @dataclass(frozen=True)
 class Labels:
-    """Labels and answers in versions: first the data, then replicates."""
+    """Annotations and predictions in versions: first the data, then replicates."""
 
     where: Rows
     given: Ints
     """(version, row), sorted by item."""
     answers: Ints
-    """(version, item, system); -1 for none."""
+    """(version, item, system): predicted label; -1 for none."""
     repeats: Ints
-    """(pair, 2): rows of one annotator about one item."""
+    """(pair, 2): rows by one annotator of one item."""
     labels: npt.NDArray[Any]
     annotators: npt.NDArray[Any]
     systems: npt.NDArray[Any]
@@ -63,7 +63,7 @@ def read(fit: Any, draws: int | None) -> Labels:
     if model not in MODELS:
         raise ArgumentError(
             "fit", expected=f"a fit of {' or '.join(MODELS)}", found=f"one of {model}",
-            hint="dissensus.agreement_check takes fits of other models",
+            hint="For other models use dissensus.agreement_check",
         )  # fmt: skip
     drawn, constant = group_of(fit, PREDICTIVE), group_of(fit, "constant_data")
     require_whole(fit, drawn, (ITEM, ANNOTATOR, LABEL))
@@ -77,7 +77,9 @@ def read(fit: Any, draws: int | None) -> Labels:
     given = _versions(observed["label_code"], drawn["label_code"], (ANNOTATION,))
     systems: npt.NDArray[Any] = np.empty(0, dtype=object)
     answers: Ints = np.empty((len(given), constant.sizes[ITEM], 0), dtype=np.int64)
-    if SYSTEM in observed.dims and "system_label_code" in drawn:  # judged by true labels: none
+    if (
+        SYSTEM in observed.dims and "system_label_code" in drawn
+    ):  # without replicates if true labels are known
         systems, name = observed[SYSTEM].to_numpy(), "system_label_code"
         answers = _versions(observed[name], drawn[name], (ITEM, SYSTEM))
     return Labels(
@@ -89,7 +91,7 @@ def read(fit: Any, draws: int | None) -> Labels:
 
 
 def require_whole(fit: xr.DataTree, drawn: xr.Dataset, dims: tuple[str, ...]) -> None:
-    """Raise if a dim of draws or systems was dropped, or some of the items, annotators or labels.
+    """Raise if a dim of draws or systems, or some items, annotators or labels, were dropped.
 
     Kernels index arrays along ``dims`` by codes, so that these must be complete.
     """
@@ -100,7 +102,7 @@ def require_whole(fit: xr.DataTree, drawn: xr.Dataset, dims: tuple[str, ...]) ->
         if dim not in group.dims:
             raise ArgumentError(
                 "fit", expected=f"draws with the dimension {dim!r}",
-                found="none, as after isel or sel with a single one",
+                found="none, as after isel or sel with a single value",
                 hint=f"Keep the dimension by a list: fit.isel({dim}=[0])",
             )  # fmt: skip
     for dim in dims:
@@ -109,12 +111,12 @@ def require_whole(fit: xr.DataTree, drawn: xr.Dataset, dims: tuple[str, ...]) ->
             raise ArgumentError(
                 "fit", expected=f"all of the fitted data: {code.max() + 1} {dim}s or more",
                 found=f"{constant.sizes.get(dim, 0)} of them",
-                hint="Remove some before fitting, or select from the result",
+                hint="Remove data before fitting, or select from the result",
             )  # fmt: skip
 
 
 def _thinned(drawn: xr.Dataset, draws: int | None, width: int) -> xr.Dataset:
-    """Keep at most ``draws`` draws, evenly spaced, and as many of each chain, within memory."""
+    """Keep at most ``draws`` draws, evenly spaced, the same number per chain, within memory."""
     n_chains, n = drawn.sizes[CHAIN], drawn.sizes[DRAW]
     wanted = n * n_chains if draws is None else arguments.whole("draws", draws)
     wanted = min(wanted, _CELLS // width)
@@ -130,13 +132,13 @@ def _versions(given: xr.DataArray, drawn: xr.DataArray, dims: tuple[str, ...]) -
 
 
 def _repeats(item: Ints, who: Ints) -> Ints:
-    """Return pairs of neighbouring rows of one annotator and one item."""
+    """Return pairs of adjacent rows of one annotator and one item."""
     first = np.flatnonzero((np.diff(item) == 0) & (np.diff(who) == 0))
     return np.stack([first, first + 1], axis=-1)
 
 
 def in_place(posterior: xr.Dataset, labels: npt.NDArray[np.generic]) -> xr.DataArray:
-    """Return the probability that each label is the most frequent response where it is true."""
+    """Return the probability that each true label is the most frequent response to its items."""
     whole = _confusion(posterior, len(labels))
     largest = np.diagonal(whole, axis1=-2, axis2=-1) >= whole.max(axis=-1)
     share = largest.mean(axis=tuple(range(largest.ndim - 1)))
@@ -171,11 +173,11 @@ class CheckResult:
     name: str
     meaning: str
     values: Floats
-    """(version); nothing where it is not checked."""
+    """(version); empty if it is not checked."""
     size: str
     """The size of the effect in words, or the reason that the statistic was not computed."""
     two_sided: bool = False
-    """Whether small values speak against the model too."""
+    """Whether small values are evidence against the model too."""
 
     @property
     def observed(self) -> float:
@@ -184,7 +186,7 @@ class CheckResult:
 
     @property
     def tail(self) -> float:
-        """P(replicated > observed), equal ones counting half."""
+        """P(replicated > observed); equal values count half."""
         drawn = self.values[1:][np.isfinite(self.values[1:])]
         if not (len(drawn) and np.isfinite(self.observed)):
             return float("nan")
@@ -192,23 +194,23 @@ class CheckResult:
 
     @property
     def p_value(self) -> float:
-        """The tail probability, two-sided where both sides count."""
+        """The tail probability, two-sided if both sides count."""
         tail = self.tail
         return 2.0 * min(tail, 1.0 - tail) if self.two_sided else tail
 
 
 _ROUNDING: Final = 1e-14
-"""Smaller variances are rounding; one differing item in millions has a larger one."""
+"""Smaller variances are rounding: if one item in millions differs, the variance is larger."""
 
 Statistic = Callable[[Labels, Sums], tuple[Floats | None, str]]
-"""From labels to values (version) with words about their size, or None with the reason."""
+"""Returns values (version) with a sentence on their size, or None with the reason."""
 
 
 def error_pairs(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
     """Return the distance of shares of disagreeing pairs from those of the model."""
     n_labels = both.where.n_labels
     if n_labels < 3:
-        return None, "with two labels there is one pair only"
+        return None, "with two labels there is only one pair"
     a, b = np.triu_indices(n_labels, 1)
     pairs = _divided(sums.pairs[:, a, b], sums.pairs.sum(axis=(1, 2))[:, None])
     if not np.isfinite(pairs[0]).all():
@@ -219,7 +221,7 @@ def error_pairs(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
     most = int(np.argmax(pairs[0] - expected))
     first, second = (_name(both.labels[k[most]]) for k in (a, b))
     return np.sqrt(far), (
-        f"{first} and {second} are taken for each other {_times(pairs[0, most], expected[most])}: "
+        f"{first} and {second} are confused {_times(pairs[0, most], expected[most])}: "
         f"they are {share(pairs[0, most])} of the pairs of labels that disagree"
     )
 
@@ -227,7 +229,7 @@ def error_pairs(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
 def error_distance(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
     """Return the mean number of steps between two labels that disagree."""
     if not both.ordered or both.where.n_labels < 3:
-        return None, "labels have no order" if not both.ordered else "there are two labels only"
+        return None, "labels have no order" if not both.ordered else "there are only two labels"
     n = both.where.n_labels
     steps = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
     weight = sums.pairs.sum(axis=(1, 2))
@@ -237,16 +239,16 @@ def error_distance(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
         return None, "nobody disagrees about an item"
     return values, (
         f"labels that disagree are {values[0]:.2f} steps apart, by the model "
-        f"{np.nanmean(values[1:]):.2f}: neighbouring labels are taken for each other "
+        f"{np.nanmean(values[1:]):.2f}: neighbouring labels are confused "
         f"{_times(near[0], np.nanmean(near[1:]))}"
     )
 
 
 def label_use(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
-    """Return the distance of annotators' use of labels from that of the model."""
+    """Return the distance of annotators' use of labels from their use under the model."""
     n = _labels_with_others(both)
     if (n > 0).sum() < 2:
-        return None, "there are not two annotators who labelled the same items"
+        return None, "no two annotators labelled the same items"
     excess = _divided(sums.excess, n[:, None])
     expected = _mean(excess)
     values = np.nansum(n[:, None] * (excess - expected) ** 2, axis=(1, 2)) / n.sum()
@@ -283,12 +285,12 @@ def item_agreement(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
     """Return the standard deviation of agreement over items."""
     n = int((both.n_of_items > 2).sum())
     if n < 2:
-        return None, "no two items have three labels or more"
+        return None, "no two items have three or more labels"
     mean, square = (sums.items / n).T
     variance = square - mean**2
     values = np.sqrt(np.where(variance > _ROUNDING, variance, 0.0))
     return values, (
-        f"how far the labels of an item agree differs between items "
+        f"the agreement of labels differs between items "
         f"{_times(values[0], values[1:].mean(), 'as much')}"
     )
 
@@ -301,7 +303,7 @@ def system_pairs(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
     answered = ((both.answers[0] >= 0) & (both.n_of_items > 1)[:, None]).astype(np.float64)
     shares = _divided(sums.same[:, a, b], (answered.T @ answered)[a, b])
     if not np.isfinite(shares[0]).any():
-        return None, "no two systems answered the same item that has two labels"
+        return None, "no item with two labels has predictions of two systems"
     expected = _mean(shares)
     values = np.nanmax(shares - expected, axis=1)
     most = int(np.nanargmax(shares[0] - expected))
@@ -321,15 +323,15 @@ def system_unanimity(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
     gap = unanimous - divided
     there = np.isfinite(gap[0])
     if not there.any():
-        return None, "annotators agree on all items, or on none"
+        return None, "annotators agree on all items, or on no item"
     values = gap[:, there].mean(axis=1)
     most = int(np.argmax(np.abs(gap[0] - _mean(gap))[there]))
     system = np.flatnonzero(there)[most]
     same, split = ((x[0, system], np.nanmean(x[1:, system])) for x in (unanimous, divided))
     return values, (
-        f"{_name(both.systems[system])} says the same as annotators who are of one mind for "
-        f"{share(same[0])} of items, by the model {share(same[1])}; as one of annotators who are "
-        f"not, {share(split[0])}, by the model {share(split[1])}"
+        f"{_name(both.systems[system])} agrees with unanimous annotators on {share(same[0])} of "
+        f"items, by the model {share(same[1])}; with one of divided annotators on "
+        f"{share(split[0])}, by the model {share(split[1])}"
     )
 
 
@@ -340,22 +342,27 @@ def repeats(both: Labels, _: Sums) -> tuple[Floats | None, str]:
     first, second = both.repeats.T
     values = (both.given[:, first] == both.given[:, second]).mean(axis=1)
     return values, (
-        f"annotators who label an item again say the same {share(values[0])} of the time, by the "
-        f"model {share(values[1:].mean())}"
+        f"annotators who label an item again give the same label {share(values[0])} of the time, "
+        f"by the model {share(values[1:].mean())}"
     )
 
 
 CHECKS: Final[tuple[tuple[str, str, Statistic, bool], ...]] = (
     ("error_pairs", "all errors are equally frequent", error_pairs, False),
-    ("error_distance", "errors fall near and far alike", error_distance, True),
-    ("label_use", "annotators use the labels alike", label_use, False),
+    ("error_distance", "near and far errors are equally frequent", error_distance, True),
+    ("label_use", "annotators use labels equally often", label_use, False),
     ("annotator_agreement", "annotators are equally accurate", annotator_agreement, True),
     ("item_agreement", "items are equally hard", item_agreement, True),
     ("system_pairs", "systems err independently of each other", system_pairs, False),
-    ("system_unanimity", "hard for annotators is not hard for systems", system_unanimity, True),
-    ("repeats", "an annotator's second label is as good as another's", repeats, True),
+    (
+        "system_unanimity",
+        "items hard for annotators are not hard for systems",
+        system_unanimity,
+        True,
+    ),
+    ("repeats", "labels by one annotator are independent", repeats, True),
 )
-"""Name, the assumption of the plainest model, the statistic, and whether both tails count."""
+"""Name, the assumption of the simplest model, the statistic, and whether both tails count."""
 
 
 def results_of(both: Labels) -> list[CheckResult]:
@@ -383,7 +390,7 @@ def _divided(above: Floats, below: Floats) -> Floats:
 
 
 def _mean(values: Floats) -> Floats:
-    """Return the mean over all versions, the data included, so that none is 0 by chance."""
+    """Return the mean over all versions, including the data, so that no mean is 0 by chance."""
     known = np.isfinite(values)
     return _divided(np.where(known, values, 0.0).sum(axis=0), known.sum(axis=0).astype(float))
 

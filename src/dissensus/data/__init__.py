@@ -1,4 +1,4 @@
-"""Tables in, checked Datasets out."""
+"""Readers of tables, which return checked Datasets."""
 
 import lazy_loader as _lazy
 

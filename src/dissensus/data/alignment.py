@@ -1,4 +1,4 @@
-"""Predictions brought onto the annotated items, as the statistics read them."""
+"""Predictions aligned with the annotated items, for statistics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dissensus.kernels.types import Array, Flags, Floats, Ints
 def common_items[Left: (xr.DataArray, xr.Dataset)](
     left: Left, predictions: xr.Dataset, on_missing: str
 ) -> tuple[Left, xr.Dataset]:
-    """Select the predictions of the left side's items, in its order."""
+    """Select the predictions of the items on the left side, in the same order."""
     arguments.one_of("on_missing", on_missing, ("raise", "drop"))
     items, predicted = left[ITEM].to_numpy(), predictions[ITEM].to_numpy()
     again = pd.Index(predicted).duplicated()
@@ -48,7 +48,7 @@ def common_items[Left: (xr.DataArray, xr.Dataset)](
             "predictions",
             expected="the same items in annotations and predictions",
             found="; ".join(text + shown(list(names)) for text, names in sides if len(names)),
-            hint='on_missing="drop" leaves them out',
+            hint='Use on_missing="drop" to leave out the others',
         )
     if lacking.any():  # else spare the draws a copy
         left = left.isel({ITEM: ~lacking})
@@ -64,13 +64,13 @@ class Systems(NamedTuple):
     names: Array
     """(system)"""
     present: Flags
-    """(item): whether the item has predictions; all, unless ``on_missing="drop"``."""
+    """(item): whether the item has predictions; always, unless ``on_missing="drop"``."""
     predictions: xr.Dataset
-    """Of the present items, in the order of the annotations."""
+    """Predictions of these items, in the order of the annotations."""
 
 
 def systems_of(annotations: xr.Dataset, predictions: Any, on_missing: str = "raise") -> Systems:
-    """Bring predictions onto the items of the annotations."""
+    """Align predictions with the items of the annotations."""
     predictions = checked_predictions(predictions)
     places = xr.DataArray(
         np.arange(annotations.sizes[ITEM]), dims=ITEM, coords={ITEM: annotations[ITEM].to_numpy()}
@@ -82,10 +82,10 @@ def systems_of(annotations: xr.Dataset, predictions: Any, on_missing: str = "rai
 
 
 def said_by_systems(found: Systems, labels: Array) -> Ints:
-    """Return the label each system gave each item (item, system), as a code.
+    """Return the code of each system's predicted label: (item, system).
 
-    Labels that annotators could not give have codes past the last label: they differ from all.
-    Items without predictions have the code -1.
+    Labels that annotators could not give have codes above the last label, so that they differ from
+    all annotations. Items without predictions have the code -1.
     """
     predictions = found.predictions
     if "label_code" not in predictions or predictions.sizes[POSITION] != 1:
@@ -116,7 +116,7 @@ def said_by_systems(found: Systems, labels: Array) -> Ints:
 
 
 def numbers_by_systems(found: Systems) -> Floats:
-    """Return the number each system gave each item (item, system); NaN without predictions."""
+    """Return the number that each system predicts: (item, system); NaN without predictions."""
     predictions = found.predictions
     if "value" in predictions:
         values = predictions["value"].transpose(ITEM, SYSTEM).to_numpy()
@@ -127,7 +127,7 @@ def numbers_by_systems(found: Systems) -> Floats:
                 "predictions",
                 expected="one number from each system and item",
                 found=f"text such as {labels[0]!r}" if labels.dtype.kind not in "iuf" else "lists",
-                hint='For labels without distances, distance="nominal"',
+                hint='For labels without distances use distance="nominal"',
             )
         code = predictions["label_code"].transpose(ITEM, SYSTEM, POSITION).to_numpy()[..., 0]
         values = labels[code]

@@ -1,4 +1,4 @@
-"""Reads annotations from a table with one row per statement."""
+"""Read annotations from a table with one row per label of an annotator."""
 
 # No "from __future__ import annotations" here: type checkers would take that name, which is also
 # the name of the function below, for the feature.
@@ -35,13 +35,13 @@ def annotations(
     kind: str | None = None,
     labels: Sequence[Any] | None = None,
 ) -> xr.Dataset:
-    """Read annotations from a table with one row per statement.
+    """Read annotations from a table with one row per label of an annotator.
 
     Parameters
     ----------
     frame : dataframe, mapping of columns, or rows
-        Any dataframe narwhals knows (pandas, polars, pyarrow, duckdb, ...), a list of mappings, or
-        a `Dataset` of Hugging Face's `datasets`, whose classes are read by name.
+        Any dataframe that narwhals supports (pandas, polars, pyarrow, duckdb, ...), a list of
+        mappings, or a `Dataset` of Hugging Face's `datasets`, whose classes are read by name.
     item, annotator, label : str
         Columns of the item, the annotator, and the label.
     rank : str, optional
@@ -50,15 +50,15 @@ def annotations(
     confidence : str, optional
         Column of confidences in [0, 1].
     pool, cluster, stratum, trial : str, optional
-        Columns naming the annotator's group, the item's cluster (say, a patient), the item's
-        stratum, and the number of a repetition.
+        Columns of the annotator's pool, the item's cluster (such as a patient), the item's stratum,
+        and the number of the trial.
     kind : {"nominal", "ordinal", "continuous", "ranking"}, optional
         Kind of the labels. If None it is inferred, and ``attrs["kind_source"]`` gives the
         reason: text is nominal, whole numbers are ordinal (continuous if more than 20 differ),
         other numbers are continuous.
     labels : sequence, optional
-        The whole label space, in order. Needed for ordinal labels in words, and to include labels
-        that nobody used.
+        The whole label space, in order. Needed for ordinal labels in words, and to include unused
+        labels.
 
     Returns
     -------
@@ -69,9 +69,9 @@ def annotations(
     Raises
     ------
     AnnotationError
-        If a column or entry is missing, an annotator labels an item twice (without ``trial=``),
-        a label is outside ``labels=``, ranks have gaps, a confidence is outside [0, 1], or text
-        is mixed with numbers.
+        If a column or entry is missing, an annotator has two labels for an item (without
+        ``trial=``), a label is outside ``labels=``, ranks have gaps, a confidence is outside [0,
+        1], or text is mixed with numbers.
 
     Examples
     --------
@@ -213,7 +213,7 @@ def _into(
 
 
 def _space(labels: Sequence[Any]) -> tables.Encoded:
-    """Encode the label space as it was given, in its order."""
+    """Encode the label space in the given order."""
     if isinstance(labels, set | frozenset) or not isinstance(labels, Iterable):
         expected = "a list of labels in order (a set has none)"
         found = f"{type(labels).__name__} {labels!r}"
@@ -224,7 +224,7 @@ def _space(labels: Sequence[Any]) -> tables.Encoded:
     try:
         space = tables.encode(pd.Series(given, dtype=object), "labels")
     except AnnotationError as problem:
-        # Rows are places in labels=, which a reader of files must not take for lines of the file.
+        # Rows are places in labels=; readers of files must not report them as lines of the file.
         where = problem.relocated("entry {}".format).where
         raise AnnotationError(
             "labels", where=where, expected=problem.expected, found=problem.found
@@ -235,7 +235,7 @@ def _space(labels: Sequence[Any]) -> tables.Encoded:
 
 
 def whole_ranks(column: "pd.Series[Any]", name: str) -> Ints:
-    """Return ranks as whole numbers, or raise naming the first that is not."""
+    """Return ranks as whole numbers, or raise with the first rank that is not whole."""
     values = tables.numbers(column, name)
     bad = np.flatnonzero((values != np.rint(values)) | (np.abs(values) >= 10**12))
     if len(bad):

@@ -1,9 +1,9 @@
 """Annotations in chunks of whole items, in memory and on disk.
 
-Models that draw item by item, and metrics of them, work on one chunk of items at a time. `chunked`
-sorts the rows by item, and stores in the attributes ``item_chunks`` and ``row_chunks`` the numbers
-of items and rows of each chunk. Dask's own chunks all have one length, as Zarr needs them;
-`by_item` cuts them at the borders of items, which is cheap if rows are sorted.
+Models that draw item by item, and metrics of their fits, use one chunk of items at a time.
+`chunked` sorts the rows by item, and stores the numbers of items and rows of each chunk in the
+attributes ``item_chunks`` and ``row_chunks``. Chunks in Dask all have the same length, as Zarr
+requires; `by_item` splits them at the borders of items, which is fast if rows are sorted.
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ _ROWS: Final = 100_000
 
 
 def chunked(annotations: xr.Dataset, items: int | None = None) -> xr.Dataset:
-    """Cut annotations into Dask chunks of whole items.
+    """Divide annotations into Dask chunks of whole items.
 
     `fit` of every model that draws item by item (`models.dirichlet`, `models.inverse_rank`,
     `models.plackett_luce`, `models.normal_scores`) and metrics of the fit then return lazy arrays,
-    which are computed chunk by chunk. Memory holds only the chunks at work. Draws are the same as
+    which are computed chunk by chunk. Only the current chunks are in memory. Draws are the same as
     without chunks.
 
     Parameters
     ----------
     annotations : xarray.Dataset
-        From `dissensus.annotations` or one of its kin; in memory, or in other chunks.
+        From `dissensus.annotations` or another reader; in memory, or in other chunks.
     items : int, optional
-        Items in a chunk; by default those of about 100,000 rows. Chunks of draws hold fewer items:
-        as many as fit into Dask's setting ``array.chunk-size``.
+        Number of items in a chunk; by default chunks have about 100,000 rows. Chunks of draws have
+        fewer items: as many as fit into Dask's setting ``array.chunk-size``.
 
     Returns
     -------
     xarray.Dataset
-        The same annotations, sorted by item, their rows in chunks. `xarray.Dataset.to_zarr`
-        stores them as they are, and `xarray.open_zarr` gives them back.
+        The same annotations, sorted by item, with rows in chunks. `xarray.Dataset.to_zarr` and
+        `xarray.open_zarr` store and open them without changes.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def computed[Lazy](lazy: Lazy, progressbar: bool) -> Lazy:
     """Compute a lazy collection with Dask's current scheduler."""
     import dask
 
-    if not progressbar or _on_cluster():  # its dashboard shows the progress
+    if not progressbar or _on_cluster():  # the dashboard of a cluster shows the progress
         return dask.compute(lazy)[0]
     from dask.diagnostics import ProgressBar
 
@@ -129,7 +129,7 @@ def is_chunked(annotations: Any) -> bool:
 
 
 def by_item(annotations: xr.Dataset) -> xr.Dataset:
-    """Return annotations with chunks of whole items: those in their attributes, or new ones.
+    """Return annotations with chunks of whole items: those in the attributes, or new chunks.
 
     New chunks have as many items as the longest of the given chunks has on average, and need all
     rows in memory.
@@ -143,7 +143,7 @@ def by_item(annotations: xr.Dataset) -> xr.Dataset:
 
 
 def _noted(annotations: xr.Dataset, name: str) -> list[int]:
-    """Return the sizes of chunks in an attribute; files return a list of one as a number."""
+    """Return the sizes of chunks in an attribute; files return a list of length 1 as a number."""
     found = np.atleast_1d(annotations.attrs.get(name, []))
     return [int(size) for size in found] if found.dtype.kind in "iu" else []
 
@@ -154,7 +154,7 @@ def item_edges(annotations: xr.Dataset) -> list[int]:
 
 
 class Frame(NamedTuple):
-    """What all chunks share: everything but rows and items."""
+    """The common part of all chunks: everything except rows and items."""
 
     names: dict[str, Names]
     """Annotators, labels, pools."""
@@ -164,7 +164,7 @@ class Frame(NamedTuple):
 
     @classmethod
     def of(cls, annotations: xr.Dataset) -> Frame:
-        """Return that of annotations."""
+        """Return the common part of annotations."""
         columns = tuple(
             str(name) for name, v in annotations.data_vars.items() if v.dims == (ANNOTATION,)
         )
@@ -177,9 +177,10 @@ class Frame(NamedTuple):
     def part(
         self, rows: Sequence[Array], items: Names, chunk: tuple[int, int], low: int
     ) -> xr.Dataset:
-        """Return the annotations of the given items, the first of which has the number ``low``.
+        """Return the annotations of the given items, which are numbered from ``low``.
 
-        ``rows`` are the columns of the chunk; ``chunk`` its first item and the first after it.
+        ``rows`` are the columns of the chunk; ``chunk`` is its first item and the first item after
+        it.
         """
         values = dict(zip(self.columns, rows, strict=True))
         code = values["item_code"].astype(np.int64)
@@ -187,9 +188,9 @@ class Frame(NamedTuple):
             raise AnnotationError(
                 "annotations",
                 where=f"chunk of items {chunk[0]} to {chunk[1] - 1}",
-                expected="rows of these items only",
+                expected="only rows of these items",
                 found=f"items from {code.min()} to {code.max()}",
-                hint="Cut them anew: dx.chunked(annotations)",
+                hint="Make new chunks: dx.chunked(annotations)",
             )
         here = (code >= low) & (code < low + len(items))
         values = {name: value[here] for name, value in values.items()}
@@ -199,24 +200,24 @@ class Frame(NamedTuple):
 
 
 class Rows:
-    """The rows of a chunk, read again by each task that needs them.
+    """The rows of a chunk. Each task that needs the rows reads them again.
 
-    If reading were a task of its own, Dask would draw all blocks of the chunk before it scores any.
-    Reading takes little time compared with drawing.
+    If reading were a separate task, Dask would draw all blocks of the chunk before it scores the
+    first block. Reading takes little time compared with drawing.
     """
 
     def __init__(self, columns: Sequence[Any]) -> None:
         self.columns = alone(*columns)
 
     def read(self) -> tuple[Array, ...]:
-        """Return them, column by column."""
+        """Return the rows, column by column."""
         import dask
 
         return tuple(dask.compute(*self.columns, scheduler="synchronous"))
 
 
 class Chunk(NamedTuple):
-    """The annotations of some items, yet to be read."""
+    """The annotations of some items, which are not read yet."""
 
     frame: Frame
     rows: Rows
@@ -225,12 +226,12 @@ class Chunk(NamedTuple):
     """The number of the first item."""
 
     def read(self) -> xr.Dataset:
-        """Read them."""
+        """Read the annotations."""
         ends = (self.first, self.first + len(self.items))
         return self.frame.part(self.rows.read(), self.items, ends, self.first)
 
     def check(self) -> None:
-        """Raise unless they follow the schema."""
+        """Raise unless the annotations follow the schema."""
         place = f"of a chunk sorted by item, from item {brief(self.items[0].item())} on"
         with relocated(lambda row: f"row {row} {place}"):
             checked_annotations(self.read())
@@ -256,23 +257,23 @@ def alone[Lazy](*lazy: Lazy) -> tuple[Lazy, ...]:
 
 
 def new_store(store: Any) -> Path:
-    """Return the path of a store that is yet to be made."""
+    """Return the path of a store that does not exist yet, or raise if it exists."""
     try:
         place = Path(store)
         taken = place.exists() or place.is_symlink()
     except (TypeError, ValueError, OSError) as problem:
         raise ArgumentError("store", expected="a path", found=brief(store)) from problem
     if taken:
-        hint = "To open a store that exists: dx.read_annotations(path)"
+        hint = "To open an existing store: dx.read_annotations(path)"
         found = f"something at {brief(str(place))}"
-        raise ArgumentError("store", expected="a path where nothing is", found=found, hint=hint)
+        raise ArgumentError("store", expected="a path that does not exist", found=found, hint=hint)
     return place
 
 
 def stored(annotations: xr.Dataset, store: Path) -> xr.Dataset:
     """Write annotations in chunks into a store, check each chunk, and open the store.
 
-    The store appears under its name only when it is complete.
+    The store gets its final name only when it is complete.
     """
     store.parent.mkdir(parents=True, exist_ok=True)
     replace(store, partial(_write, missed_if_lost(annotations)), overwrite=False)

@@ -1,4 +1,4 @@
-"""Contents of annotations and predictions, as numbers."""
+"""Counts that describe annotations and predictions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def annotation_contents(annotations: xr.Dataset) -> dict[str, Any]:
     >>> found["annotators_per_item"], found["labels"]
     ({'min': 2, 'median': 2.0, 'max': 2}, {'x': 1, 'y': 1})
     """
-    # Repeated labels, and the places of a ranking, are of one annotator.
+    # Repeated labels, and the rows of a ranking, are by one annotator.
     per_item = voices_per(annotations, ITEM)
     out: dict[str, Any] = {
         "kind": annotations.attrs["kind"],
@@ -52,7 +52,7 @@ def annotation_contents(annotations: xr.Dataset) -> dict[str, Any]:
 
 
 def prediction_contents(annotations: xr.Dataset, predictions: xr.Dataset) -> dict[str, Any]:
-    """Return counts of predictions, and of items and labels that the annotations lack."""
+    """Return counts of predictions, and of items and labels that are not in the annotations."""
     annotated, predicted = (data[ITEM].to_numpy() for data in (annotations, predictions))
     out: dict[str, Any] = {
         "kind": predictions.attrs["kind"],

@@ -1,4 +1,4 @@
-"""The way back: annotations, predictions and draws as tables."""
+"""Conversion of annotations, predictions and draws to tables."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ def to_dataframe(data: Any) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Of annotations a row for each statement, as it was read, names in place of codes; of
-        predictions one for each item, system and label listed, with its rank; both with the
-        columns that `dissensus.annotations` and `dissensus.predictions` take. Ordered labels
-        are an ordered categorical, so that they are read as such again; of other kinds say
-        ``kind=`` and ``labels=`` again, since a table does not hold labels that nobody used.
-        Of draws a row for each chain, draw and place, a column for each variable.
+        For annotations, one row per annotation, with names in place of codes. For predictions, one
+        row per item, system and listed label, with the rank. Columns are those that
+        `dissensus.annotations` and `dissensus.predictions` read. Ordered labels are an ordered
+        categorical, which keeps their order. For other labels pass ``kind=`` and ``labels=`` again
+        when reading the table, which does not contain unused labels. For draws, one row per chain,
+        draw and place, and one column per variable.
 
     Raises
     ------
     ArgumentError
-        If it is none of these. Of an evaluation, and of a fit, `dissensus.summary` makes tables.
+        For other data. For tables of an evaluation or a fit, use `dissensus.summary`.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def to_dataframe(data: Any) -> pd.DataFrame:
         "data", expected="annotations, predictions, or draws (chain, draw, ...)",
         found=f"dims {shown(list(data.dims))}" if isinstance(data, xr.DataArray | xr.Dataset)
         else type(data).__name__,
-        hint="Of an evaluation or a fit dissensus.summary makes tables"
+        hint="For tables of an evaluation or a fit use dissensus.summary"
         if isinstance(data, xr.DataTree) else "",
     )  # fmt: skip
 

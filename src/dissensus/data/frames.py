@@ -1,4 +1,4 @@
-"""Takes named columns out of any table, each as a pandas Series."""
+"""Select named columns of any table, each as a pandas Series."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from dissensus.errors import AnnotationError, brief, resembling, shown
 
 
 def _is_rows(frame: Any) -> bool:
-    """Return whether these are rows, each a mapping from column to cell."""
+    """Return whether a value is a list of rows, each a mapping from column to cell."""
     rows = isinstance(frame, Sequence) and not isinstance(frame, str | bytes)
     return rows and len(frame) > 0 and any(isinstance(row, Mapping) for row in frame)
 
 
 def _of_rows(rows: Sequence[Any], error: type[AnnotationError]) -> dict[str, list[Any]]:
-    """Return the columns of rows; a cell that a row does not have is missing."""
+    """Return the columns of rows; cells that a row does not have are missing."""
     odd = next((n for n, row in enumerate(rows) if not isinstance(row, Mapping)), None)
     if odd is not None:
         expected = "a mapping from column to cell, as other rows"
@@ -36,10 +36,10 @@ def of_hub(data: Any, error: type[AnnotationError]) -> dict[str, pd.Series[Any]]
     if isinstance(data, Mapping):
         raise error(
             "the table", expected="one data set", found=f"the splits {shown(list(data))}",
-            hint=f"Choose one of them, such as data[{next(iter(data), 'train')!r}]",
+            hint=f"Choose a split, such as data[{next(iter(data), 'train')!r}]",
         )  # fmt: skip
     if not hasattr(data, "with_format") or not hasattr(data, "__len__"):
-        expected, hint = "a data set in memory, not a stream", "Take its rows: list(data)"
+        expected, hint = "a data set in memory, not a stream", "Read the rows: list(data)"
         raise error("the table", expected=expected, found=type(data).__name__, hint=hint)
     table = data.with_format("arrow")[:]
     out = {}
@@ -50,7 +50,7 @@ def of_hub(data: Any, error: type[AnnotationError]) -> dict[str, pd.Series[Any]]
 
 
 def _named(codes: pd.Series[Any], names: Sequence[str] | None) -> pd.Series[Any]:
-    """Return classes by name, in their order; codes below 0 are missing values."""
+    """Return the names of classes, in order; codes below 0 are missing values."""
     if names is None:
         return codes
     known = codes.fillna(-1).astype("int64").clip(-1).to_numpy()
@@ -63,7 +63,7 @@ def columns(
     error: type[AnnotationError] = AnnotationError,
     needed: Iterable[str] = (),
 ) -> dict[str, pd.Series[Any]]:
-    """Take the wanted columns by role out of a table, with a fresh 0, 1, 2, ... index.
+    """Return the wanted columns of a table by role, with a new index 0, 1, 2, ....
 
     Roles with the name None are left out, unless they are ``needed``.
     """
@@ -122,14 +122,14 @@ def require_distinct(
             where=where,
             expected="distinct column names",
             found=f"{shown(doubled)} more than once",
-            hint="Rename or leave out the copies",
+            hint="Rename or remove the copies",
         )
 
 
 def _column(name: str, values: Any, error: type[AnnotationError]) -> pd.Series[Any]:
     """Return a column of a mapping as a Series.
 
-    Lists become objects: NumPy would turn the 1 in ``[1, "a"]`` into text.
+    Lists become arrays of objects: NumPy would convert the 1 in ``[1, "a"]`` to text.
     """
     if isinstance(values, xr.DataArray):
         values = values.to_numpy()
@@ -139,7 +139,7 @@ def _column(name: str, values: Any, error: type[AnnotationError]) -> pd.Series[A
         if values.ndim != 1:
             found = f"the shape {values.shape}"
             raise error(f"column {name!r}", expected="one dimension", found=found)
-        if isinstance(values, np.ma.MaskedArray):  # as an array it would lose its mask
+        if isinstance(values, np.ma.MaskedArray):  # conversion to an array would lose the mask
             return _objects(values.tolist())
         return pd.Series(values)
     series = nw.from_native(values, series_only=True, pass_through=True)
@@ -164,7 +164,7 @@ def _from_frame(frame: Any, error: type[AnnotationError]) -> Mapping[str, pd.Ser
             "the table",
             expected="a dataframe (pandas, polars, duckdb, ...), a mapping of columns, or rows",
             found=type(frame).__name__,
-            hint="Files are read by dissensus.read_annotations and dissensus.read_predictions",
+            hint="For files use dissensus.read_annotations and dissensus.read_predictions",
         ) from problem
     except DuplicateError as problem:
         doubled = re.findall(r"- (.+) \d+ times", str(problem))
@@ -175,7 +175,7 @@ def _from_frame(frame: Any, error: type[AnnotationError]) -> Mapping[str, pd.Ser
 
 
 class _Columns(Mapping[str, "pd.Series[Any]"]):
-    """The columns of a narwhals frame, each converted when it is read."""
+    """The columns of a narwhals frame, which are converted when they are read."""
 
     def __init__(self, frame: nw.DataFrame[Any]) -> None:
         self._frame = frame
@@ -209,7 +209,7 @@ def _series(series: nw.Series[Any]) -> pd.Series[Any]:
     zoned = isinstance(kind, nw.Datetime) and kind.time_zone is not None
     wide = kind in {nw.Int128, nw.UInt128}
     if zoned or wide or series.null_count():
-        # Beside missing values pandas turns integers into floats, which lose digits. narwhals
+        # If values are missing, pandas converts integers to floats, which lose digits. narwhals
         # drops the time zone of a pyarrow column. Arrow has no integers of 128 bits.
         return _objects(series.to_list())
     return pd.Series(series.to_pandas()).reset_index(drop=True)

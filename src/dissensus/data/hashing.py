@@ -1,4 +1,4 @@
-"""Hashes of data, the same before and after they are stored."""
+"""Hashes of data, which do not change when data are stored."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import xarray as xr
 
 
 def data_hash(data: xr.Dataset) -> str:
-    """Return a hash of a Dataset's names and values, the same before and after it is stored.
+    """Return a hash of a Dataset's names and values, which does not change in storage.
 
-    Storage in a file may change the width of numbers and text and the order of variables: these
-    do not count.
+    Storage in a file may change the width of numbers and text and the order of variables, which the
+    hash ignores.
     """
     said = [str(data.attrs.get(name, "")) for name in ("kind", "kind_source")]
     found = hashlib.sha256(repr(said).encode())
@@ -37,18 +37,18 @@ def in_bytes(values: Any) -> bytes:
     if kind in "biu":
         return values.astype("<i8").tobytes()
     if kind == "f":
-        return (values.astype("<f8") + 0.0).tobytes()  # one zero, not two
+        return (values.astype("<f8") + 0.0).tobytes()  # so that -0.0 equals 0.0
     if kind in "mM":
         return values.astype(f"<{kind}8[ns]").tobytes()
-    # The length in front: else ("ab", "c") would be ("a", "bc").
+    # Start with the length: otherwise ("ab", "c") and ("a", "bc") would be equal.
     texts = (str(one).encode("utf-8", "surrogatepass") for one in values.ravel())
     return b"".join(len(text).to_bytes(8, "little") + text for text in texts)
 
 
 def contents_hash(value: Any) -> str:
-    """Return a hash of all arrays, numbers and texts that a value is made of.
+    """Return a hash of all arrays, numbers and texts in a value.
 
-    Datasets are left out: `data_hash` is theirs.
+    Datasets are left out; use `data_hash` for these.
 
     >>> one, two = {"x": np.arange(3), "y": [1, None]}, {"x": np.arange(3), "y": [2, None]}
     >>> contents_hash(one) == contents_hash(dict(one)), contents_hash(one) == contents_hash(two)

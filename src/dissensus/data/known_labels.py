@@ -1,4 +1,4 @@
-"""Known true labels, of all items or of some."""
+"""Known true labels of all or some items."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COLUMNS = (ITEM, LABEL)
 
 
 def known_codes(annotations: xr.Dataset, truth: Any) -> Ints:
-    """Return the code of each item's true label, -1 where it is not known.
+    """Return the code of each item's true label, -1 if it is not known.
 
     ``truth`` maps items to labels: a mapping, Series, DataArray (item), or a table with the columns
     ``item`` and ``label``. Items without a label are unknown.
@@ -33,8 +33,8 @@ def known_codes(annotations: xr.Dataset, truth: Any) -> Ints:
     if (place < 0).any():
         raise ArgumentError(
             "truth", expected="labels of annotated items",
-            found=f"items that are not: {shown(list(names[place < 0]))}",
-            hint="Leave them out: they have no annotations",
+            found=f"other items: {shown(list(names[place < 0]))}",
+            hint="Leave out items without annotations",
         )  # fmt: skip
     again = pd.Index(place).duplicated()
     if again.any():
@@ -46,7 +46,7 @@ def known_codes(annotations: xr.Dataset, truth: Any) -> Ints:
         raise ArgumentError(
             "truth", expected=f"labels that annotators could give: {shown(list(labels))}",
             found=shown(list(dict.fromkeys(map(str, values[known][code < 0])))),
-            hint="Read the annotations again with labels=, all that can be true",
+            hint="Read the annotations again with labels=, the whole label space",
         )  # fmt: skip
     out[place[known]] = code
     return out
@@ -83,7 +83,7 @@ def codes_of_all(truth: Any, items: Names, labels: Names, *, closed: bool) -> In
             where=f"item {shown([items[outside][0]])}",
             expected=f"one of the labels {shown(list(labels))}",
             found=shown(list(given[outside][:1])),
-            hint="If nobody gave it, read the annotations with labels=[...], the whole label space",
+            hint="For unused labels, read the annotations with labels=[...], the whole label space",
         )
     return code
 
@@ -111,7 +111,7 @@ def _named(truth: Any) -> tuple[Names, Names]:
         except AnnotationError as problem:
             raise ArgumentError(
                 "truth", expected="a table with the columns item and label", found=str(problem),
-                hint="Rename its columns, or give a mapping from items to labels",
+                hint="Rename the columns, or pass a mapping from items to labels",
             ) from problem  # fmt: skip
         names, labels = (table[name].to_numpy() for name in _COLUMNS)
         return names, labels.astype(object)

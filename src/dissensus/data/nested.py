@@ -1,4 +1,4 @@
-"""Reads annotations from nested rankings or from a matrix of items by annotators."""
+"""Read annotations from nested rankings or from a matrix of items by annotators."""
 
 from __future__ import annotations
 
@@ -26,12 +26,11 @@ def from_rankings(rankings: Mapping[Any, Any], labels: Sequence[Any] | None = No
     Parameters
     ----------
     rankings : mapping from item to annotators
-        Annotators are a mapping from name to ranking, or a list of rankings by annotators
-        without names (the second annotators of two items are then two people). A ranking is a
-        list of blocks from best to worst, a block a list of tied labels. A ranking may be empty:
-        that annotator ranks nothing.
+        Annotators are a mapping from name to ranking, or a list of rankings by annotators without
+        names (the second annotators of two items are then different people). A ranking is a list of
+        blocks from best to worst, and a block is a list of tied labels. A ranking may be empty.
     labels : sequence, optional
-        The whole label space; by default the labels that annotators named.
+        The whole label space; by default the labels in the rankings.
 
     Returns
     -------
@@ -108,7 +107,9 @@ def _blocks(item: Any, annotator: Any, blocks: Any) -> Iterator[tuple[Any, int]]
                 expected="each label once in a ranking",
                 found=f"{block!r} after {seen[: -len(named)]!r}",
             )
-        if isinstance(block, Set):  # has no order: sort, for the same rows in every run
+        if isinstance(
+            block, Set
+        ):  # a set has no order: sort, so that rows are the same in every run
             named.sort(key=repr)
         yield from ((label, rank) for label in named)
 
@@ -116,7 +117,7 @@ def _blocks(item: Any, annotator: Any, blocks: Any) -> Iterator[tuple[Any, int]]
 def _repeated(labels: Sequence[Any]) -> bool:
     try:
         return len(set(labels)) < len(labels)
-    except TypeError:  # not hashable: refused where labels are read
+    except TypeError:  # not hashable: the reader of labels raises
         return False
 
 
@@ -139,20 +140,20 @@ def from_matrix(
     Parameters
     ----------
     matrix : two-dimensional array or dataframe
-        Missing labels are NaN, None or NA. The index of a pandas frame names the items, its
-        columns the annotators; else both are numbered from 0.
+        Missing labels are NaN, None or NA. The index of a pandas frame has the names of items, the
+        columns have the names of annotators; otherwise both are numbered from 0.
     kind, labels
         As in `annotations`.
 
     Returns
     -------
     xarray.Dataset
-        Annotations; items and annotators without any label are kept.
+        Annotations. Items and annotators without labels are kept.
 
     Raises
     ------
     AnnotationError
-        If the table is not two-dimensional or holds no label.
+        If the table is not two-dimensional or contains no label.
 
     Examples
     --------
@@ -181,9 +182,9 @@ def _as_pandas(matrix: Any) -> pd.DataFrame:
     elif isinstance(matrix, np.ndarray | xr.DataArray):
         frame = _from_array(matrix)
     elif isinstance(matrix, Sequence):
-        # As objects, so that NumPy does not make text of the 1 in [[1, "a"]].
+        # As objects, so that NumPy does not convert the 1 in [[1, "a"]] to text.
         frame = _from_array(np.array(matrix, dtype=object))
-    elif isinstance(matrix, xr.Dataset):  # a mapping too, but of variables
+    elif isinstance(matrix, xr.Dataset):  # also a mapping, but of variables
         expected = "a two-dimensional array or dataframe"
         raise AnnotationError("matrix", expected=expected, found="an xarray.Dataset")
     else:
@@ -208,14 +209,14 @@ def _from_array(array: Any) -> pd.DataFrame:
 def _blank(frame: pd.DataFrame) -> Flags:
     try:
         return frame.isna().to_numpy()
-    except InvalidOperation:  # pandas compares a signalling decimal
+    except InvalidOperation:  # pandas compares decimals, some of which raise
         return np.stack([tables.missing(frame.iloc[:, j]) for j in range(frame.shape[1])], axis=1)
 
 
 def cells_of(
     frame: pd.DataFrame, row: npt.NDArray[np.intp], column: npt.NDArray[np.intp]
 ) -> pd.Series[Any]:
-    """Take cells out of a frame without changing their type."""
+    """Select cells of a frame without changing their type."""
     kinds = set(frame.dtypes)
     kind = next(iter(kinds))
     if len(kinds) == 1 and isinstance(kind, pd.CategoricalDtype):

@@ -1,21 +1,21 @@
-"""The two forms of a plausibility, and the one place that knows the difference.
+"""The two forms of a plausibility. Only this module depends on the difference.
 
-A *plausibility* is a distribution over labels, one per draw and item. With few labels it is
-dense, ``(chain, draw, item, label)``. A differential diagnosis picks three of 419
-conditions, where dense draws would fill the memory: then the form is
-``(chain, draw, item, candidate)``, the labels somebody named for the item and, last, the
-*remainder*, one candidate for all labels nobody named. Two coordinates say which is which:
+A *plausibility* is a distribution over labels, one per draw and item. With few labels it is dense,
+``(chain, draw, item, label)``. In a differential diagnosis of three among 419 conditions, dense
+draws would not fit in memory: then the form is ``(chain, draw, item, candidate)``. The candidates
+are the labels that annotators named for the item and, last, the *remainder*, one candidate for all
+other labels. Two coordinates describe the candidates:
 
 ``candidate_label`` (item, candidate)
-    The label's name. It has a meaning only where ``candidate_size`` is 1.
+    The name of the label, valid only where ``candidate_size`` is 1.
 ``candidate_size`` (item, candidate)
     1 for a named label, the number of labels for the remainder, 0 for padding.
 
-The attributes ``labels`` (the whole label space), ``remainder_concentration`` (the remainder's
-mass is split over its labels by a symmetric Dirichlet distribution with this parameter;
-infinity, the default, is an even split) and ``remainder_seed`` make the form as exact as the
-dense one: which label of the remainder holds how much is part of the draw, and every metric
-that looks sees the same, in a selection of draws or items too.
+The attributes are ``labels`` (the whole label space), ``remainder_concentration`` (the mass of the
+remainder is split among its labels by a symmetric Dirichlet distribution with this parameter;
+infinity, the default, is an even split) and ``remainder_seed``. With these the form is as exact as
+the dense form: the mass of each label of the remainder is part of the draw, and is the same for
+every metric, also in a selection of draws or items.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ __all__ = [
 
 PADDING: Final = -1
 REMAINDER: Final = -2
-"""Codes of candidates that are no label."""
+"""Codes of candidates that are not labels."""
 
 
 class Space(NamedTuple):
@@ -65,11 +65,11 @@ class Space(NamedTuple):
     """
 
     labels: Array
-    """All labels by name; a code is a place in this array."""
+    """Names of all labels; a code is a place in this array."""
     codes: Ints
     """(item, candidate), or (label) for the dense form."""
     sizes: Ints
-    """Of the same shape: labels per candidate."""
+    """Number of labels of each candidate, in the shape of ``codes``."""
     concentration: float
     seed: int
 
@@ -101,7 +101,7 @@ def space(plausibility: xr.DataArray) -> Space:
     names = plausibility["candidate_label"].transpose(ITEM, CANDIDATE).to_numpy()
     named = sizes == 1
     known = "labels" in plausibility.attrs
-    if known:  # NetCDF gives a list of one back as the one
+    if known:  # NetCDF returns a list of length 1 as its element
         labels = _names(np.atleast_1d(np.asarray(plausibility.attrs["labels"])))
     else:
         labels = np.unique(_names(names[named]))
@@ -119,7 +119,7 @@ def space(plausibility: xr.DataArray) -> Space:
 
 
 def _names(values: Array) -> Array:
-    """Return names in the form that predictions have them in: text of any kind, True as 1."""
+    """Return names in the form of predictions: text of any kind, True as 1."""
     if values.dtype.kind == "b":
         return values.astype(np.int64)
     return values.astype(object).astype(np.str_) if values.dtype.kind == "T" else values
@@ -147,7 +147,7 @@ def _check_candidates(codes: Ints, sizes: Ints, names: Array, n_labels: int | No
     ordered = np.sort(codes, axis=1)
     if ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any():
         raise ArgumentError(
-            "candidate_label", expected="each label once for an item", found="one of them twice"
+            "candidate_label", expected="each label once for an item", found="a label twice"
         )
     total = np.unique(sizes.sum(axis=1))
     expected = total[0] if n_labels is None else n_labels
@@ -172,10 +172,10 @@ _LOOKS: Final[ContextVar[_Looks | None]] = ContextVar("looks", default=None)
 
 @contextmanager
 def looked_at_once(depth: int) -> Iterator[None]:
-    """Check the same draws once, and look for their top labels once, however many metrics ask.
+    """Check the same draws only once, and find their top labels only once, for all metrics.
 
-    Drawing the shares of hundreds of labels of the remainder takes longer than all else that a
-    metric does. The draws must not be changed inside the context.
+    Drawing the shares of hundreds of labels of the remainder takes most of the time of a metric.
+    The draws must not be changed inside the context.
     """
     token = _LOOKS.set(_Looks(depth, {}))
     try:
@@ -199,7 +199,7 @@ NAME = "plausibility"
 
 
 class Layout(NamedTuple):
-    """The places of the named labels in the candidate form.
+    """The places of the labels in the candidate form.
 
     Examples
     --------
@@ -214,18 +214,18 @@ class Layout(NamedTuple):
     sizes: Ints
     """(item, candidate): number of labels of a candidate."""
     place: Ints
-    """(annotation): the candidate of each row's label."""
+    """(annotation): the place of the candidate that is the row's label."""
 
 
 def layout(annotations: xr.Dataset, also: Flags | None = None) -> Layout:
-    """Lay out the labels named for each item, in label order, with the remainder last.
+    """Return the layout of each item's named labels, in label order, with the remainder last.
 
     Parameters
     ----------
     annotations : xarray.Dataset
         Annotations with labels.
     also : array (item, label), optional
-    Labels that are candidates besides the named ones.
+    Further labels that are candidates.
 
     Examples
     --------
@@ -259,20 +259,20 @@ def layout(annotations: xr.Dataset, also: Flags | None = None) -> Layout:
 def candidate_form(
     values: Floats, layout: Layout, items: Array, labels: Array, *, concentration: float, seed: int
 ) -> xr.DataArray:
-    """Name draws laid out as (..., item, candidate): the only way to make this form.
+    """Add names to draws (..., item, candidate). This is the only way to make this form.
 
     Parameters
     ----------
     values : array (chain, draw, item, candidate) or (item, candidate)
         Masses.
     layout : Layout
-        Which candidate is what.
+        The meaning of the candidates.
     items, labels : array
         The names of the items, and the whole label space.
     concentration : float
-        How the remainder's mass is split over its labels, see the module's text.
+        How the mass of the remainder is split among its labels, see the module.
     seed : int
-        Fixes which label of the remainder gets which part, once for all metrics.
+        Seed of the shares of labels in the remainder, the same for all metrics.
 
     Returns
     -------
@@ -318,7 +318,7 @@ def _no_label(dtype: np.dtype[Any]) -> Any:
 
 
 def widened(name: str, values: xr.Variable, width: int) -> xr.Variable:
-    """Pad a variable in candidate form to the candidates other items have, the remainder last.
+    """Pad a variable in candidate form to the number of candidates of other items.
 
     Examples
     --------
@@ -346,19 +346,19 @@ def _laid_out(codes: Ints, annotations: xr.Dataset) -> Layout:
 
 
 def _unnamed(layout: Layout, n_labels: int) -> Ints:
-    """Return the first unnamed label of each item."""
+    """Return the first label of each item that is not named."""
     used = np.zeros((len(layout.codes), n_labels + 1), dtype=bool)
     np.put_along_axis(used, np.where(layout.codes < 0, n_labels, layout.codes), True, axis=1)
     return np.argmin(used[:, :n_labels], axis=1)
 
 
 def plausibility_of(source: xr.DataTree | xr.Dataset | xr.DataArray) -> xr.DataArray:
-    """Take the plausibility out of a fit, a posterior group, or the array itself.
+    """Return the plausibility of a fit or a posterior, or the array itself.
 
     Raises
     ------
     ArgumentError
-        If there is none, or its dims are not those of either form.
+        If there is no plausibility, or its dims are not those of one of the forms.
 
     Examples
     --------
@@ -393,7 +393,7 @@ def plausibility_of(source: xr.DataTree | xr.Dataset | xr.DataArray) -> xr.DataA
     if CANDIDATE in source.dims and not {"candidate_label", "candidate_size"} <= set(source.coords):
         raise ArgumentError(
             "plausibility",
-            expected="the coordinates candidate_label and candidate_size beside dim 'candidate'",
+            expected="the coordinates candidate_label and candidate_size with dim 'candidate'",
             found=str(list(source.coords)),
         )
     core = CANDIDATE if CANDIDATE in source.dims else LABEL
@@ -403,9 +403,9 @@ def plausibility_of(source: xr.DataTree | xr.Dataset | xr.DataArray) -> xr.DataA
 
 
 def _candidates_named(tree: xr.DataTree) -> xr.DataArray | xr.Dataset:
-    """Return the posterior; of what `pymc.sample` drew, with the names of the candidates.
+    """Return the posterior; for a trace of `pymc.sample`, with the names of the candidates.
 
-    The model carries them: the labels' codes, the labels, and how the remainder is split.
+    The model contains the codes of labels, the labels, and how the remainder is split.
     """
     group = tree["posterior"] if "posterior" in tree.children else tree
     posterior = group.to_dataset()
@@ -428,8 +428,8 @@ _ROUNDING: Final = 1e-5
 
 
 def _check_values(plausibility: xr.DataArray) -> None:
-    """Raise on masses that are none: missing or negative ones would be believed as small ones."""
-    if plausibility.chunks is not None:  # the draws are elsewhere; do not fetch them to look
+    """Raise on invalid masses: missing or negative masses would be used like small masses."""
+    if plausibility.chunks is not None:  # do not compute draws only for this check
         return
     values, (_, known) = plausibility.to_numpy(), remembered(plausibility)
     if "checked" in known:
@@ -458,20 +458,20 @@ def with_candidates(
     concentration: float = float("inf"),
     seed: int = 0,
 ) -> xr.DataArray:
-    """Give draws of a ranking model that PyMC made the names that metrics read.
+    """Add the names that metrics need to draws of a ranking model by `pymc.sample`.
 
-    A `pymc.Model` can name its dims, but not say which label a candidate is. What ``fit``
-    returns is named already; this is for what `pymc.sample` makes of ``build``.
+    A `pymc.Model` can name dims, but not the label of a candidate. The result of ``fit`` already
+    has these names; use this function for traces of `pymc.sample` on the model of ``build``.
 
     Parameters
     ----------
     draws : DataTree, Dataset or DataArray
-        With a plausibility (..., item, candidate). Where the prior was learned, give the DataTree:
-        it says which labels are candidates beside those that somebody named.
+        With a plausibility (..., item, candidate). If the prior was learned, pass the DataTree,
+        which contains the labels that are candidates without being named.
     annotations : xarray.Dataset
-        What the model was built from.
+        The annotations from which the model was built.
     concentration, seed : float, int
-        As in `candidate_form`; the concentration is the model's ``prior_count``, if positive.
+        As in `candidate_form`; use the model's ``prior_count`` as concentration, if positive.
 
     Returns
     -------
@@ -480,7 +480,7 @@ def with_candidates(
     Raises
     ------
     ArgumentError
-        If the draws do not have the shape that these annotations give.
+        If the shape of the draws does not match the annotations.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Reads predictions of systems from tables, and turns them into features of labels."""
+"""Read predictions of systems from tables, and convert them to features of labels."""
 
 from __future__ import annotations
 
@@ -47,27 +47,28 @@ def predictions(
 ) -> xr.Dataset:
     """Read predictions from a table: one row per item and system, or several if ordered.
 
-    If the scores are probabilities of every label, models that learn a prior use them (see
+    If the scores are probabilities of all labels, models that learn a prior use them (see
     `dissensus.models.dirichlet`).
 
     Parameters
     ----------
     frame : dataframe, mapping of columns, or rows
-        As in `dissensus.annotations`. Or a wide table: items, systems, and for each label a
-        column of that name with its probability; the probabilities of a row sum to 1.
+        As in `dissensus.annotations`. Or a wide table with columns of items, systems, and
+        probabilities of labels, which have the names of the labels; the probabilities of a row sum
+        to 1.
     item, system, label : str
         Columns of the item, the system, and the predicted label.
     score : str, optional
-        Column of scores; each system's labels for an item are ordered by falling score, equal
-        scores are tied.
+        Column of scores. The labels of a system for an item are ordered by descending score; equal
+        scores are ties.
     rank : str, optional
         Column of ranks 1, 2, 2, 3 (ties share a rank, no gaps) instead of scores.
     kind : {"nominal", "ranking", "continuous"}, optional
         "continuous" reads the labels as numbers. By default "ranking" if ``score`` or
         ``rank`` is given, else "nominal" (or "continuous" for numbers with fractions).
     on_missing : {"raise", "drop"}
-        What to do with items for which a system has no prediction. ``attrs["items_dropped"]``
-        is the number of items dropped.
+        What to do about items for which a system has no prediction. ``attrs["items_dropped"]`` is
+        the number of dropped items.
 
     Returns
     -------
@@ -113,7 +114,7 @@ def predictions(
             rows,
             rows.pair,
             expected="one row for each item and system",
-            hint="For lists of labels name the column that orders them with score= or rank=",
+            hint="For lists of labels, name the column of scores or ranks with score= or rank=",
         )
     if kind == "continuous":
         out = _grid(rows.pair, tables.numbers(column["label"], str(label), PredictionError), coords)
@@ -132,7 +133,7 @@ _PROBABILITY: Final = "probability"
 
 
 def _wide(frame: Any, item: str, system: str, label: str) -> dict[str, Any] | None:
-    """Return a wide table of probabilities as a long one; None if it is not such a table."""
+    """Return a wide table of probabilities as a long table; None for other tables."""
     table = opened(frame, PredictionError)
     names = [str(name) for name in (item, system)]
     labels = [name for name in table if name not in names]
@@ -203,12 +204,12 @@ def _check_options(score: str | None, rank: str | None, kind: str | None) -> Non
 def _require_distinct(
     rows: _Rows, key: Ints, *, expected: str, labels: tables.Encoded | None = None, hint: str = ""
 ) -> None:
-    """Raise if a key is in two rows; ``labels`` are those that a list has twice."""
+    """Raise if a key is in two rows; ``labels`` are the labels of the rows, for the message."""
     again = np.flatnonzero(pd.Series(key).duplicated().to_numpy())
     if len(again):
         row = int(again[0])
         first = int(np.flatnonzero(key == key[row])[0])
-        found = f"another (repeated rows: {len(again)})"
+        found = f"another row (repeated rows: {len(again)})"
         if labels is not None:
             found = f"{shown([labels.values[labels.codes[row]]])} a second time"
         where = f"rows {first} and {row} ({rows.named(row)})"
@@ -218,7 +219,7 @@ def _require_distinct(
 def _order(
     column: dict[str, pd.Series[Any]], rows: _Rows, score: str | None, rank: str | None
 ) -> Floats:
-    """Return the key by which a list is ordered: small comes first, equal is tied."""
+    """Return the key by which a list is ordered: smaller keys are first, equal keys are ties."""
     if score is not None:
         return -tables.numbers(column["score"], str(score), PredictionError)
     if rank is None:
@@ -234,7 +235,7 @@ def _order(
         raise PredictionError(
             f"column {str(rank)!r}",
             where=f"row {row} ({rows.named(row)})",
-            expected="whole ranks 1, 2, ... without a gap (after a tie comes the next: 1, 1, 2)",
+            expected="whole ranks 1, 2, ... without a gap (the next number follows a tie: 1, 1, 2)",
             found=f"{ranks[row]:g} after {last:g}" if last else f"{ranks[row]:g} as the first",
         )
     return ranks
@@ -250,7 +251,7 @@ def _grid(pair: Ints, values: Floats, coords: dict[str, Any]) -> xr.Dataset:
 def _lists(
     pair: Ints, labels: tables.Encoded, key: Floats, coords: dict[str, Any], *, scored: bool
 ) -> xr.Dataset:
-    """Lay out each list along ``position``, in order, with the number of its block."""
+    """Arrange each list along ``position``, in order, with the numbers of blocks."""
     order = np.lexsort((labels.codes, key, pair))
     pair, key, codes = pair[order], key[order], labels.codes[order]
     start = np.flatnonzero(np.diff(pair, prepend=-1))
@@ -303,19 +304,19 @@ def _complete(pred: xr.Dataset, on_missing: str) -> xr.Dataset:
 
 
 LEAST: Final = 1e-3
-"""Smaller predicted probabilities are raised to this: classifiers predict 1e-9 for labels that a
-tenth of all annotators give."""
+"""Smaller predicted probabilities are set to this number: classifiers predict 1e-9 for labels that
+a tenth of all annotators give."""
 
 
 class Features(NamedTuple):
-    """Features of labels: one for each system's answers, one for each system's probabilities."""
+    """Features of labels: for each system's predictions, and for each system's probabilities."""
 
     values: list[Floats]
-    """(item, label) each: answers first, then log probabilities; 0 where there is no prediction."""
+    """(item, label): predictions, then log probabilities; 0 where there is no prediction."""
     systems: list[Any]
-    """Names of the systems with answers, in the order of the features."""
+    """Names of the systems with predictions, in the order of the features."""
     with_probabilities: list[Any]
-    """Names of the systems with probabilities, likewise."""
+    """Names of the systems with probabilities, in the order of the features."""
 
     def coords(self) -> dict[str, list[Any]]:
         """Return the names by dimension."""
@@ -325,11 +326,11 @@ class Features(NamedTuple):
 def features(
     predictions: xr.Dataset | None, items: Array, labels: Array, *, whole_lists: bool = False
 ) -> Features:
-    """Lay predictions out by items and labels.
+    """Arrange predictions by items and labels.
 
-    Items without predictions, and labels that are not in the space, are 0. Labels that are tied in
-    the first place share a 1. With ``whole_lists`` later labels of lists without probabilities
-    count 1 / log2(1 + place), the discount of Jarvelin & Kekalainen (2002).
+    Features of items without predictions are 0, and labels outside the label space are ignored.
+    Labels that are tied in the first place share a 1. With ``whole_lists``, later labels of lists
+    without probabilities count 1 / log2(1 + place), the discount of Jarvelin & Kekalainen (2002).
     """
     if predictions is None:
         return Features([], [], [])
@@ -337,7 +338,7 @@ def features(
     if "label_code" not in predictions:
         raise PredictionError(
             "predictions", expected="labels, as evidence for the prior", found="numbers",
-            hint="Leave predictions out: the prior is learned from the items alone",
+            hint="Leave out predictions, to learn the prior from the items alone",
         )  # fmt: skip
     names = list(predictions[SYSTEM].to_numpy())
     dims = (ITEM, SYSTEM, POSITION)
@@ -361,8 +362,8 @@ def features(
 
 
 def _laid(value: Floats, place: Ints, row: Ints, n_labels: int) -> Floats:
-    """Lay values in lists (item, position) out by label: (item, label)."""
-    out = np.zeros((len(value) + 1, n_labels))  # the last row: no predictions
+    """Arrange values in lists (item, position) by label: (item, label)."""
+    out = np.zeros((len(value) + 1, n_labels))  # the last row is for no predictions
     item, position = np.nonzero(place >= 0)
     out[item, place[item, position]] = value[item, position]
     return out[row]
@@ -371,7 +372,7 @@ def _laid(value: Floats, place: Ints, row: Ints, n_labels: int) -> Floats:
 def _probabilities(
     predictions: xr.Dataset, system: int, place: Ints, row: Ints, n_labels: int
 ) -> Floats | None:
-    """Return the probabilities (item, label) of a system; None if its scores are not such."""
+    """Return the probabilities of a system (item, label); None if scores are other numbers."""
     if "score" not in predictions:
         return None
     dims = (ITEM, SYSTEM, POSITION)

@@ -30,7 +30,7 @@ def ranking_code(annotations: xr.Dataset) -> Ints:
 
 
 def ranks(annotations: xr.Dataset) -> Ints:
-    """Return the block of each row's label: 1 for all where single labels were given.
+    """Return the block of each row's label: always 1 for single labels.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def ranks(annotations: xr.Dataset) -> Ints:
 
 
 def statements_per(annotations: xr.Dataset, dim: str) -> Ints:
-    """Count the statements (a ranking is one, however many rows) per item or annotator.
+    """Count the statements per item or annotator; a ranking is one statement.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def statements_per(annotations: xr.Dataset, dim: str) -> Ints:
 
 
 def voices_per(annotations: xr.Dataset, dim: str) -> Ints:
-    """Count the annotators of each item, or the items of each annotator, repeats once.
+    """Count the annotators of each item, or the items of each annotator, without repeats.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def label_counts(annotations: xr.Dataset) -> Ints:
 
 
 def given_numbers(annotations: xr.Dataset) -> Floats:
-    """Return the numbers given, row by row: values, or labels that are numbers.
+    """Return the number of each row: a value, or a label that is a number.
 
     Examples
     --------
@@ -112,8 +112,8 @@ def given_numbers(annotations: xr.Dataset) -> Floats:
     if labels.dtype.kind not in "if":
         raise AnnotationError(
             "label",
-            expected="numbers: words have no distances",
+            expected="numbers, which have distances",
             found=f"text such as {str(labels[0])!r}",
-            hint="Where words stand for numbers, map them to these before the labels are read",
+            hint="If words stand for numbers, replace the words before reading the labels",
         )
     return labels.astype(np.float64)[annotations["label_code"].to_numpy()]

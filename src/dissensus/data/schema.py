@@ -1,7 +1,7 @@
 """The schema of annotations and predictions, and its checks.
 
-Annotations are an `xarray.Dataset`. Rows along ``annotation`` hold integer codes into the index
-coordinates, which hold the names:
+Annotations are an `xarray.Dataset`. Rows along ``annotation`` are integer codes of names in the
+index coordinates:
 
 ==================  ============  ===================================================
 variable            dims          meaning
@@ -34,7 +34,7 @@ variable            dims                      meaning
 
 Attributes: ``kind`` ("nominal", "ranking", "continuous").
 
-Both survive ``to_netcdf`` and `xarray.open_dataset`; `validate` re-checks either.
+Both can be stored with ``to_netcdf`` and opened with `xarray.open_dataset`; `validate` checks them.
 """
 
 from __future__ import annotations
@@ -100,16 +100,16 @@ CODES: Final = {
     "cluster_code": (ITEM, CLUSTER),
     "stratum_code": (ITEM, STRATUM),
 }
-"""The dimension of each variable of codes, and the coordinate that its codes index."""
+"""The dimension of each variable of codes, and the coordinate with the names."""
 
 NUMBERS: Final = {
     "value": (-np.inf, np.inf, "a finite number"),
     "rank": (1, np.inf, "1 for the first choice, 2 for the next, ..."),
     "confidence": (0.0, 1.0, "a number from 0 to 1"),
 }
-"""The bounds of each variable of numbers along the annotations, and the bounds in words."""
+"""The bounds of each numeric variable along the annotations, and the bounds in words."""
 PART: Final = "is_part"
-"""Attribute of annotations that are a part of others, whose items may have no rows."""
+"""Attribute of parts of annotations, in which items may have no rows."""
 
 
 def check_annotations(annotations: xr.Dataset, columns: Mapping[str, str]) -> None:
@@ -140,7 +140,7 @@ def check_annotations(annotations: xr.Dataset, columns: Mapping[str, str]) -> No
 def check_form(annotations: xr.Dataset, columns: Mapping[str, str]) -> None:
     """Raise unless the variables exist, and their codes and numbers are within bounds.
 
-    These checks go row by row. Repeated statements are found by `check_annotations` only.
+    These checks are for single rows. Only `check_annotations` finds repeated statements.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def _check_codes(annotations: xr.Dataset, name: str, dim: str, vocabulary: str) 
     if codes.dtype.kind not in "iu":
         raise AnnotationError(name, expected="integer codes", found=str(codes.dtype))
     if codes.max(initial=-1) >= len(names):
-        # Such as after isel(item=slice(30)): xarray selects names, and leaves the rows alone.
+        # After isel(item=slice(30)), for example: xarray selects names, and keeps all rows.
         raise AnnotationError(
             f"coordinate {vocabulary!r}",
             expected=f"a name for each code in {name!r}, up to {codes.max()}",
@@ -230,7 +230,7 @@ def _check_numbers(annotations: xr.Dataset, name: str, columns: Mapping[str, str
     bad = np.flatnonzero(~np.isfinite(values) | (values < low) | (values > high))
     if len(bad):
         row = int(bad[0])
-        advice = "Map other scales of confidence to [0, 1] first, and report how"
+        advice = "Map other scales of confidence to [0, 1] first, and report the mapping"
         raise AnnotationError(
             _called(role, columns),
             where=f"row {row} ({_who(annotations, row)})",
@@ -245,7 +245,7 @@ def _check_said_once(annotations: xr.Dataset, columns: Mapping[str, str]) -> Non
     key, ranking = ranking_code(annotations), annotations.attrs["kind"] == "ranking"
     if ranking:
         key = key * annotations.sizes[LABEL] + annotations["label_code"].to_numpy()
-    elif "pool_code" in annotations:  # such as the same people with two tools
+    elif "pool_code" in annotations:  # for example the same people with two tools
         key = key * annotations.sizes[POOL] + annotations["pool_code"].to_numpy()
     again = np.flatnonzero(pd.Series(key).duplicated().to_numpy())
     if not len(again):
@@ -268,13 +268,13 @@ def _check_said_once(annotations: xr.Dataset, columns: Mapping[str, str]) -> Non
         where=f"rows {first} and {row} ({_who(annotations, row)})",
         expected=expected + trial,
         found=f"the {noun} {shown([values[first], values[row]])} (repeated rows: {len(again)})",
-        hint="If these are repetitions, name the column that numbers them with trial=; if a row "
-        "was stored twice, leave out the copy",
+        hint="For repetitions, name the column of their numbers with trial=; if a row "
+        "is stored twice, remove the copy",
     )
 
 
 def _check_no_gap(annotations: xr.Dataset, columns: Mapping[str, str]) -> None:
-    """Raise unless the ranks of each ranking are 1, 2, ..., L without a gap; ties share one."""
+    """Raise unless the ranks of each ranking are 1, 2, ..., L without a gap; ties share a rank."""
     ranks = annotations["rank"].to_numpy()
     ranking = ranking_code(annotations)
     order = np.lexsort((ranks, ranking))
@@ -289,7 +289,7 @@ def _check_no_gap(annotations: xr.Dataset, columns: Mapping[str, str]) -> None:
             _called("rank", columns),
             where=f"row {row} ({_who(annotations, row)})",
             expected=f"rank {before + 1} before rank {ranks[row]}: ranks count blocks, "
-            "so after a tie comes the next whole number (1, 1, 2)",
+            "so the next whole number follows a tie (1, 1, 2)",
             found=f"a step from {before} to {ranks[row]}",
         )
 
@@ -306,7 +306,7 @@ _WHOLE: Final = 0.01
 
 
 def are_probabilities(scores: Floats) -> Flags:
-    """Return for each item (first dimension) whether its scores are probabilities; NaN counts 0."""
+    """Return whether the scores of each item (first dim) are probabilities; NaN counts as 0."""
     total = np.nansum(scores, axis=1)
     return np.asarray(~(scores < 0).any(axis=1) & (np.abs(total - 1.0) <= _WHOLE))
 
@@ -317,7 +317,7 @@ def check_predictions(predictions: xr.Dataset) -> None:
     Parameters
     ----------
     predictions : xarray.Dataset
-        As made by `dissensus.predictions`, or by hand.
+        From `dissensus.predictions`, or made without it.
 
     Raises
     ------
@@ -384,7 +384,9 @@ def _check_lists(predictions: xr.Dataset, dims: tuple[str, ...]) -> None:
     _require(predictions, "block", (block > 0) == listed, "a block for each label, 0 past the end")
     step = np.diff(block, axis=-1, prepend=0)
     rising = (step == 0) | (step == 1) | ~listed
-    rising[..., 1:] &= listed[..., :-1] | ~listed[..., 1:]  # no label after the end of a list
+    rising[..., 1:] &= (
+        listed[..., :-1] | ~listed[..., 1:]
+    )  # there is no label after the end of a list
     rising[..., 0] &= block[..., 0] == 1
     _require(predictions, "block", rising, "blocks that count 1, 1, 2, ... along a list")
     ordered = np.sort(np.where(listed, code, -1 - np.arange(code.shape[-1])), axis=-1)
@@ -395,7 +397,7 @@ def _check_lists(predictions: xr.Dataset, dims: tuple[str, ...]) -> None:
 
 
 def _require(predictions: xr.Dataset, name: str, good: Flags, expected: str) -> None:
-    """Raise naming the first item and system for which something does not hold."""
+    """Raise with the first item and system for which a condition does not hold."""
     if good.all():
         return
     item, system = (int(place) for place in np.argwhere(~good)[0][:2])
@@ -415,7 +417,7 @@ _CHECKED: ContextVar[WeakValueDictionary[int, xr.Dataset] | None] = ContextVar(
 
 @contextmanager
 def checked_once() -> Iterator[None]:
-    """Check each Dataset once inside this context, whose Datasets must not be changed."""
+    """Inside this context, check each Dataset only once; Datasets must not be changed."""
     token = _CHECKED.set(WeakValueDictionary())
     try:
         yield
@@ -429,7 +431,7 @@ def validate(data: xr.Dataset) -> xr.Dataset:
     Parameters
     ----------
     data : xarray.Dataset
-        As made by `annotations` or `predictions`, or by hand.
+        From `annotations` or `predictions`, or made without them.
 
     Returns
     -------
@@ -482,7 +484,7 @@ def checked_annotations(data: Any) -> xr.Dataset:
 
 
 def no_predictions(data: Any) -> Any:
-    """Return data, as a Dataset if they are a node, or raise if they are predictions.
+    """Return data (a node as a Dataset), or raise if the data are predictions.
 
     Examples
     --------
@@ -497,7 +499,7 @@ def no_predictions(data: Any) -> Any:
             "annotations",
             expected="labels of annotators, a Dataset made by dissensus.annotations",
             found="predictions: a Dataset with the dim 'system'",
-            hint="Annotations come first, then predictions",
+            hint="Annotations are the first argument, predictions the second",
         )
     return data
 
@@ -512,19 +514,19 @@ def checked_predictions(data: Any) -> xr.Dataset:
     >>> dx.schema.checked_predictions(ann)
     Traceback (most recent call last):
     ...
-    dissensus.errors.PredictionError: predictions: expected answers of systems...
+    dissensus.errors.PredictionError: predictions: expected predictions of systems...
     """
     data = _dataset(data)
     if not isinstance(data, xr.Dataset) or SYSTEM not in data.dims:
         of = f", with the dims {tuple(data.dims)}" if isinstance(data, xr.Dataset) else ""
         raise PredictionError(
             "predictions",
-            expected="answers of systems, a Dataset made by dissensus.predictions",
+            expected="predictions of systems, a Dataset made by dissensus.predictions",
             found=f"{type(data).__name__}{of}",
         )
     return validate(data)
 
 
 def _dataset(data: Any) -> Any:
-    """Take the Dataset out of a node, such as ``evaluation["annotations"]``."""
+    """Return the Dataset of a node, such as ``evaluation["annotations"]``."""
     return data.to_dataset() if isinstance(data, xr.DataTree) else data

@@ -1,12 +1,12 @@
-"""Columns of tables, checked and turned into integer codes and plain names.
+"""Check columns of tables, and convert them to integer codes and plain names.
 
-`encode` replaces names by codes into a sorted or first-seen vocabulary, `numbers` reads numbers,
-`match` looks names up. Errors name the column and the row (counted from 0).
+`encode` replaces names by codes, sorted or in the order of appearance, `numbers` reads numbers, and
+`match` finds names. Errors name the column and the row (counted from 0).
 
-Tables hold the same content in many types: the number 3 as an integer, a float, a decimal or a
-nullable; a day as a date or a time stamp. Names become arrays of int64, float64 or text, so that
-the same content is equal from any source. Lists, durations, complex numbers, missing entries and
-text mixed with numbers are errors.
+Tables have the same content in many types: the number 3 may be an integer, a float, a decimal or a
+nullable, and a day may be a date or a time stamp. Names become arrays of int64, float64 or text, so
+that the same content is equal from any source. Lists, durations, complex numbers, missing entries
+and text mixed with numbers are errors.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def kind_of(value: Any) -> str:
         return TEXT
     if isinstance(value, bool | np.bool_):
         return BOOLEAN
-    if isinstance(value, np.timedelta64):  # for NumPy an integer
+    if isinstance(value, np.timedelta64):  # an integer for NumPy
         return type(value).__name__
     if isinstance(value, int | float | np.integer | np.floating | Decimal):
         return NUMBER
@@ -54,9 +54,9 @@ def kind_of(value: Any) -> str:
 def plain(values: Array, name: str, error: type[AnnotationError] = AnnotationError) -> Array:
     """Return distinct values of one kind as an array of int64, float64 or text.
 
-    Text that spells whole numbers throughout becomes numbers, if that loses nothing ("7"
-    does, "07" keeps all of the values text). Whole floats become integers, true and false
-    become 1 and 0. Integers beyond 64 bits become text, digit by digit, and so do dates.
+    If all values are text that spells whole numbers, they become numbers, unless information is
+    lost (one "07" keeps all values text). Whole floats become integers, true and false become 1 and
+    0. Integers beyond 64 bits become text with all digits, and dates become text.
     """
     form = values.dtype.kind
     if form in "iu":
@@ -87,12 +87,12 @@ def unusable(name: str, kind: str, where: str, error: type[AnnotationError]) -> 
         where=where,
         expected="text, numbers, true/false or dates",
         found=f"values of type {kind}",
-        hint="Turn them into text or numbers first",
+        hint="Convert the values to text or numbers first",
     )
 
 
 def as_text(values: Sequence[str]) -> Array:
-    """Return text as a fixed-width array, or as objects if one long name would fill memory."""
+    """Return text as a fixed-width array, or as objects if a long name would need much memory."""
     width = max((len(value) for value in values), default=1)
     if 4 * width * len(values) > _OBJECT_TEXT_BYTES:
         return np.array(values, dtype=object)
@@ -112,14 +112,14 @@ def _fit(numbers: list[int]) -> bool:
 
 
 def _integers(numbers: list[int]) -> Array:
-    """Return integers as int64 if all fit, else as text: floats would merge some."""
+    """Return integers as int64 if possible, else as text: as floats some would be equal."""
     if _fit(numbers):
         return np.array(numbers, dtype=np.int64)
     return as_text([str(number) for number in numbers])
 
 
 def _floats(values: Floats, name: str, error: type[AnnotationError]) -> Array:
-    """Turn floats that are whole numbers throughout into integers; refuse infinities."""
+    """Convert floats to integers if all are whole numbers, or raise on infinities."""
     if not np.isfinite(values).all():
         raise error(f"column {name!r}", expected="finite numbers", found="an infinity")
     if (values == np.rint(values)).all() and (np.abs(values) < 2.0**63).all():
@@ -128,7 +128,7 @@ def _floats(values: Floats, name: str, error: type[AnnotationError]) -> Array:
 
 
 def _numbers(cells: list[Any], name: str, error: type[AnnotationError]) -> Array:
-    """Return numbers held as objects: integers of any size, floats, decimals."""
+    """Convert objects to numbers: integers of any size, floats, decimals."""
     others = [cell for cell in cells if not isinstance(cell, int | np.integer)]
     if not others:
         return _integers([int(cell) for cell in cells])
@@ -142,14 +142,14 @@ def _numbers(cells: list[Any], name: str, error: type[AnnotationError]) -> Array
         if isinstance(cell, int | np.integer) and abs(int(cell)) > 2**53:
             raise error(
                 f"column {name!r}",
-                expected="whole numbers throughout, or none above 2**53 beside fractions",
+                expected="only whole numbers, or no number above 2**53 together with fractions",
                 found=f"{cell} beside {others[0]}",
             )
     return np.array([float(cell) for cell in cells])
 
 
 def _times(values: Array) -> Array:
-    """Write time stamps in the longest unit that loses nothing: days as days."""
+    """Write time stamps in the longest unit that is exact: days as days."""
     for unit in ("D", "s", "ms", "us"):
         shorter = values.astype(f"datetime64[{unit}]")
         if (shorter == values).all():
@@ -158,7 +158,7 @@ def _times(values: Array) -> Array:
 
 
 def _moments(cells: list[Any], name: str, error: type[AnnotationError]) -> Array:
-    """Write dates and times held as objects; those with a time zone in UTC."""
+    """Write dates and times in arrays of objects; if they have a time zone, in UTC."""
     zoned = [getattr(cell, "tzinfo", None) is not None for cell in cells]
     if any(zoned) != all(zoned):
         raise error(
@@ -197,10 +197,10 @@ def encode(
     sort: bool = False,
     error: type[AnnotationError] = AnnotationError,
 ) -> Encoded:
-    """Replace a column's values by codes into the distinct ones.
+    """Replace the values of a column by codes of its distinct values.
 
-    The values are made `plain`. ``sort`` orders them (numbers by size, text by alphabet, an ordered
-    categorical as it says, with unused categories); else the order is that of first appearance.
+    The values are made `plain`. With ``sort`` they are ordered (numbers by size, text by alphabet,
+    an ordered categorical by its categories, including unused ones), otherwise by first appearance.
     """
     present(column, name, error)
     if isinstance(column.dtype, pd.CategoricalDtype):
@@ -214,7 +214,7 @@ def encode(
     _require_usable(values, codes, name, error)
     values = plain(values, name, error)
     if column.dtype == object:
-        # Two objects, one name: 0.1 and Decimal("0.1"), or one moment by two clocks.
+        # Two objects may have one name: 0.1 and Decimal("0.1"), or one moment in two time zones.
         again, values = pd.factorize(values)
         codes = again[codes]
     if sort:
@@ -224,7 +224,7 @@ def encode(
 
 
 def _by_category(column: pd.Series[Any], name: str, error: type[AnnotationError]) -> Encoded:
-    """Encode an ordered categorical: its order, and its unused categories, are kept."""
+    """Encode an ordered categorical; the order and unused categories are kept."""
     assert isinstance(column.dtype, pd.CategoricalDtype)
     codes, values = column.cat.codes.to_numpy().astype(np.int64), column.dtype.categories.to_numpy()
     _require_one_kind(pd.Series(values, dtype=object), f"{name} (its categories)", error)
@@ -235,10 +235,10 @@ def _by_category(column: pd.Series[Any], name: str, error: type[AnnotationError]
 def present(
     column: pd.Series[Any], name: str, error: type[AnnotationError] = AnnotationError
 ) -> None:
-    """Raise if an entry is missing, naming the first such row."""
+    """Raise with the first row in which an entry is missing."""
     rows = np.flatnonzero(missing(column))
     if len(rows):
-        found = f"a missing one ({len(rows)} of {len(column)} rows)"
+        found = f"a missing value ({len(rows)} of {len(column)} rows)"
         raise error(f"column {name!r}", where=f"row {rows[0]}", expected="a value", found=found)
 
 
@@ -250,13 +250,13 @@ def missing(column: pd.Series[Any]) -> Flags:
     """
     try:
         return column.isna().to_numpy()
-    except InvalidOperation:  # pandas compares a decimal that signals when it is compared
+    except InvalidOperation:  # pandas compares decimals, some of which raise
         signals = np.array([isinstance(cell, Decimal) and cell.is_snan() for cell in column])
         return column.mask(signals).isna().to_numpy()
 
 
 def _require_one_kind(column: pd.Series[Any], name: str, error: type[AnnotationError]) -> None:
-    """Raise if a column of objects mixes kinds of values, naming two rows that differ."""
+    """Raise with two rows that differ, if a column of objects has several types of values."""
     if pd.api.types.infer_dtype(column, skipna=False) in _UNIFORM:
         return
     kinds = [kind_of(value) for value in column]
@@ -274,7 +274,7 @@ def _require_one_kind(column: pd.Series[Any], name: str, error: type[AnnotationE
 
 
 def _require_usable(values: Array, codes: Ints, name: str, error: type[AnnotationError]) -> None:
-    """Raise on names that cannot be stored and on infinities, naming the row."""
+    """Raise with the first row of a name that cannot be stored, or of an infinity."""
     place, found = 0, ""
     if values.dtype.kind in "OU":
         cells = enumerate(values.tolist())
@@ -289,14 +289,14 @@ def _require_usable(values: Array, codes: Ints, name: str, error: type[Annotatio
 
 
 def _unusable(cell: Any) -> str:
-    """Return why a value cannot be a name; empty if it can."""
+    """Return the reason that a value cannot be a name; empty if it can."""
     if not isinstance(cell, str):
         return "an infinity" if isinstance(cell, float | Decimal) and math.isinf(cell) else ""
     if cell and cell.isprintable():
         return ""
     if not cell:
         return "empty text"
-    if "\0" in cell:  # NumPy drops trailing ones, which would merge names
+    if "\0" in cell:  # NumPy drops trailing NULs, so that names could become equal
         return f"{cell!r}, with a NUL character"
     if any("\ud800" <= character <= "\udfff" for character in cell):
         return f"{cell!r}, with half of a surrogate pair, which no file can hold"
@@ -309,7 +309,7 @@ def numbers(
     error: type[AnnotationError] = AnnotationError,
     hint: str = "",
 ) -> Floats:
-    """Return a column as finite floats, or raise naming the first row that is not."""
+    """Return a column as finite floats, or raise with the first row that is not a finite float."""
     present(column, name, error)
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype(column.dtype.categories.dtype)
@@ -333,10 +333,10 @@ def numbers(
 
 
 def match(values: Array, vocabulary: Array) -> Ints:
-    """Return the place of each value in a vocabulary, -1 if it is not there.
+    """Return the place of each value in a vocabulary, -1 if it is missing.
 
-    If one side is text and the other numbers, they are compared as text: one stray word in a CSV
-    file makes a whole column text.
+    If one side is text and the other is numbers, both are compared as text, since a single word in
+    a CSV file makes the whole column text.
     """
     # "T" is NumPy's variable-width text, which Zarr returns.
     values, vocabulary = (

@@ -1,4 +1,4 @@
-"""Values that callers give for each item, such as weights and clusters: by place, or by name."""
+"""Values for each item from arguments, such as weights and clusters, by place or by name."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from dissensus.kernels.types import Floats, Ints, Names
 def item_weights(weights: Any, items: Names, argument: str, also: str = "") -> Floats:
     """Return one weight for each item, in the order of the items.
 
-    Weights are by place or by name, see `by_item`, and need not sum to 1. ``also`` names other
-    values that the argument takes, for error messages.
+    Weights are by place or by name, see `by_item`, and need not sum to 1. ``also`` describes other
+    allowed values of the argument, for error messages.
     """
     expected = f"None, numbers{also}"
     if isinstance(weights, str):
@@ -31,7 +31,7 @@ def item_weights(weights: Any, items: Names, argument: str, also: str = "") -> F
 
 
 def check_values(values: Floats, argument: str) -> None:
-    """Check weights whose last axis is the items."""
+    """Check weights with items along the last axis."""
     some = (values > 0).any(axis=-1)  # a sum could overflow
     if not np.isfinite(values).all() or (values < 0).any() or not some.all():
         expected = "finite, non-negative weights, one of them positive"
@@ -40,7 +40,7 @@ def check_values(values: Floats, argument: str) -> None:
 
 
 def _numbers(values: Names, argument: str, expected: str) -> Floats:
-    """Return numbers as floats; text and dates, which NumPy reads as numbers, are refused."""
+    """Return numbers as floats, or raise on text and dates, which NumPy reads as numbers."""
     cells = values.tolist() if values.dtype.kind == "O" else []
     wrong = next((cell for cell in cells if isinstance(cell, str | bytes)), None)
     if wrong is not None or values.dtype.kind not in "biufO":
@@ -56,9 +56,9 @@ def _numbers(values: Names, argument: str, expected: str) -> Floats:
 def by_item(given: Any, items: Names, argument: str, noun: str) -> Names:
     """Return the value of each item, in the order of the items.
 
-    A DataArray with the coordinate ``item`` and a mapping are matched by name. So is a Series whose
-    index holds the items. With the default index 0, 1, ... it is matched by place, which is an
-    error if the items are named 0, 1, ... in another order. All else is by place.
+    A DataArray with the coordinate ``item``, a mapping, and a Series with items in the index are
+    matched by name. A Series with the default index 0, 1, ... is matched by place, which is an
+    error if the items are named 0, 1, ... in another order. Other values are matched by place.
     """
     names, values = _parts(given, argument, noun)
     if isinstance(given, pd.Series) and _goes_by_place(given.index, items, argument, noun):
@@ -92,17 +92,17 @@ def _parts(given: Any, argument: str, noun: str) -> tuple[Names | None, Names]:
 
 
 def _names(given: list[Any]) -> Names:
-    """Return names as an array; tuples, of which NumPy would make rows, become text."""
+    """Return names as an array; tuples become text, since NumPy would convert them to rows."""
     return np.asarray([repr(name) if isinstance(name, tuple) else name for name in given])
 
 
 def _objects(given: Collection[Any]) -> Names:
-    """Return an array of objects: NumPy would make text of None beside text."""
+    """Return an array of objects: NumPy would convert None to text if there is text."""
     return np.fromiter(given, dtype=object, count=len(given))
 
 
 def _goes_by_place(index: pd.Index[Any], items: Names, argument: str, noun: str) -> bool:
-    """Return whether the index of a Series is pandas' default, and not names of items."""
+    """Return whether a Series has pandas' default index, not names of items."""
     if not isinstance(index, pd.RangeIndex) or not index.equals(pd.RangeIndex(len(index))):
         return False
     place = places(index.to_numpy(), items)
@@ -143,7 +143,7 @@ def places(names: Names, items: Names) -> Ints:
 def _spellings(names: Names) -> list[Names]:
     """Write dates and times as annotations hold them, in every unit that loses nothing.
 
-    Annotations use the unit that all their items need: days, unless one has hours.
+    Annotations use the unit that all items need: days, unless one item has hours.
     """
     kinds = {kind_of(name) for name in names} if names.dtype.kind == "O" else set()
     if names.dtype.kind != "M" and not (kinds and kinds <= {DAY, TIME}):
@@ -153,7 +153,7 @@ def _spellings(names: Names) -> list[Names]:
     if all(zoned):
         return [np.array([time.isoformat() for time in pd.to_datetime(cells, utc=True)])]
     if any(zoned):
-        return [names]  # with and without time zone: not comparable
+        return [names]  # times with and without time zone are not comparable
     times = pd.DatetimeIndex(cells).to_numpy()
     shorter = [times.astype(f"datetime64[{unit}]") for unit in ("D", "s", "ms", "us", "ns")]
     return [np.where(each == times, np.datetime_as_string(each), "") for each in shorter]

@@ -3,8 +3,8 @@
 Every metric returns a named float `xarray.DataArray` (or Dataset) with ``chain`` and ``draw``
 in front, for `arviz.summary`, `arviz.plot_forest` and `arviz.hdi`.
 
-All raise an `ArgumentError` for invalid settings, draws and fits, and a `PredictionError` for
-predictions whose items or labels do not fit.
+All metrics raise an `ArgumentError` for invalid settings, draws and fits, and a `PredictionError`
+for predictions with other items or labels than the annotations.
 
 The documentation, and the tests that hold for all metrics, are made from the registry below.
 """

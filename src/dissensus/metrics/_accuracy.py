@@ -1,4 +1,4 @@
-"""Whether the true top labels are the predicted ones, and how certain the draws are of them."""
+"""Accuracies of top labels and sets, and the certainty of the most plausible labels."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def top_k_accuracy(
     insight: Any = None,
     random_seed: Any = None,
 ) -> xr.DataArray:
-    r"""Share of items whose most plausible label is among the first k predicted.
+    r"""Share of items whose most plausible label is among the first k predicted labels.
 
     .. math:: \mathrm{accuracy}^{(m)} = \frac1n \sum_i
         1[\arg\max_y \theta^{(m)}_{iy} \in C_{\mathrm{top}\text{-}k}(i)]
 
-    The mean over draws m is the uncertainty-adjusted accuracy; the spread over draws is what
-    the annotations leave open. It speaks of the items at hand; with
-    ``weights="bayesian-bootstrap"`` it speaks of new items like these.
+    The mean over draws m is the uncertainty-adjusted accuracy; the spread over draws is the
+    uncertainty that the annotations leave. Intervals are for these items; with
+    ``weights="bayesian-bootstrap"`` they are for new items.
 
     Parameters
     ----------
@@ -53,24 +53,24 @@ def top_k_accuracy(
     predictions : xarray.Dataset
         From `dissensus.predictions`.
     k : int
-        Number of predicted labels that count. Predicted ties across place k count with the
-        probability that a random order puts them within the first k.
+        Number of predicted labels that count. If predicted labels are tied across place k, they
+        count with the probability of being among the first k in a random order.
     weights : array (item), mapping, "bayesian-bootstrap", optional
-        Weights of the items, matched by name where they have names; the bootstrap draws them
-        from Dirichlet(1, ..., 1), again for each draw and the same for all systems.
+        Weights of the items, matched by name if they have names. The bootstrap draws weights from
+        Dirichlet(1, ..., 1) for each draw, the same for all systems.
     per_item : bool
-        Keep the items apart.
+        Return a value for each item, not the mean.
     on_missing : {"raise", "drop"}
         What to do about items that only one side has.
     insight : "learned" or DataArray (..., system), optional
-        What a system knows of the panel beyond what a few labels show: the log odds that an answer
-        is right are larger by it, on items where the draws differ. Labels do not show it; "learned"
-        draws it from a distribution chosen on real panels of ten labels an item and more
-        (`docs/validation.md`). For fits of `models.dirichlet` with a learned prior, where
-        `evaluate` does the same; rankings have no such distribution. By default it is 0: on evenly
-        split items systems are taken to err as annotators do.
+        What a system knows of the panel beyond the item's labels. Insight is added to the log odds
+        that a prediction is the most plausible label, on items where the draws differ. It cannot be
+        estimated from labels: "learned" draws it from a distribution chosen on real panels with ten
+        or more labels per item (`docs/validation.md`). Use it for fits of `models.dirichlet` with a
+        learned prior, as `evaluate` does; for rankings there is no such distribution. By default
+        insight is 0: on evenly split items, systems are assumed to err like annotators.
     random_seed : int, optional
-        For the bootstrap, and for insight.
+        Seed of the bootstrap and of insight.
 
     Returns
     -------
@@ -79,13 +79,13 @@ def top_k_accuracy(
 
     Notes
     -----
-    With a fixed prior, and with plausibilities from a fit without predictions, it misleads: where
-    annotators leave an item open, every answer gets partial credit, and all systems are
-    underestimated. With fewer annotators the error is larger. With k near the number of labels all
-    systems are good.
+    With a fixed prior, and with plausibilities from a fit without predictions, all systems are
+    underestimated: if the most plausible label of an item is uncertain, every prediction gets
+    partial credit. With fewer annotators the error is larger. With k near the number of labels all
+    systems have high values.
 
-    Source: Stutz et al. (2023), Eq. 8. Equal plausibilities (a point estimate may have them)
-    are broken by label order.
+    Source: Stutz et al. (2023), Eq. 8. Ties of plausibilities (possible in a point estimate) are
+    broken by label order.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def set_accuracy(
     on_missing: str = "raise",
     random_seed: Any = None,
 ) -> xr.DataArray:
-    r"""Share of items whose predicted set is the set of as many most plausible labels.
+    r"""Share of items whose predicted set is the most plausible set of the same size.
 
     .. math:: \frac1n \sum_i 1[Y_{\mathrm{top}\text{-}|C|}(\theta^{(m)}_i) = C(i)]
 
@@ -145,11 +145,11 @@ def set_accuracy(
 
     Notes
     -----
-    It misleads where sets are long: one label out of place among five makes the whole set wrong,
-    and small differences of plausibility decide which labels are in the true set at all.
-    `average_overlap` gives credit in parts.
+    With long sets the value is misleading: one wrong label of five makes the whole set wrong, and
+    small differences of plausibility determine which labels are in the true set. `average_overlap`
+    gives partial credit.
 
-    Source: Stutz et al. (2023), Eq. 9. A label of plausibility exactly 0 is in no true set.
+    Source: Stutz et al. (2023), Eq. 9. Labels of plausibility exactly 0 are never in the true set.
 
     Examples
     --------
@@ -179,8 +179,8 @@ def annotation_certainty(plausibility: Any, top: int = 1) -> xr.DataArray:
 
     .. math:: \max_{C: |C| = j} \frac1M \sum_m 1[Y_{\mathrm{top}\text{-}j}(\theta^{(m)}_i) = C]
 
-    It summarises over draws by definition. A value of 1 means that the annotations determine the
-    leading label(s), not that they were unanimous.
+    By definition this is a summary over draws. A value of 1 means that the annotations determine
+    the most plausible label or set, not that they are unanimous.
 
     Parameters
     ----------
@@ -193,17 +193,18 @@ def annotation_certainty(plausibility: Any, top: int = 1) -> xr.DataArray:
     -------
     xarray.DataArray
         (item), in [0, 1], with two coordinates along ``item``: ``mcse``, its Monte Carlo
-        standard error, and ``selection_bias``, an estimate of its upward bias from choosing the
-        set by the same draws (large for large j).
+        standard error, and ``selection_bias``, an estimate of the upward bias that arises because
+        the set is chosen with the same draws (large for large j).
 
     Notes
     -----
-    It is neither agreement nor truth: many annotators with the same mistake are certain, and an
-    item on which 600 of 1,000 agree is as certain as one on which all do. It grows with the number
-    of annotators and with their stated reliability: compare items within a study only.
+    Certainty is neither agreement nor truth. It is high if many annotators make the same mistake,
+    and an item on which 600 of 1,000 annotators agree is as certain as an item on which all agree.
+    It increases with the number of annotators and with the argument ``reliability`` of the model:
+    compare only items of the same study.
 
     Source: Stutz et al. (2023), Eq. 4 to 6: the *set* of the top j labels is compared, not the
-    label at rank j. Labels of plausibility exactly 0 are in no set.
+    label at rank j. Labels of plausibility exactly 0 are never in a set.
 
     Examples
     --------
@@ -227,7 +228,7 @@ def annotation_certainty(plausibility: Any, top: int = 1) -> xr.DataArray:
 
 
 def _modal(theta: xr.DataArray, top: int) -> xr.DataArray:
-    """Return the share of the most frequent set, its error and its bias: (..., item, part)."""
+    """Return the share of the most frequent set, and its error and bias: (..., item, part)."""
     if is_lazy(theta):
         others = [dim for dim in front(theta) if dim not in SAMPLE]
         coords = coords_of(theta, others) | {PART: 3}
@@ -248,7 +249,7 @@ def certainty(
     .. math:: \mathrm{Certainty}(C; i) = \frac1M \sum_m
         1[Y_{\mathrm{top}\text{-}|C|}(\theta^{(m)}_i) = C]
 
-    It summarises over draws by definition.
+    By definition this is a summary over draws.
 
     Parameters
     ----------
@@ -262,8 +263,8 @@ def certainty(
 
     Notes
     -----
-    It is not the probability that the system is right, but that its answer is the one most
-    plausible to annotators, including mistakes that they share.
+    This is not the probability that the system is right. It is the probability that its answer is
+    the most plausible to annotators, including mistakes that annotators share.
 
     Source: Stutz et al. (2023), Eq. 3 and 6.
 

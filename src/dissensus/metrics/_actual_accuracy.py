@@ -1,4 +1,4 @@
-"""The accuracy of a system that was scored against an imperfect ground truth."""
+"""The accuracy of a system that was evaluated against an imperfect ground truth."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WHOLE = "whole numbers, 1 or more"
 def numbers(
     argument: str, given: Any, wanted: str, good: Callable[[Floats], npt.NDArray[np.bool_]]
 ) -> Numbers:
-    """Return numbers (of a DataArray with their names), or raise with the first bad one."""
+    """Return numbers (with names, from a DataArray), or raise with the first invalid number."""
     try:
         values = np.asarray(given)
     except (TypeError, ValueError) as error:  # a DataTree; a ragged list
@@ -69,19 +69,19 @@ def named(out: Any, name: str, better: str) -> Any:
 def broadcast(
     formula: Callable[..., Any], first: Numbers, second: Numbers, names: tuple[str, str]
 ) -> Any:
-    """Apply a formula to two arguments of these names, or raise if they do not broadcast."""
+    """Apply a formula to two arguments, or raise with their names if they do not broadcast."""
     try:
         return xr.apply_ufunc(formula, first, second)
     except ValueError as error:
         raise ArgumentError(
             names[1],
             expected=f"numbers that broadcast with {names[0]}, of shape {first.shape}",
-            found=f"shape {second.shape}, or other names along a dim",
+            found=f"shape {second.shape}, or different names along a dim",
         ) from error
 
 
 def along_annotators(argument: str, given: Any, number: Numbers, beside: Numbers) -> Numbers:
-    """Give several numbers beside a DataArray the dim of annotators."""
+    """Return numbers with the dim of annotators, if the other argument is a DataArray."""
     plain = not isinstance(number, xr.DataArray) and number.ndim > 0
     if not (plain and isinstance(beside, xr.DataArray)):
         return number
@@ -111,27 +111,27 @@ def actual_accuracy(
         Share g of the items on which the ground truth is right: `majority_accuracy`,
         `truth_accuracy`, or draws of a model.
     errors : {"product", "independent"}
-        Whether the system is right only where it agrees with a correct ground truth (the source's
-        product), or also where both err and differ, as with independent errors.
+        "product", as in the source: the system is right only where it agrees with a correct ground
+        truth. "independent": it may also be right where it differs from a wrong ground truth.
     n_labels : int
-        Number of labels L: contradicting a wrong label is correct once in L - 1 times. The product
-        does not depend on it.
+        Number of labels L: a prediction that differs from a wrong label is right once in L - 1
+        times. The product does not depend on L.
 
     Returns
     -------
     xarray.DataArray, array or float
-        ``actual_accuracy``, from 0 to 1, with the dims of both.
+        ``actual_accuracy``, from 0 to 1, with the dims of both arguments.
 
     Notes
     -----
-    Both assume that the system agrees equally often with correct and wrong labels of the ground
-    truth, like a system that has learned the annotators' labels with their mistakes. The accuracy
-    of a better system, whose errors are independent of the annotators' *given the true label*, is
-    underestimated by such a ground truth. No formula of a and g applies; use a model of the truth:
-    `models.symmetric_confusion`, `lehner`.
+    Both formulas assume that the system agrees equally often with right and wrong labels of the
+    ground truth, like a system that has learned the annotators' labels with their mistakes. For a
+    better system, whose errors are independent of the annotators' errors *given the true label*,
+    the result is too low, and no formula of a and g applies: use a model of the truth,
+    `models.symmetric_confusion` or `lehner`.
 
-    Source: Cabitza et al. (2020), "The elephant in the machine", section 2 (98 % on a ground truth
-    of 85 % are 83 %) and Figure 9.
+    Source: Cabitza et al. (2020), "The elephant in the machine", section 2 (example: a = .98 and g
+    = .85 give .83) and Figure 9.
 
     Examples
     --------
@@ -177,9 +177,9 @@ def probability_of_support(
         Draws (chain, draw, ...) of the accuracy g of the ground truth: `truth_accuracy` of draws
         of `weighted_reliability`, or `majority_accuracy` of a model's accuracies.
     accuracy : DataArray, array or float
-        The accuracy a of the system against it; with draws, if there are any.
+        The accuracy a of the system against the ground truth; may have draws.
     required : float
-        The claimed, or least acceptable, accuracy r, above 0 and up to 1.
+        The claimed or minimum acceptable accuracy r, above 0 and up to 1.
     errors : {"product", "independent"}
         As in `actual_accuracy`.
     n_labels : int
@@ -188,13 +188,13 @@ def probability_of_support(
     Returns
     -------
     xarray.DataArray
-        ``probability_of_support``, from 0 to 1, with the dims of both but ``chain`` and ``draw``.
-        NaN where any draw is.
+        ``probability_of_support``, from 0 to 1, with the dims of both arguments except ``chain``
+        and ``draw``. NaN if any draw is NaN.
 
     Notes
     -----
-    The share of draws that reach the claim (up to rounding, 1e-12 of it), with a resolution of one
-    over their number. It depends on the assumptions behind the draws: see `truth_accuracy`.
+    The result is the share of draws that reach r (up to rounding, 1e-12 of r); its resolution is 1
+    over the number of draws. For the assumptions behind the draws see `truth_accuracy`.
 
     Source: Cabitza et al. (2020), "The elephant in the machine", section 5, as a posterior
     probability in place of a threshold.
@@ -214,7 +214,7 @@ def probability_of_support(
             "truth_accuracy",
             expected=f"draws, with dims {SAMPLE}",
             found=f"dims {getattr(draws, 'dims', ())}",
-            hint="dissensus.truth_accuracy of draws of a reliability makes them",
+            hint="Pass the result of dissensus.truth_accuracy, from draws of a reliability",
         )
     undefined = draws.isnull().sum(SAMPLE)
     if bool((undefined > 0).any()):

@@ -22,7 +22,7 @@ from dissensus.kernels.types import Ints
 from dissensus.metrics._items import bootstrap_weights, require_sample
 
 _DRAWS: Final = "draws "
-"""Not the name of any coordinate."""
+"""A name that no coordinate has."""
 
 PART: Final = "part"
 """The dim of a block's mean and its weight."""
@@ -47,8 +47,8 @@ def by_block(
     ``beside``, and returns an array over ``dims``; with ``reduced`` it has one entry along ``item``
     for each block. ``coords`` has the names, or the length, of each dim except ``item``.
 
-    Unlike in `xarray.map_blocks`, a task depends on its block of draws only. With shared inputs,
-    Dask computes all blocks of draws before it scores the first.
+    Unlike in `xarray.map_blocks`, a task depends only on its block of draws. With shared inputs,
+    Dask would compute all blocks of draws before it scores the first block.
     """
     import dask.array as da
     from dask.highlevelgraph import HighLevelGraph
@@ -93,7 +93,7 @@ def _lazy_parts(draws: xr.DataArray) -> dict[Any, xr.Variable]:
 
 @dataclass
 class _Block:
-    """The other inputs of a block's task. Not a tuple, which Dask would search for tasks."""
+    """The other inputs of a block's task. A class, since Dask searches tuples for tasks."""
 
     function: Callable[..., xr.DataArray]
     dims: tuple[Any, ...]
@@ -125,7 +125,7 @@ def lazy_bootstrap_weights(
     require_sample(scores)
     rng = generator(random_seed, "item weights")
     state = deepcopy(rng)
-    rng.integers(2**31)  # advances the caller's generator, as with draws in memory
+    rng.integers(2**31)  # advance the caller's generator, as for draws in memory
     dims = [*SAMPLE, ITEM]
     chunks = [scores.chunksizes[ITEM] if dim == ITEM else (scores.sizes[dim],) for dim in dims]
     shape = [scores.sizes[dim] for dim in dims]
@@ -153,7 +153,7 @@ def _length(names: Any) -> int:
 
 
 def all_labels(theta: xr.DataArray) -> Any:
-    """Return the label space; for draws in chunks without computing any."""
+    """Return the label space, without computing draws that are in chunks."""
     if not is_lazy(theta):
         return space(theta).labels
     if LABEL in theta.dims:
@@ -161,7 +161,7 @@ def all_labels(theta: xr.DataArray) -> Any:
     if "labels" not in theta.attrs:
         raise ArgumentError(
             "plausibility",
-            expected="attrs['labels'], the whole label space, beside chunks",
+            expected="attrs['labels'], the whole label space, for draws in chunks",
             found=f"attrs {list(theta.attrs)}",
         )
     return np.atleast_1d(np.asarray(theta.attrs["labels"]))

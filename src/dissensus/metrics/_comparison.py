@@ -17,26 +17,26 @@ def compare(draws: xr.DataArray, dim: str = SYSTEM) -> xr.Dataset:
     Parameters
     ----------
     draws : xarray.DataArray
-        A metric with ``chain``, ``draw`` and ``dim`` (two or more systems), defined in every draw;
-        other dims are kept apart. If its
-        attribute ``better`` is "lower", smaller values are better.
+        A metric with ``chain``, ``draw`` and ``dim`` (two or more systems), without NaN; other dims
+        are kept. If the attribute ``better`` is "lower", smaller values are better.
     dim : str
         The dim to compare along.
 
     Returns
     -------
     xarray.Dataset
-        ``difference`` (chain, draw, dim, dim\_): the first minus the second;
-        ``probability_better`` (dim, dim\_): share of draws in which the first is strictly
-        better; ``probability_equal`` (dim, dim\_); ``rank_probability`` (dim, rank): share of
-        draws in which a system has this rank, a tie split evenly over the ranks it covers;
-        ``probability_best`` (dim), its first column.
+        ``difference`` (chain, draw, dim, dim\_): the first system minus the second;
+        ``probability_better`` (dim, dim\_): share of draws in which the first is strictly better;
+        ``probability_equal`` (dim, dim\_); ``rank_probability`` (dim, rank): share of draws in
+        which a system has this rank, where tied systems share the tied ranks equally;
+        ``probability_best`` (dim): the probability of rank 1.
 
     Notes
     -----
-    The probability of being better does not measure the difference: with many items even a
-    negligible difference is certain. See ``difference``. The best of many systems looks better than
-    it is; ``probability_best`` accounts for that selection, its interval does not.
+    The probability of being better does not measure the size of a difference, which may be certain
+    but negligible with many items: see ``difference``. The best of many systems seems better than
+    it is: ``probability_best`` accounts for this selection, the interval of the best system does
+    not.
 
     Differences are paired: in each draw, both systems have the same plausibilities and item
     weights, so their common uncertainty cancels.
@@ -56,7 +56,7 @@ def compare(draws: xr.DataArray, dim: str = SYSTEM) -> xr.Dataset:
             found=type(draws).__name__,
             hint="Choose one variable, such as metrics['top_1_accuracy']",
         )
-    draws = draws.compute()  # once: the draws are used several times below
+    draws = draws.compute()  # compute once, since the draws are used several times below
     _require_systems(draws, dim)
     sign = -1 if draws.attrs.get("better") == "lower" else 1
     second = draws.rename({dim: other(dim)})
@@ -75,11 +75,11 @@ def compare(draws: xr.DataArray, dim: str = SYSTEM) -> xr.Dataset:
 
 
 def _require_systems(draws: xr.DataArray, dim: str) -> None:
-    """Raise unless these are numeric draws of two or more along a dim."""
+    """Raise unless draws are numeric and have two or more systems along a dim."""
     if not isinstance(dim, str) or dim in {*SAMPLE, RANK}:
         raise ArgumentError(
             "dim",
-            expected=f"the name of a dim that is none of {(*SAMPLE, RANK)}",
+            expected=f"the name of a dim other than {(*SAMPLE, RANK)}",
             found=brief(dim),
         )
     if not {*SAMPLE, dim} <= set(draws.dims) or RANK in draws.dims:
@@ -89,7 +89,7 @@ def _require_systems(draws: xr.DataArray, dim: str) -> None:
             found=str(draws.dims),
         )
     if draws.sizes[dim] < 2:
-        raise ArgumentError("draws", expected=f"two or more along {dim!r}", found="one")
+        raise ArgumentError("draws", expected=f"two or more values along {dim!r}", found="one")
     if draws.dtype.kind not in "iuf" or bool(draws.isnull().any()):
         raise ArgumentError(
             "draws",

@@ -27,7 +27,7 @@ LATENT, OBSERVED = "latent", "observed"
 SCALES = (LATENT, OBSERVED)
 GAUSSIAN, BERNOULLI, ORDINAL = "gaussian", "bernoulli", "ordinal"
 RESIDUAL_VARIANCE = {BERNOULLI: np.pi**2 / 3, ORDINAL: 1.0}
-"""Latent: of the logistic and of the standard normal distribution."""
+"""Variance of the latent residual: of the logistic and of the standard normal distribution."""
 
 
 @dataclass(frozen=True)
@@ -43,17 +43,17 @@ class Components:
     residual: xr.DataArray
     """Variance of the latent residual."""
     correlation: xr.DataArray | None
-    """Of the item effects between pools (pool, pool_)."""
+    """Correlation of the item effects between pools (pool, pool_)."""
     cutpoint: xr.DataArray | None
-    """Of ordered labels (boundary)."""
+    """Cutpoints of ordered labels (boundary)."""
     label_value: xr.DataArray | None
     """The numbers of ordered labels (label)."""
     doubt: str = ""
-    """How the chains failed, if they did."""
+    """How the chains failed; empty if they did not."""
 
     @property
     def effects(self) -> xr.DataArray:
-        """Variance of both effects."""
+        """Variance of item and annotator effects together."""
         return self.item if self.annotator is None else self.item + self.annotator
 
     @property
@@ -99,7 +99,7 @@ def _groups(fit: Any, models: tuple[str, ...]) -> tuple[xr.Dataset, xr.Dataset]:
             "fit",
             expected=wanted,
             found=brief(fit),
-            hint="The whole DataTree is needed: it knows the model and the labels",
+            hint="Pass the whole DataTree, which contains the model and the labels",
         )
     if "posterior" not in fit.children:
         found = f"the groups {shown(list(fit.children))}" if fit.children else "no groups"
@@ -109,7 +109,7 @@ def _groups(fit: Any, models: tuple[str, ...]) -> tuple[xr.Dataset, xr.Dataset]:
 
 
 def _of_trace(fit: xr.DataTree) -> dict[str, Any]:
-    """Return model and family of a trace of `pymc.sample`, from the names of its variables."""
+    """Return model and family of a trace of `pymc.sample`, inferred from variable names."""
     posterior = fit["posterior"].data_vars
     observed = fit["observed_data"].data_vars if "observed_data" in fit.children else {}
     if not {"mu", "sigma_item"} <= set(posterior) or not {"score", "label_code"} & set(observed):
@@ -128,7 +128,7 @@ def _check_model(found: Any, models: tuple[str, ...]) -> None:
             "fit",
             expected=f"a fit of {' or '.join(models)}",
             found=f"a fit of {found}" if found else "no attribute 'model'",
-            hint="It knows one pool of annotators only" if found == CROSSED_EFFECTS else "",
+            hint="This model has only one pool of annotators" if found == CROSSED_EFFECTS else "",
         )
 
 
@@ -154,7 +154,7 @@ def _sorted(draws: xr.DataArray) -> xr.DataArray:
 
 
 def label_steps(parts: Components) -> xr.DataArray:
-    """Return the differences of successive labels' numbers, or raise if the fit lacks them."""
+    """Return the differences of the numbers of successive labels, or raise without numbers."""
     values, cutpoint = parts.label_value, parts.cutpoint
     assert cutpoint is not None
     if values is None or values.size != cutpoint.sizes[BOUNDARY] + 1:
@@ -182,11 +182,11 @@ class Labels(NamedTuple):
     bound: xr.DataArray
     sd: xr.DataArray
     variance: xr.DataArray
-    """Of the observed label."""
+    """Variance of the observed label."""
 
 
 def observed_labels(parts: Components) -> Labels | None:
-    """Return the distribution of observed labels; None if they are the latent ones."""
+    """Return the distribution of observed labels; None if observed labels are the latent ones."""
     if parts.family == GAUSSIAN:
         return None
     if parts.family == BERNOULLI:
@@ -201,7 +201,7 @@ def observed_labels(parts: Components) -> Labels | None:
         bound, variance = (parts.mu - cutpoint) / total, step_variance
         sd = total.broadcast_like(bound)
     spread = xr.apply_ufunc(variance, weight, bound, input_core_dims=[[_PART], [_PART]])
-    # The correlation is undefined if all labels are the same to the last digit.
+    # The correlation is undefined if all labels are the same up to rounding.
     return Labels(weight, bound, sd, spread.where(spread > 0))
 
 
@@ -210,7 +210,7 @@ def correlation_within(labels: Labels, shared: xr.DataArray) -> xr.DataArray:
     covariance = xr.apply_ufunc(
         covariance_within, *labels[:3], shared, input_core_dims=[*[[_PART]] * 3, []]
     )
-    return (covariance / labels.variance).clip(0.0, 1.0)  # beyond is rounding
+    return (covariance / labels.variance).clip(0.0, 1.0)  # values outside are rounding
 
 
 def correlation_between(labels: Labels, others: Labels, shared: xr.DataArray) -> xr.DataArray:

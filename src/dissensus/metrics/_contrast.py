@@ -16,7 +16,7 @@ COEFFICIENT = "coefficient"
 
 
 def contrast(fit: xr.DataTree, weights: Mapping[str, float]) -> xr.DataArray:
-    r"""Weighted sum of coefficients: how far two groups of items or annotators differ.
+    r"""Weighted sum of coefficients, such as the difference of two groups of annotators.
 
     .. math:: \sum_k w_k \beta_k
 
@@ -26,28 +26,28 @@ def contrast(fit: xr.DataTree, weights: Mapping[str, float]) -> xr.DataArray:
         A fit of `dissensus.models.crossed_effects`, `cross_replication`, `rasch` or `dawid_skene`
         with ``formula=``, or the trace of `pymc.sample` on their model.
     weights : mapping from str to float
-        The weight of each term, by its name in ``fit.posterior["term"]``. Other terms have the
-        weight 0. The first level of a category has no term: its coefficient is 0.
+        The weight of each term, by name in ``fit.posterior["term"]``. Other terms have the weight
+        0. The first level of a category has no term: its coefficient is 0.
 
     Returns
     -------
     xarray.DataArray
-        ``contrast`` (chain, draw), in the unit of ``mu``: that of numbers, log odds of two labels,
-        standard deviations of the latent residual of ordered labels; of `rasch` and `dawid_skene`,
-        log odds of being right.
+        ``contrast`` (chain, draw), in the unit of ``mu``. For numbers this is their unit, for two
+        labels log odds, for ordered labels standard deviations of the latent residual, and for
+        `rasch` and `dawid_skene` log odds of being right.
 
     Notes
     -----
-    It compares labels that are alike in all other covariates of the formula. It is no effect of
-    the covariate if something else differs between the groups. `compare` says how probable it is
-    that one of several draws is the largest.
+    A contrast compares labels that are equal in all other covariates of the formula. It is not an
+    effect of the covariate if something else differs between the groups. `compare` gives the
+    probability that one of several contrasts is the largest.
 
     Source: a linear contrast of regression coefficients, Gelman, Hill & Vehtari (2020),
     "Regression and other stories", section 10.3.
 
     Examples
     --------
-    How ten years of experience move a score:
+    The difference of a score by ten years of experience:
 
     >>> import dissensus as dx
     >>> ann = dx.from_matrix([[1.0, 2.0, 3.5], [2.0, 3.5, 4.0], [1.5, 2.0, 3.0]],
@@ -70,7 +70,7 @@ def contrast(fit: xr.DataTree, weights: Mapping[str, float]) -> xr.DataArray:
     if unknown:
         raise ArgumentError(
             "weights", expected=f"terms of the fit: {shown(terms)}", found=shown(unknown),
-            hint="The first level of a category is the one that others are compared with",
+            hint="The first level of a category has no term: other levels are compared with it",
         )  # fmt: skip
     chosen = {str(name): arguments.finite(f"weights[{name!r}]", w) for name, w in weights.items()}
     weight = xr.DataArray(np.array([chosen.get(term, 0.0) for term in terms]), dims=TERM)

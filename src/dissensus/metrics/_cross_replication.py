@@ -26,11 +26,12 @@ from dissensus.metrics._reliability import annotator_variance
 
 
 def annotators_outweigh_items(fit: Any) -> xr.DataArray:
-    """Return the probability that the annotator ICC exceeds the ICC: one number, or (pool).
+    """Return the probability that the annotator ICC exceeds the ICC, also by pool: (pool).
 
-    It is the same on both scales: the correlation of two labels increases with the variance that
-    they share. Source: Quinn, Miles and Wong, "Measuring Validity and Reliability of Human
-    Ratings", which calls data unacceptable where it is likely.
+    The probability is the same on both scales, since the correlation of two labels increases with
+    the variance that the labels share. Source: Quinn, Miles and Wong, "Measuring Validity and
+    Reliability of Human Ratings", which calls data unacceptable if the annotator ICC exceeds the
+    ICC.
     """
     parts = components(fit)
     above = annotator_variance(parts) > parts.item
@@ -38,7 +39,7 @@ def annotators_outweigh_items(fit: Any) -> xr.DataArray:
 
 
 Pair = Callable[[int, int], xr.DataArray]
-"""From the places of two pools to their value (chain, draw)."""
+"""Function of the places of two pools that returns a value (chain, draw)."""
 
 
 def normalized_xcc(
@@ -47,7 +48,7 @@ def normalized_xcc(
     pools: Sequence[Any] | None = None,
     reference: Any = None,
 ) -> xr.DataArray:
-    r"""Normalised xCC: the correlation of two pools' opinions of an item, without bias and noise.
+    r"""Normalised xCC: correlation of the item effects of two pools, without bias and noise.
 
     .. math:: \rho_{pq} = \mathrm{Corr}(\eta_{ip}, \eta_{iq})
 
@@ -58,31 +59,33 @@ def normalized_xcc(
     fit : DataTree
         A fit of `models.cross_replication`.
     scale : {"latent", "observed"}
-        "latent": :math:`\rho` itself. "observed": the observed xCC over the root of the product
-        of both pools' observed ICCs, which is the correlation of an item's mean labels from all
-        annotators of either pool. The same for numbers (family "gaussian").
+        "latent": :math:`\rho` itself. "observed": the observed xCC divided by the root of the
+        product of both pools' observed ICCs. This is the correlation of an item's mean labels in
+        two large panels, one from each pool. For numbers (family "gaussian") the two scales are the
+        same.
     pools : pair, optional
         Return this pair of pools only.
     reference : pool, optional
-        Return each other pool with this one. Not together with ``pools``.
+        Return the pairs of each other pool with this pool. Not together with ``pools``.
 
     Returns
     -------
     xarray.DataArray
         ``normalized_xcc`` (chain, draw, pool, pool\_); (chain, draw) with ``pools``;
-        (chain, draw, pool) with ``reference``. In [-1, 1]; 1 between a pool and itself.
+        (chain, draw, pool) with ``reference``. In [-1, 1]; 1 for a pool with itself.
 
     Notes
     -----
-    It compares whole pools, not two annotators: careless annotators without a common bias have a
-    high normalised xCC and a low xCC. On the observed scale it is NaN where a pool's ICC is 0.
+    The normalised xCC compares large panels, not two annotators: if annotators are careless without
+    a common bias, it is high, but the xCC is low. On the observed scale it is NaN if the ICC of a
+    pool is 0.
 
     Source: Quinn, Miles and Wong, "Measuring Validity and Reliability of Human Ratings"
     ("normalized xCC").
 
     Examples
     --------
-    Is the treatment closer to the experts than the control is?
+    Are labels of the treatment closer to those of the experts than labels of the control?
 
     >>> import dissensus as dx, numpy as np, xarray as xr
     >>> names, draws = ["experts", "control", "treatment"], ("chain", "draw")
@@ -122,8 +125,8 @@ def xcc(
     fit : DataTree
         A fit of `models.cross_replication`.
     scale : {"latent", "observed"}
-        "latent": the formula above. "observed": the correlation of the labels as they are given,
-        as in `dissensus.icc`.
+        "latent": the formula above. "observed": the correlation of the observed labels, as in
+        `dissensus.icc`.
     pools, reference
         As in `normalized_xcc`.
 
@@ -131,14 +134,15 @@ def xcc(
     -------
     xarray.DataArray
         ``xcc`` (chain, draw, pool, pool\_); (chain, draw) with ``pools``; (chain, draw, pool)
-        with ``reference``. In [-1, 1]; between a pool and itself, its ICC.
+        with ``reference``. In [-1, 1]; the ICC for a pool with itself.
 
     Notes
     -----
-    A low value has two causes: noise within a pool, or pools that mean different things.
-    `normalized_xcc` tells them apart.
+    A low value has two possible causes: noise within a pool, or pools that label differently.
+    `normalized_xcc` distinguishes the two.
 
-    The two annotators share only the item: an annotator in both pools has an effect in each.
+    The two annotators are assumed to share only the item: an annotator in both pools has a separate
+    effect in each.
 
     Source: Quinn, Miles and Wong, "Measuring Validity and Reliability of Human Ratings", after
     Wong, Paritosh and Aroyo (2021), "Cross-replication reliability".
@@ -168,7 +172,7 @@ def _checked(fit: Any, scale: str) -> Components:
 
 
 def _by_place(matrix: xr.DataArray | None) -> Pair:
-    """Return the function that looks a pair up in a matrix over pools."""
+    """Return a function that returns the entry of a matrix over pools."""
     assert matrix is not None
     return lambda p, q: matrix.isel({POOL: p, other(POOL): q}, drop=True)
 
@@ -179,7 +183,7 @@ def _latent(parts: Components) -> Pair:
 
     def pair(p: int, q: int) -> xr.DataArray:
         first, second = (share.isel({POOL: place}, drop=True) for place in (p, q))
-        # On the diagonal without rounding.
+        # The diagonal is set exactly, without rounding errors.
         return first if p == q else rho(p, q) * (first * second) ** 0.5
 
     return pair
@@ -205,7 +209,7 @@ def _observed(parts: Components) -> Pair:
 
 
 def _normalized(pair: Pair) -> Pair:
-    """Divide by the root of the product of both pools' own values, if these are positive."""
+    """Divide by the root of the product of both pools' diagonal values, if positive."""
     own: dict[int, xr.DataArray] = {}
 
     def normalized(p: int, q: int) -> xr.DataArray:
@@ -213,7 +217,7 @@ def _normalized(pair: Pair) -> Pair:
             own[place] = pair(place, place)
         scale = (own[p] * own[q]) ** 0.5
         value = own[p] if p == q else pair(p, q)
-        # A correlation: beyond 1 is rounding.
+        # Correlations beyond 1 are rounding.
         return (value / scale.where(scale > 0)).clip(-1.0, 1.0)
 
     return normalized
@@ -226,7 +230,7 @@ def _arranged(
     names = parts.mu[POOL].to_numpy()
     if pools is not None and reference is not None:
         raise ArgumentError(
-            "pools", expected="pools= or reference=, not both", found=f"reference={reference!r}"
+            "pools", expected="either pools= or reference=", found=f"both, reference={reference!r}"
         )
     if pools is not None:
         out = pair(*_two_places(pools, names))

@@ -48,8 +48,9 @@ def event_plausibility(
 
     Notes
     -----
-    It is wrong where scores are not normal, as near the ends of a scale, which the normal
-    distribution exceeds. The result depends on the threshold: try several.
+    The plausibility is wrong if scores are not normal, for example near the ends of a bounded
+    scale, since the normal distribution has no bounds. The result depends on the threshold: try
+    several.
 
     Source: Stutz et al. (2023), Appendix A (toxicity and aesthetics).
 
@@ -74,7 +75,7 @@ def event_plausibility(
             expected="a fit of normal_scores, with mean and variance",
             found=f"the variables {shown(list(posterior))}" if variables else type(fit).__name__,
         )
-    # Checking draws in chunks would compute them all.
+    # A check of draws in chunks would compute all of them.
     if not is_lazy(posterior["variance"]) and bool((posterior["variance"] < 0).any()):
         least = str(float(posterior["variance"].min()))
         raise ArgumentError("fit", expected="variances of 0 or more", found=least)
@@ -107,7 +108,7 @@ def group_labels(plausibility: Any, mapping: Mapping[Any, Any]) -> xr.DataArray:
     plausibility : DataTree, Dataset or DataArray
         A fit, its posterior, or the plausibility itself, dense or in candidate form.
     mapping : mapping from label to group
-        Every label of the label space needs a group. Groups are all text, or all numbers.
+        The group of every label of the label space. Groups are all text, or all numbers.
 
     Returns
     -------
@@ -118,7 +119,7 @@ def group_labels(plausibility: Any, mapping: Mapping[Any, Any]) -> xr.DataArray:
     Notes
     -----
     With groups of unequal size, a symmetric prior over labels favours the group with more labels.
-    The plausibility of a group does not say which of its labels is plausible.
+    The plausibility of a group does not show which label of the group is plausible.
 
     Source: Stutz et al. (2023), Section 3.2, risk categories. In candidate form the mass of the
     remainder is split among its labels as in the draw itself.
@@ -136,7 +137,7 @@ def group_labels(plausibility: Any, mapping: Mapping[Any, Any]) -> xr.DataArray:
     groups = _encoded(_looked_up(mapping, labels, "mapping"), labels)
     out = _summed(theta, groups.codes, len(groups.values))
     out = out.rename({_GROUP: LABEL}).assign_coords({LABEL: groups.values})
-    out.attrs = {}  # those of the plausibility have its label space
+    out.attrs = {}  # attributes of the plausibility contain its label space
     return out.rename(NAME)
 
 
@@ -150,7 +151,7 @@ def expected_risk(plausibility: Any, risk: Mapping[Any, float] | xr.DataArray) -
     plausibility : DataTree, Dataset or DataArray
         A fit, its posterior, or the plausibility itself, dense or in candidate form.
     risk : mapping from label to number, or DataArray (label)
-        Every label of the label space needs one.
+        The number of every label of the label space.
 
     Returns
     -------
@@ -159,8 +160,9 @@ def expected_risk(plausibility: Any, risk: Mapping[Any, float] | xr.DataArray) -
 
     Notes
     -----
-    If risks are ranks, 0, 1, 2 say that the step from low to medium equals that to high. A mean
-    risk of 1 may be a certain medium, or low and high with equal plausibility: see `group_labels`.
+    If risks are ranks 0, 1, 2, the step from low to medium is assumed to equal the step from medium
+    to high. A mean risk of 1 may mean that medium is certain, or that low and high are equally
+    plausible: see `group_labels`.
 
     Source: Stutz et al. (2023), Figure 8.
 
@@ -200,7 +202,7 @@ def _finite(risks: list[Any], labels: Names) -> Floats:
 
 
 def _encoded(groups: list[Any], labels: Names) -> tables.Encoded:
-    """Return the code of each label's group; errors name the label, not a row."""
+    """Return the code of each label's group; error messages name the label, not a row."""
     try:
         return tables.encode(_series(groups), "mapping", sort=True)
     except AnnotationError as problem:
@@ -247,7 +249,7 @@ def _summed(theta: xr.DataArray, group: Ints, n_groups: int) -> xr.DataArray:
     if int(label_space.sizes.sum(axis=1).max()) > len(label_space.labels):
         raise ArgumentError(
             "plausibility",
-            expected="attrs['labels'], the whole label space, beside the candidate form",
+            expected="attrs['labels'], the whole label space, with the candidate form",
             found=f"{len(label_space.labels)} known labels",
         )
     out = on_candidates(

@@ -1,10 +1,11 @@
 """Insight: a system's knowledge of the panel beyond the few labels of an item.
 
-Few labels do not show how evenly a panel is split, nor how a system answers on evenly split items.
-A learned prior treats a system as a member of the panel there. Systems that give the panel's
-leading label on split items too are then underestimated, and the labels do not show this. One
-number for each system, its *insight*, is therefore drawn and not estimated: it is added to the log
-odds that an answer is the leading label. Decision 0017 gives the source of its distribution.
+A few labels do not show how evenly a panel is split, nor how well a system predicts the most
+plausible label of evenly split items. On these items, a learned prior treats a system as a member
+of the panel. If a system gives the panel's most plausible label there too, it is underestimated,
+and the labels do not show this. So one number for each system, its *insight*, is drawn and not
+estimated. It is added to the log odds that a prediction is the most plausible label. Decision 0017
+gives the source of the distribution of insights.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ SCALE: Final = 0.2
 SPREAD: Final = 1.3
 SHIFT: Final = -0.4
 """Insight is SCALE exp(SPREAD z) + SHIFT with z standard normal: mean .07, 89 % between -.37 and
-1.19. `benchmarks/insight.py` chooses it: the narrowest of this mean whose intervals hold in .8 of
-the cases on every real panel of 300 items or more."""
+1.19. `benchmarks/insight.py` chooses it: the narrowest distribution with this mean whose intervals
+contain the true value in .8 of the cases on every real panel of 300 items or more."""
 ALIKE: Final = 8
-"""Power of the share of equal answers that gives the correlation of two systems' z: .43 where they
-agree on nine of ten items, .06 on seven of ten. Systems that are no near copies differ in insight
-nearly independently."""
+"""The correlation of two systems' z is the share of equal predictions to this power: .43 if systems
+agree on nine of ten items, .06 on seven of ten. So insights are nearly independent unless systems
+are nearly copies."""
 
 
 def insight_of(standard: Floats) -> Floats:
@@ -45,7 +46,7 @@ def insight_of(standard: Floats) -> Floats:
 def insights(
     insight: Any, theta: xr.DataArray, predictions: xr.Dataset, random_seed: Any
 ) -> xr.DataArray:
-    """Return insights (chain, draw, system): drawn for "learned", else as given."""
+    """Return insights (chain, draw, system): drawn for "learned", else the given insights."""
     require_draws(theta)
     if isinstance(insight, str) and insight == LEARNED:
         return draw_insights(predictions, (theta.sizes[CHAIN], theta.sizes[DRAW]), random_seed)
@@ -62,7 +63,7 @@ def insights(
     sizes = {dim: theta.sizes[dim] for dim in SAMPLE}
     sample = [dim for dim in values.dims if dim != SYSTEM]
     if any(values.sizes[dim] != sizes.get(dim) for dim in sample):
-        _refuse(f"no dims but {SYSTEM!r} and those of the draws, {sizes}", dict(values.sizes))
+        _refuse(f"only the dims {SYSTEM!r} and those of the draws, {sizes}", dict(values.sizes))
     for dim in sample:
         if dim in values.indexes and dim in theta.indexes:
             own, expected = values.indexes[dim], theta.indexes[dim]
@@ -75,10 +76,11 @@ def insights(
 def draw_insights(
     predictions: xr.Dataset, size: tuple[int, int], random_seed: Any = None
 ) -> xr.DataArray:
-    """Draw insights (chain, draw, system), correlated as `ALIKE` says; copies have the same.
+    """Draw insights (chain, draw, system), correlated by `ALIKE`; copies have the same insight.
 
-    A system's random numbers are seeded by its answers: they depend neither on the order of systems
-    and items nor on names, and systems that are scored in separate calls under one seed differ.
+    The random numbers of a system are seeded by its predictions. So they do not depend on the order
+    of systems and items or on names, and differ between systems that are scored in separate calls
+    with one seed.
     """
     seed = int(generator(random_seed, "insight").integers(2**63))
     first = predictions["label_code"].isel({POSITION: 0}).transpose(SYSTEM, ITEM).to_numpy()
@@ -91,7 +93,7 @@ def draw_insights(
     )  # fmt: skip
     distinct = first[places]
     correlation = np.stack([(distinct == row).mean(axis=1) for row in distinct]) ** ALIKE
-    # The symmetric root: it does not depend on the signs of eigenvectors.
+    # The symmetric root does not depend on the signs of eigenvectors.
     values, vectors = np.linalg.eigh(correlation)
     root = (vectors * np.sqrt(values.clip(min=0.0))) @ vectors.T
     normal = [np.random.default_rng([seed, int(own)]).standard_normal(size) for own in seeds]
@@ -115,8 +117,8 @@ def leans(
 ) -> Callable[[xr.DataArray, Hashable], xr.DataArray]:
     """Return a function that shifts a system's scores (chain, draw, item), given its name.
 
-    An item has one random number a draw for all systems, so that systems with the same answer and
-    the same insight are right in the same draws.
+    All systems share one random number per item and draw, so that systems with the same prediction
+    and the same insight are right in the same draws.
     """
     seed = int(generator(random_seed, "items leaned").integers(2**31))
     keys = item_keys(theta[ITEM].to_numpy(), theta.sizes[CHAIN], seed=seed)
@@ -124,7 +126,7 @@ def leans(
 
 
 def lean(scores: xr.DataArray, insight: xr.DataArray, keys: Keys) -> xr.DataArray:
-    """Return one system's scores (chain, draw, item), leaned by its insight (chain, draw).
+    """Return one system's scores (chain, draw, item), shifted by its insight (chain, draw).
 
     ``keys`` (chain, item) seed the items' random streams.
     """

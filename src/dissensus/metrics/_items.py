@@ -25,8 +25,9 @@ def weights_for(
     """Return weights over items, or None.
 
     A DataArray with the coordinate ``item``, a mapping, and a Series whose index holds the items
-    are matched by name, others by place. A DataArray may have other dims, such as chain and draw,
-    which the mean then has too. "bayesian-bootstrap" has a Dirichlet(1, ..., 1) draw for each draw.
+    are matched by name, other weights by place. If a DataArray has other dims, such as chain and
+    draw, the mean has these dims too. "bayesian-bootstrap" draws weights from Dirichlet(1, ..., 1)
+    for each draw.
     """
     if weights is None:
         return None
@@ -40,7 +41,7 @@ def weights_for(
 
 
 def check_bootstrap(weights: str) -> None:
-    """Raise unless the name is that of the bootstrap."""
+    """Raise unless the name is "bayesian-bootstrap"."""
     if weights != BOOTSTRAP:
         raise ArgumentError(
             "weights", expected=f"None, an array, or {BOOTSTRAP!r}", found=repr(weights)
@@ -48,7 +49,7 @@ def check_bootstrap(weights: str) -> None:
 
 
 def require_sample(scores: xr.DataArray) -> None:
-    """Raise unless there are draws; each draw has separate weights."""
+    """Raise unless there are draws: the bootstrap draws weights for each."""
     if not set(SAMPLE) <= set(scores.dims):
         raise ArgumentError(
             "weights",
@@ -61,7 +62,7 @@ def _with_other_dims(scores: xr.DataArray, weights: xr.DataArray) -> xr.DataArra
     if ITEM not in weights.dims or ITEM not in weights.coords:
         raise ArgumentError(
             "weights",
-            expected=f"a DataArray with {ITEM!r} among its dims, and names there",
+            expected=f"a DataArray with the dim {ITEM!r} and names of items",
             found=f"dims {weights.dims}",
         )
     place = by_name(weights[ITEM].to_numpy(), scores[ITEM].to_numpy(), ARGUMENT)
@@ -85,8 +86,8 @@ def bootstrap_weights(
 ) -> xr.DataArray:
     """Draw Dirichlet(1, ..., 1) weights, not normalised, over (chain, draw, item).
 
-    Items with the same number in ``cluster`` share a weight: clusters were sampled. A weight
-    depends on the item's name (or the cluster's number) and not on the other items.
+    Items with the same number in ``cluster`` share a weight, since clusters were sampled. A weight
+    depends on the item's name (or the cluster's number), and not on other items.
     """
     require_sample(scores)
     seed = int(generator(random_seed, "item weights").integers(2**31))
@@ -104,7 +105,7 @@ def bootstrap_weights(
 def over_items(scores: xr.DataArray, weights: xr.DataArray | None) -> xr.DataArray:
     """Average scores over items.
 
-    One undefined score makes the mean undefined: without the item, systems would be judged on
+    If one score is undefined, the mean is undefined: without the item, systems would be compared on
     different items. Items of weight 0 are left out.
     """
     if weights is None:

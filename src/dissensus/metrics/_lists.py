@@ -61,7 +61,7 @@ def align(
     dims = (ITEM, SYSTEM, POSITION)
     block = predictions["block"].transpose(*dims).to_numpy()
     start, end = block_bounds(block)
-    # Without names of items, whose spelling may differ from the plausibility.
+    # Drop the names of items, which may be spelled differently in the plausibility.
     lists = xr.Dataset(
         {
             "code": (dims, code),
@@ -75,7 +75,7 @@ def align(
 
 
 def check_lists(predictions: Any) -> None:
-    """Raise unless these are lists of labels that follow the schema."""
+    """Raise unless predictions are lists of labels that follow the schema."""
     dims = (ITEM, SYSTEM, POSITION)
     found = ""
     if not isinstance(predictions, xr.Dataset):
@@ -95,7 +95,7 @@ def check_lists(predictions: Any) -> None:
 
 
 def _widened(label_space: Space, predicted: Names) -> Space:
-    """Add predicted labels to a label space of which only named labels are known."""
+    """Add predicted labels to a label space of which only annotated labels are known."""
     known = label_space.labels
     new = predicted[tables.match(predicted, known) < 0]
     if (new.dtype.kind in "UO") == (known.dtype.kind in "UO"):
@@ -114,7 +114,7 @@ def _widened(label_space: Space, predicted: Names) -> Space:
 
 
 def check_labels(predictions: xr.Dataset, labels: Names) -> None:
-    """Raise if no predicted label is in the label space, and warn of those that are not."""
+    """Raise if no predicted label is in the label space, and warn of labels outside."""
     code = predictions["label_code"].to_numpy()
     vocabulary = predictions[LABEL].to_numpy()
     place = tables.match(vocabulary, labels)
@@ -170,7 +170,7 @@ def on_candidates(
 def _keys(plausibility: xr.DataArray, label_space: Space) -> xr.DataArray:
     """Return the key of the random stream for the remainder of each (draw, item).
 
-    It depends on the names of chain, draw and item only: selections of draws and reordered items
+    The key depends only on the names of chain, draw and item: selected draws and reordered items
     keep their random numbers.
     """
     hashes = [_hashes(plausibility, dim) for dim in (CHAIN, DRAW, ITEM)]
@@ -187,8 +187,8 @@ def _hashes(plausibility: xr.DataArray, dim: str) -> xr.DataArray:
 # Draws in chunks: sums over blocks of items.
 
 BlockScore = Callable[..., xr.DataArray]
-"""From draws, predictions, and weights or None, of some items, to scores (..., system), or with
-``per_item=True`` (..., item, system)."""
+"""Function of draws, predictions, and weights or None, of some items. Returns scores (..., system),
+or with ``per_item=True`` (..., item, system)."""
 
 
 def lists_by_block(
@@ -200,7 +200,7 @@ def lists_by_block(
     *,
     per_item: bool,
 ) -> xr.DataArray:
-    """Score lists of predictions block by block; they have the items of ``theta``, in order."""
+    """Score lists of predictions block by block; items are those of ``theta``, in order."""
     check_lists(predictions)
     check_labels(predictions, all_labels(theta))
     predictions = predictions.assign_coords({ITEM: theta[ITEM]})  # spelled as in theta
@@ -223,7 +223,7 @@ def lists_by_block(
         coords=coords,
         reduced=True,
     )
-    # The sum, not the mean of means: counts are exact, and equal systems stay equal.
+    # A sum, not a mean of means: counts are exact, so that equal systems have equal scores.
     return sums.sum(ITEM, skipna=False) / theta.sizes[ITEM]
 
 
@@ -312,19 +312,19 @@ def _searched(plausibility: xr.DataArray, label_space: Space, depth: int) -> xr.
 
 
 class _DistinctTops(NamedTuple):
-    """The distinct sequences of leading labels: scores of lists are computed once for each."""
+    """The distinct sequences of most plausible labels: each is scored once."""
 
     top: xr.DataArray
-    """(sequence, place): codes of labels; those that no list names are one example of them."""
+    """(sequence, place): codes of labels; one label stands for all labels that no list has."""
     item: xr.DataArray
-    """(sequence): place of the item that it belongs to."""
+    """(sequence): place of the item of the sequence."""
     number: xr.DataArray
-    """(..., item): which sequence a draw has."""
+    """(..., item): index of the draw's sequence."""
 
 
 _SEQUENCE = "sequence"
 _MOST_SEQUENCES = 4096
-"""Conceivable sequences of an item up to which they are numbered by a table."""
+"""Sequences are numbered by a table if an item has at most this number of possible sequences."""
 
 
 def _distinct(
@@ -346,7 +346,7 @@ def _distinct(
 
 
 def _without_repeats(codes: Ints) -> Ints:
-    """Return each row's distinct codes, in columns as few as the row with most needs."""
+    """Return the distinct codes of each row, with as few columns as possible."""
     codes = np.sort(codes, axis=1)
     codes[:, 1:][codes[:, 1:] == codes[:, :-1]] = OUTSIDE
     codes = -np.sort(-codes, axis=1)
@@ -368,10 +368,10 @@ def _numbered(top: xr.DataArray, listed: Ints) -> _DistinctTops:
 
 
 Score = Callable[[xr.Dataset], xr.DataArray]
-"""From one system's lists to scores (..., item)."""
+"""Function of one system's lists that returns scores (..., item)."""
 
 Prepare = Callable[[xr.DataArray, xr.Dataset, Space], Score]
-"""From the plausibility, all lists and the label space to a score."""
+"""Function of the plausibility, all lists and the label space that returns a `Score`."""
 
 
 def require_draws(theta: xr.DataArray) -> None:
@@ -417,7 +417,7 @@ def list_metric(
             per_item=per_item,
             on_missing=on_missing,
         )
-    # The attributes of the plausibility (its label space) are not those of a metric.
+    # The attributes of the plausibility (its label space) do not apply to a metric.
     found.attrs = {"better": better}
     return found.rename(name)
 
@@ -452,7 +452,7 @@ def from_top(
     extra: Callable[[xr.Dataset, int], xr.DataArray],
     extra_dims: list[str] | None = None,
 ) -> Prepare:
-    """Return a metric of the draws' first labels: ``limit``, or as many as the longest list has.
+    """Return a metric of the draws' first labels: ``limit`` of them, or those of the longest list.
 
     ``kernel`` scores those labels against a list (code, start, end) and one extra argument with
     core dims ``extra_dims``, made by ``extra`` from one system's lists and the number of labels.

@@ -1,4 +1,4 @@
-"""The accuracy of a majority vote, of known accuracies or from the reliability of labels."""
+"""The accuracy of a majority vote, from accuracies or from the reliability of labels."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _ACCURACIES = "accuracies of annotators, from 0 to 1"
 
 
 def majority_accuracy(n_annotators: Any, accuracy: Any, n_labels: int = 2) -> Any:
-    r"""Probability that the label that most annotators give is the true one.
+    r"""Probability that the majority label is the true label.
 
     .. math:: \sum_{x} P(X = x) \, E\left[\frac{[M_x \le x]}{1 + T_x}\right]
 
@@ -41,29 +41,31 @@ def majority_accuracy(n_annotators: Any, accuracy: Any, n_labels: int = 2) -> An
     Parameters
     ----------
     n_annotators : int, sequence of int, DataArray or None
-        Number of annotators of an item, up to 999 with more than two labels. Several numbers add a
-        dim ``annotator``. A DataArray keeps its own dims. None: the number of accuracies.
+        Number of annotators of an item, at most 999 with more than two labels. Several numbers add
+        a dim ``annotator``. A DataArray keeps its dims. None: the number of accuracies.
     accuracy : float, sequence of float, or DataArray
-        How often an annotator is right: a number if all are alike, or one for each annotator, in
-        a DataArray with a dim ``annotator``, or along a plain sequence or array (its last axis).
-        A DataArray without that dim holds accuracies of annotators who are alike, such as draws.
+        How often an annotator is right. One number if all annotators are equally accurate; or one
+        number for each annotator, in a DataArray with a dim ``annotator``, or along the last axis
+        of a sequence or array. In a DataArray without that dim, such as draws, each number is for
+        equally accurate annotators.
     n_labels : int
         Number of labels. Errors are equally frequent.
 
     Returns
     -------
     xarray.DataArray, array or float
-        ``majority_accuracy``, from 0 to 1, with the dims of both arguments but the annotators';
-        where neither is a DataArray, a float or an array.
+        ``majority_accuracy``, from 0 to 1, with the dims of both arguments except the dim of
+        annotators' accuracies; a float or an array if neither is a DataArray.
 
     Notes
     -----
-    The result is exact, without simulation. With two labels an even number is as good as the odd
-    one below it. If annotators are better than chance, more of them never lower the accuracy.
+    The result is exact, without simulation. With two labels, an even number of annotators is as
+    good as the next lower odd number. If annotators are better than chance, the accuracy never
+    decreases with their number.
 
-    Annotators err independently here. If they share mistakes, or some items are hard for all, the
-    majority is less often right: see `evaluate`, or give accuracies by item (annotator, item) and
-    average over items.
+    Annotators are assumed to err independently. If they share mistakes, or some items are hard for
+    all, the majority is less often right: see `evaluate`, or pass accuracies by item (annotator,
+    item) and average over items.
 
     Source: Condorcet (1785); Cabitza et al. (2020), "The elephant in the machine", Figures 1-3.
 
@@ -92,8 +94,8 @@ def majority_accuracy(n_annotators: Any, accuracy: Any, n_labels: int = 2) -> An
 def annotators_for_truth(accuracy: Any, target: float = 0.95, n_labels: int = 2) -> Any:
     r"""Find the number of annotators whose majority vote has a target accuracy.
 
-    The smallest n with ``majority_accuracy(n, accuracy, n_labels)`` of at least the target: an odd
-    number with two labels, as one more that makes it even adds nothing but ties.
+    The smallest n with ``majority_accuracy(n, accuracy, n_labels)`` of at least the target. With
+    two labels n is odd, since one more annotator only adds ties.
 
     Parameters
     ----------
@@ -108,14 +110,14 @@ def annotators_for_truth(accuracy: Any, target: float = 0.95, n_labels: int = 2)
     -------
     xarray.DataArray, array or float
         ``annotators_for_truth``, whole numbers, with the dims of ``accuracy``. Infinity where
-        annotators are no better than chance (1 / n_labels), or more than 999 of them (several
-        labels) or 2^50 (two labels) would be needed.
+        annotators are not better than chance (1 / n_labels), or where more than 999 annotators
+        (several labels) or 2^50 (two labels) would be needed.
 
     Notes
     -----
-    A target counts as reached up to rounding (1e-12 of it). Draws are skewed and may be infinite:
-    use quantiles, or the share of draws within the budget, not the mean. The assumptions are those
-    of `majority_accuracy`: with shared mistakes, some targets cannot be reached.
+    A target counts as reached up to rounding (1e-12 of the target). Draws are skewed and may be
+    infinite: use quantiles, or the share of draws within the budget, not the mean. The assumptions
+    are those of `majority_accuracy`: with shared mistakes, some targets cannot be reached.
 
     Source: Cabitza et al. (2020), "The elephant in the machine", Figure 1.
 
@@ -152,14 +154,14 @@ def _by_size(accuracy: Floats, size: Floats, n_labels: int) -> Floats:
 
 
 def _of_each(n_annotators: Any, accuracy: Numbers) -> bool:
-    """Return whether there is an accuracy for each annotator, not one for all."""
+    """Return whether there is an accuracy for each annotator, not one accuracy for all."""
     each = ANNOTATOR in accuracy.dims if isinstance(accuracy, xr.DataArray) else accuracy.ndim > 0
     if n_annotators is None and not each:
         raise ArgumentError(
             "n_annotators",
             expected=WHOLE,
             found="None",
-            hint="Without it, accuracy is to have one number for each annotator",
+            hint="Without it, accuracy must have one number for each annotator",
         )
     return each
 
@@ -173,17 +175,17 @@ def _check_count(n_annotators: Any, count: int) -> None:
             expected="one number for each annotator"
             + ("" if n_annotators is None else f", as n_annotators is {n_annotators}"),
             found=f"{count} of them",
-            hint="For several panels of annotators who are alike, give a DataArray without a dim "
+            hint="For several panels of equally accurate annotators, use a DataArray without a dim "
             f"{ANNOTATOR!r}",
         )
 
 
 def _check_most(size: Any, n_labels: int) -> None:
-    # With two labels it is a binomial tail, which is fast for any number.
+    # With two labels the accuracy is a binomial tail, which is fast for any number.
     if n_labels > 2 and size.size and size.max() > MOST:
         raise ArgumentError(
             "n_annotators",
-            expected=f"at most {MOST} where there are more than two labels",
+            expected=f"at most {MOST} with more than two labels",
             found=f"{size.max():.0f}",
         )
 
@@ -201,7 +203,7 @@ def truth_accuracy(
 ) -> Any:
     r"""Accuracy of a majority vote, from the reliability of its labels.
 
-    Annotators who are right with probability p, equally confident, and err independently, have
+    If annotators are right with probability p, are equally confident, and err independently, then
 
     .. math:: \rho = \hat c^2 p^2, \qquad
         \sigma = \hat c^2 \left(p^2 + \frac{(1 - p)^2}{L - 1}\right), \qquad
@@ -219,8 +221,7 @@ def truth_accuracy(
     n_labels : int
         Number of labels L.
     confidence : float
-        The annotators' confidence, above 0 and up to 1. Use 1 if there is none, as the reliability
-        does.
+        The annotators' confidence, above 0 and up to 1. Use 1 if annotations have no confidence.
     measure : {"weighted_reliability", "concordance"}
         The kind of reliability. With confidence 1 a concordance is `percent_agreement`.
 
@@ -228,22 +229,21 @@ def truth_accuracy(
     -------
     xarray.DataArray, array or float
         ``truth_accuracy``, from 0 to 1, with the dims of ``reliability`` and (annotator) or those
-        of ``n_annotators``. NaN where no such annotators have the reliability: above
-        :math:`\hat c^2`, or with a concordance below :math:`\hat c^2 / L`, which is
-        less agreement than by chance.
+        of ``n_annotators``. NaN where no p gives the reliability: above :math:`\hat c^2`, or with a
+        concordance below :math:`\hat c^2 / L`, which is less agreement than by chance.
 
     Notes
     -----
     The assumptions above link the reliability of pairs to the accuracy of a majority. If accuracies
-    differ between annotators or items, the majority is less often right for the same rho, most of
-    all where some items are hard for all. With a model of accuracies by annotator and item,
-    average `majority_accuracy` over items instead. With more than two labels rho must have
-    ``errors="uniform"``; with two there is no difference.
+    differ between annotators or items, the majority is less often right for the same rho, above all
+    if some items are hard for all annotators. With a model of accuracies by annotator and item,
+    average `majority_accuracy` over items instead. With more than two labels, compute rho with
+    ``errors="uniform"``; with two labels there is no difference.
 
-    Figure 9 of the source does not say how many annotators it is for. Its values (systems scored
-    .95, .90 and .85 lose about 6 points at :math:`\rho = .67`) are those of five annotators with
-    ``measure="concordance"``: 6.3, 6.0 and 5.7 points. With rho as the source defines it, three
-    confident annotators lose 8.4 to 7.5 points, and five 4.4 to 3.9.
+    Figure 9 of the source does not give the number of annotators. Its values (systems with scores
+    of .95, .90 and .85 lose about 6 points at :math:`\rho = .67`) are correct for five annotators
+    with ``measure="concordance"``: 6.3, 6.0 and 5.7 points. With rho as the source defines it,
+    three confident annotators lose 8.4 to 7.5 points, and five 4.4 to 3.9.
 
     Source: Cabitza et al. (2020), "The elephant in the machine", Figures 4 and 9.
 

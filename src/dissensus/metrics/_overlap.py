@@ -1,4 +1,4 @@
-"""Overlap of predicted and true top sets, and correlation of whole orders."""
+"""Overlap of predicted labels and most plausible labels, and correlation of whole orders."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from dissensus.metrics._lists import (
 def _weighted(limit: float, weigh: Callable[[xr.DataArray, xr.DataArray], xr.DataArray]) -> Prepare:
     """Return a metric that weights the overlap at each depth up to a limit.
 
-    ``weigh`` gets the depths 1, 2, ... and the lengths of the lists, cut at the limit.
+    ``weigh`` gets the depths 1, 2, ... and the lengths of the lists, up to the limit.
     """
 
     def tail(lists: xr.Dataset, top: int) -> xr.DataArray:
@@ -55,7 +55,7 @@ def overlap(
     on_missing: str = "raise",
     random_seed: Any = None,
 ) -> xr.DataArray:
-    r"""Share of the first k predicted labels that are among as many most plausible ones.
+    r"""Share of the first k predicted labels that are among the k most plausible labels.
 
     .. math:: \mathrm{overlap@}k = |C \cap Y_{\mathrm{top}\text{-}|C|}(\theta)| \,/\, |C|,
         \qquad C = \text{the first } k \text{ predicted labels}
@@ -76,8 +76,8 @@ def overlap(
 
     Notes
     -----
-    It ignores the order within the first k. With few labels, lists overlap by chance: two of three
-    labels by .67 on average.
+    The order within the first k is ignored. With few labels, lists overlap by chance: for two of
+    three labels, the mean overlap is .67.
 
     Source: Stutz et al. (2023), Eq. 10 and 11.
 
@@ -112,7 +112,7 @@ def average_overlap(
     on_missing: str = "raise",
     random_seed: Any = None,
 ) -> xr.DataArray:
-    r"""Mean overlap over the depths 1, ..., L, which counts the first places most.
+    r"""Mean overlap over the depths 1, ..., L, in which first places have the most weight.
 
     .. math:: \frac1L \sum_{k=1}^{L} \mathrm{overlap@}k
 
@@ -121,7 +121,7 @@ def average_overlap(
     plausibility, predictions
         As in `top_k_accuracy`.
     depth : int
-        L; past the end of a shorter list its overlap stays constant.
+        L. Beyond the end of a shorter list, the overlap is constant.
     weights, per_item, on_missing, random_seed
         As in `top_k_accuracy`.
 
@@ -132,8 +132,8 @@ def average_overlap(
 
     Notes
     -----
-    With few labels, lists overlap by chance. At larger depths it depends more on labels of little
-    plausibility. Compare systems at one depth only.
+    With few labels, lists overlap by chance. At larger depths the value depends more on labels of
+    low plausibility. Compare systems only at the same depth.
 
     Source: Stutz et al. (2023), Eq. 12.
 
@@ -150,7 +150,7 @@ def average_overlap(
     depth = arguments.whole("depth", depth)
 
     def weigh(depths: xr.DataArray, length: xr.DataArray) -> xr.DataArray:
-        # Depths past the end of a list repeat the overlap at its end.
+        # Depths beyond the end of a list repeat the overlap at the end.
         repeats = xr.where(depths == length, depth - length + 1, 1.0 * (depths < length))
         return repeats / (depth * depths)
 
@@ -181,7 +181,7 @@ def rank_biased_overlap(
     plausibility, predictions
         As in `top_k_accuracy`.
     p : float
-        Persistence in (0, 1): the weight of depth d falls as p to the d.
+        Persistence in (0, 1): the weight of depth d is proportional to p to the power d.
     weights, per_item, on_missing, random_seed
         As in `top_k_accuracy`.
 
@@ -192,10 +192,10 @@ def rank_biased_overlap(
 
     Notes
     -----
-    The tails of long lists have next to no weight, and values for different p do not compare.
+    The tails of long lists have almost no weight, and values for different p are not comparable.
 
-    Source: Webber, Moffat & Zobel (2010), RBO_EXT for two lists cut at the same depth; tied
-    predictions enter by their expectation over random orders.
+    Source: Webber, Moffat & Zobel (2010), RBO_EXT for two lists cut at the same depth; for tied
+    predictions, the expectation over random orders is used.
 
     Examples
     --------
@@ -233,8 +233,8 @@ def kendall_tau(
     .. math:: \tau_b = \frac{C - D}{\sqrt{(n_0 - n_1)(n_0 - n_2)}}
 
     with C concordant and D discordant pairs of labels, :math:`n_0 = K(K-1)/2`, and
-    :math:`n_1, n_2` the pairs tied in either order. Unlisted labels are tied in the last place;
-    predicted labels must be of the label space.
+    :math:`n_1, n_2` the pairs tied in either order. Unlisted labels are tied in the last place; all
+    predicted labels must be in the label space.
 
     Parameters
     ----------
@@ -244,13 +244,13 @@ def kendall_tau(
     Returns
     -------
     xarray.DataArray
-        (chain, draw, system), or (chain, draw, item, system); in [-1, 1]. NaN where an order
-        ties all labels, also for the mean over items.
+        (chain, draw, system), or (chain, draw, item, system); in [-1, 1]. NaN where all labels of
+        an order are tied; the mean over items is then NaN too.
 
     Notes
     -----
-    Where most labels have a plausibility near 0, their order is noise and makes most of the pairs.
-    `average_overlap` depends on the first labels only.
+    If most labels have a plausibility near 0, most pairs are of these labels, whose order is noise.
+    `average_overlap` depends only on the first labels.
 
     Source: Kendall (1945), the variant b, as in `scipy.stats.kendalltau`.
 
@@ -299,11 +299,11 @@ def spearman_footrule(
 
     Notes
     -----
-    Where most labels have a plausibility near 0 it is mostly noise, as `kendall_tau`. Lower is
-    better: `compare` and reports account for that.
+    If most labels have a plausibility near 0, the distance is mostly noise, like `kendall_tau`.
+    Lower values are better: `compare` and reports account for this.
 
-    Source: Fagin et al. (2004), the profile footrule of two bucket orders, divided by its largest
-    value.
+    Source: Fagin et al. (2004), the profile footrule of two bucket orders, divided by the largest
+    possible value.
 
     Examples
     --------
@@ -344,7 +344,7 @@ def _check_space(lists: xr.Dataset, space: Space) -> None:
     if bool(((lists["code"] == OUTSIDE) & listed).any()):
         raise PredictionError(
             "predictions",
-            expected="labels of the label space only (an order of it has no place for others)",
+            expected="only labels of the label space, which have a place in the order",
             found="labels outside it",
             hint="Read the annotations with labels=",
         )
@@ -358,7 +358,7 @@ def _check_space(lists: xr.Dataset, space: Space) -> None:
 
 
 def _mid_ranks(lists: xr.Dataset, n_labels: int) -> xr.DataArray:
-    """Return the mean rank of each label in a predicted list; unlisted labels tie at the end."""
+    """Return the mean rank of each label in a predicted list; unlisted labels are tied last."""
     code, start, end = (
         lists[name].transpose(ITEM, POSITION).to_numpy() for name in ("code", "start", "end")
     )

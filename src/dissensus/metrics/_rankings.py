@@ -1,4 +1,4 @@
-"""The overlap of two partial rankings, and the likelihood of one under Plackett-Luce."""
+"""The overlap of two partial rankings, and the Plackett-Luce likelihood of a partial ranking."""
 
 from __future__ import annotations
 
@@ -37,11 +37,12 @@ def mean_average_overlap(ranking: Blocks, other: Blocks, depth: int, n_labels: i
     Returns
     -------
     float
-        In [0, 1]; 1 for a ranking with itself, also one with ties.
+        In [0, 1]; 1 for a ranking with itself, also if it has ties.
 
     Notes
     -----
-    With few labels, rankings overlap by chance. Long blocks of ties overlap with nearly anything.
+    With few labels, rankings overlap by chance. Long blocks of ties overlap with almost all
+    rankings.
 
     Source: Stutz et al. (2023), Appendix B.5.
 
@@ -71,16 +72,16 @@ def partial_ranking_logp(strengths: npt.ArrayLike, blocks: Blocks) -> float:
     .. math:: \log p(b \mid \lambda) = \sum_{l < L} \log \int_0^\infty Z_l e^{-Z_l t}
         \prod_{k \in b_l} \bigl(1 - e^{-\lambda_k t}\bigr)\, dt
 
-    with :math:`Z_l` the strength of all blocks after the l-th together: the sum over all orders
-    within the blocks.
+    with :math:`Z_l` the total strength of all blocks after the l-th. This is the sum of
+    probabilities of all orders within the blocks.
 
     Parameters
     ----------
     strengths : array (label)
-        The labels' strengths, positive; their scale does not matter.
+        The positive strengths of the labels; their scale does not matter.
     blocks : sequence of blocks of label codes
-        Best block first; labels tied within a block. Unlisted labels form the last block. No
-        blocks: 0.
+        Best block first; labels tied within a block. Unlisted labels form the last block. Without
+        blocks the result is 0.
 
     Returns
     -------
@@ -89,21 +90,21 @@ def partial_ranking_logp(strengths: npt.ArrayLike, blocks: Blocks) -> float:
 
     Notes
     -----
-    Do not compare rankings of different lengths: longer ones are less probable.
+    Do not compare rankings of different lengths: longer rankings are less probable.
 
     The likelihood is exact to about 1e-12 of the probability, for ties of any size.
     Source: Stutz et al. (2023), Appendix B.4.
 
     Examples
     --------
-    The best first, probability 2/4; then one of two equal labels, 1/2:
+    The best label is first with probability 2/4; then one of two equal labels with 1/2:
 
     >>> import numpy as np
     >>> import dissensus as dx
     >>> round(float(np.exp(dx.partial_ranking_logp([2.0, 1.0, 1.0], [[0], [1]]))), 12)
     0.25
 
-    Two tied before the third, in either order: 2/4 1/2 + 1/4 2/3.
+    Two labels are tied before the third, in either order: 2/4 1/2 + 1/4 2/3.
 
     >>> round(float(np.exp(dx.partial_ranking_logp([2.0, 1.0, 1.0], [[0, 1]]))), 12)
     0.416666666667

@@ -42,30 +42,32 @@ def icc(fit: Any, scale: str = "latent") -> xr.DataArray:
     fit : DataTree
         A fit of `models.crossed_effects` or `models.cross_replication`.
     scale : {"latent", "observed"}
-        "latent": the formula above. "observed": the correlation of the labels as they are
-        given (0 and 1 for two labels, their numbers for ordered ones), of one item by two
-        different annotators, over all items and annotators like these. For numbers
-        (family "gaussian") the two are the same.
+        "latent": the formula above. "observed": the correlation of the observed labels of one item
+        by two different annotators (0 and 1 for two labels, numbers for ordered labels), over the
+        populations of items and annotators. For numbers (family "gaussian") the two scales are the
+        same.
 
     Returns
     -------
     xarray.DataArray
-        ``icc`` (chain, draw), or (chain, draw, pool); in [0, 1]. If the chains of the
-        fit failed, its attribute ``doubt`` says how.
+        ``icc`` (chain, draw), or (chain, draw, pool); in [0, 1]. If the chains of the fit failed,
+        the attribute ``doubt`` says how.
 
     Notes
     -----
-    It depends on the population: with the same annotators it is higher where items differ more. A
-    high ICC does not prove that labels are right: annotators with the same bias agree.
+    The ICC depends on the population of items: with the same annotators it is higher if items
+    differ more. A high ICC does not prove that labels are right: annotators with the same bias
+    agree.
 
-    It is the *squared* correlation of one label with the item's true score, for which the source
-    takes it.
+    The ICC is the *squared* correlation of one label with the item's true score. The source
+    describes it as the correlation itself.
 
-    On the latent scale annotators who always agree have an ICC below 1 with two or ordered labels:
-    the residual variance is fixed. The observed scale is comparable with Cohen's kappa and
-    Krippendorff's alpha, falls where nearly all labels are the same, and is NaN where all are;
-    `dissensus.spearman_brown` of it is for the mean of labels as they are given. It is computed by
-    quadrature, to about 1e-9. With ``anonymous=True`` differences between annotators are residual.
+    With two or with ordered labels, the latent ICC is below 1 even if annotators always agree,
+    since the residual variance is fixed. The observed ICC is comparable with Cohen's kappa and
+    Krippendorff's alpha. It is low if nearly all labels are the same, and NaN if all are. For the
+    mean of observed labels, use `dissensus.spearman_brown` of the observed ICC. The observed ICC is
+    computed by quadrature, to about 1e-9. With ``anonymous=True`` differences between annotators
+    are part of the residual.
 
     Source: Quinn, Miles and Wong, "Measuring Validity and Reliability of Human Ratings"; for the
     two scales Nakagawa and Schielzeth (2010), "Repeatability for Gaussian and non-Gaussian data",
@@ -95,8 +97,8 @@ def annotator_icc(fit: Any, scale: str = "latent") -> xr.DataArray:
     Parameters
     ----------
     fit, scale
-        As in `icc`, without ``anonymous=True``; "observed" is the correlation of two different
-        items' labels by one annotator.
+        As in `icc`, without ``anonymous=True``; "observed" is the correlation of one annotator's
+        observed labels of two different items.
 
     Returns
     -------
@@ -105,9 +107,9 @@ def annotator_icc(fit: Any, scale: str = "latent") -> xr.DataArray:
 
     Notes
     -----
-    Lower is better. Where it exceeds the ICC, a label depends more on its annotator than on its
-    item, and the source calls such data unacceptable. Whether it exceeds the ICC is the same on
-    both scales.
+    Lower values are better. If the annotator ICC exceeds the ICC, a label depends more on its
+    annotator than on its item, and the source calls such data unacceptable. Whether it exceeds the
+    ICC does not depend on the scale.
 
     Source: Quinn, Miles and Wong, "Measuring Validity and Reliability of Human Ratings" ("labeler
     ICC").
@@ -128,13 +130,13 @@ def annotator_icc(fit: Any, scale: str = "latent") -> xr.DataArray:
 
 
 def annotator_variance(parts: Components) -> xr.DataArray:
-    """Return the variance of the annotator effects, or raise if the model has none."""
+    """Return the variance of the annotator effects, or raise if the model has no such effects."""
     if parts.annotator is None:
         raise ArgumentError(
             "fit",
             expected="draws of 'sigma_annotator'",
-            found="none, as annotators have no names across items (anonymous=True)",
-            hint="How annotators differ is part of the residual there",
+            found="none, since the fit has anonymous=True",
+            hint="With anonymous=True, differences of annotators are part of the residual",
         )
     return parts.annotator
 
@@ -164,22 +166,22 @@ def spearman_brown(icc: Any, k: Any) -> Any:
     icc : DataArray, array or float
         Draws of `dissensus.icc`, or any reliability of one label, in [-1, 1].
     k : float, sequence of float, or DataArray
-        Number of annotators of an item, > 0; it may be an average. Several numbers add a dim
-        ``annotator``. A DataArray keeps its own dims.
+        Number of annotators of an item, > 0; may be an average. Several numbers add a dim
+        ``annotator``. A DataArray keeps its dims.
 
     Returns
     -------
     xarray.DataArray, array or float
-        ``spearman_brown``, with the dims of ``icc`` and (annotator) or those of ``k``. Where
-        neither is a DataArray: a float, or an array as NumPy broadcasts the two. At most 1.
+        ``spearman_brown``, at most 1, with the dims of ``icc`` and (annotator) or those of ``k``.
+        If neither is a DataArray: a float, or an array broadcast by NumPy.
 
     Notes
     -----
-    The mean of many annotators with the same bias is reliable, and wrong.
+    The mean of many annotators with the same bias is reliable but wrong.
 
-    Each item has k other annotators, as in an ICC of absolute agreement. For the mean of labels as
-    they are given, use the ICC on the observed scale. With a negative reliability, as estimates may
-    be, it is NaN from :math:`k = 1 - 1/\mathrm{ICC}` on.
+    Each item is assumed to have k different annotators, as in an ICC of absolute agreement. For the
+    mean of observed labels, use the ICC on the observed scale. With a negative reliability, which
+    is possible for estimates, the result is NaN for :math:`k \geq 1 - 1/\mathrm{ICC}`.
 
     Source: Spearman (1910), "Correlation calculated from faulty data"; Brown (1910), "Some
     experimental results in the correlation of mental abilities", both *British Journal of
@@ -223,10 +225,10 @@ def annotators_needed(icc: Any, target: float) -> Any:
 
     Notes
     -----
-    A target counts as reached up to rounding (1e-12 of it). Draws are skewed and may be infinite:
-    use quantiles, or the share of draws within the budget, not the mean.
+    A target counts as reached up to rounding (1e-12 of the target). Draws are skewed and may be
+    infinite: use quantiles, or the share of draws within the budget, not the mean.
 
-    Source: Spearman (1910) and Brown (1910), as `spearman_brown`, solved for the number.
+    Source: Spearman (1910) and Brown (1910), the formula of `spearman_brown` solved for the number.
 
     Examples
     --------

@@ -62,13 +62,13 @@ class Plot:
 
     name: str
     group: str
-    """The group of an evaluation that it needs."""
+    """The group of an evaluation that the plot needs."""
     module: str
     summary: str
 
     @property
     def function(self) -> Callable[..., Any]:
-        """The function that draws it."""
+        """The function that draws the plot."""
         draw = getattr(import_module(f"dissensus.plots.{self.module}"), self.name)
         assert callable(draw)
         return _completed(draw, self.group)
@@ -124,7 +124,7 @@ def _completed(draw: Callable[..., Any], group: str) -> Callable[..., Any]:
         try:
             given = own.bind(*args, **options).arguments
         except TypeError:
-            return draw(*args, **options)  # raises with its own name
+            return draw(*args, **options)  # raises with the function's own name
         check(given)
         source = given.get(next(iter(own.parameters)))
         try:

@@ -19,7 +19,7 @@ from dissensus.plots._style import Size
 from dissensus.wording import capital, metric_title, number
 
 _INFINITE, _CROSS = "∞", "\N{MULTIPLICATION SIGN}"
-"""Tick labels of the crosses: the limit of a growing reliability, or another point estimate."""
+"""Tick labels of crosses: the limit of increasing reliability, or another point estimate."""
 
 
 def reliability(
@@ -37,8 +37,8 @@ def reliability(
     """Draw a metric of every system against the reliability of the annotators.
 
     Lines are posterior means. Dark bands are intervals for these items, pale bands for new items.
-    A cross at the right edge is the value against a point estimate of the labels, with ∞ below it
-    if this is the limit of a growing reliability. A star is the known value.
+    A cross at the right edge is the value against a point estimate of the labels, with ∞ below if
+    this is the limit of increasing reliability. A star is the known value.
 
     Parameters
     ----------
@@ -157,8 +157,8 @@ def discrepancy_curve(
     """Draw the discrepancy ratio of every system against the decision threshold.
 
     A ratio below 1 means that a system is closer to the annotators than they are to each other.
-    The dot is the minimum of a system's mean. It is selected from the same items, so it is
-    optimistic for new items.
+    The dot is the minimum of a system's mean. This minimum is optimistic for new items, since it
+    was selected on the same items.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def discrepancy_curve(
     if not {THRESHOLD, *SAMPLE} <= set(draws.dims):
         raise ArgumentError(
             "source", expected=f"draws {SAMPLE} along 'threshold'", found=f"dims {draws.dims}",
-            hint="dissensus.bayesian_bootstrap of dissensus.discrepancy_curve makes them",
+            hint="Pass dissensus.bayesian_bootstrap of dissensus.discrepancy_curve",
         )  # fmt: skip
     draws = pieces.with_systems(draws).sortby(THRESHOLD)
     minima = draws.mean(SAMPLE).min(THRESHOLD).assign_attrs(better="lower")
@@ -208,7 +208,7 @@ def discrepancy_curve(
             ax.plot([x[best]], [mean[best]], color=style.color, marker="o", markersize=6)
     ax.axhline(1.0, color=look.ink(), linewidth=0.9, linestyle=look.BROKEN)
     look.tidy(ax, grid="y")
-    ax.set_xlabel("threshold: from this score on, yes")
+    ax.set_xlabel("threshold: scores of at least this are positive")
     ax.set_ylabel("Discrepancy ratio")
     ax.set_ylim(min(0.0, ax.get_ylim()[0]), ax.get_ylim()[1])
     _name_curves(ax, draws, means[:, -1].tolist())
@@ -217,7 +217,7 @@ def discrepancy_curve(
 
 
 def _is_limit(source: Any) -> bool:
-    """Return whether a growing reliability leads to the point estimate."""
+    """Return whether the point estimate is the limit of increasing reliability."""
     return not isinstance(source, xr.DataTree) or bool(source.attrs.get("point_is_limit", 1))
 
 
@@ -233,7 +233,7 @@ def _curves(
 ) -> list[float]:
     """Draw bands and means of all systems, and return the height of each curve's end.
 
-    With ``marks`` there is an invisible line at each reliability, which a page may show.
+    With ``marks`` there is an invisible line at each reliability, which a web page may show.
     """
     x = draws[RELIABILITY].to_numpy().astype(float)
     edge = _reliability_axis(ax, x, _INFINITE if limit else _CROSS, marks=marks)
@@ -265,7 +265,7 @@ def _curves(
 
 
 def _of_these(values: xr.DataArray) -> xr.DataArray:
-    """Select the items at hand, whose mean differs from that of new items by noise only."""
+    """Select these items, whose mean differs from the mean of new items only by noise."""
     return pieces.at_scope(values, pieces.THESE)
 
 

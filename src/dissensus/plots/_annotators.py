@@ -62,7 +62,7 @@ def confidence_ridges(
     if not {"confidence", "annotator_code"} <= set(annotations.data_vars):
         raise ArgumentError(
             "source", expected="annotations with confidence", found="none",
-            hint="Name the column when they are read: dissensus.annotations(..., confidence=)",
+            hint="Name the column: dissensus.annotations(..., confidence=)",
         )  # fmt: skip
     code, confidence = (annotations[n].to_numpy() for n in ("annotator_code", "confidence"))
     count = np.bincount(code)
@@ -108,7 +108,7 @@ def _bars(
 def _densities(
     ax: Axes, groups: list[Floats], bases: list[float], colors: list[str], _: Floats
 ) -> None:
-    """Draw a density of each, those below in front."""
+    """Draw a density for each annotator, lower rows in front."""
     middle = (np.arange(_GRID) + 0.5) / _GRID
     for row, (base, color, group) in enumerate(zip(bases, colors, groups, strict=True)):
         count = np.histogram(group, _GRID, (0.0, 1.0))[0].astype(np.float64)
@@ -119,7 +119,7 @@ def _densities(
 
 
 def _level_ticks(ax: Axes, levels: npt.NDArray[np.float64]) -> None:
-    """Name the levels from the highest down, where there is room for a name."""
+    """Name the levels from highest to lowest, where there is room for a name."""
     room = 0.06 * (levels[-1] - levels[0])
     named: list[float] = []
     for level in levels[::-1]:
@@ -153,7 +153,7 @@ def confidence_errors(
     Parameters
     ----------
     source : Dataset or DataTree
-        What `dissensus.confidence_check` returns, or a tree with it as group ``confidence_check``.
+        The result of `dissensus.confidence_check`, or a tree with the group ``confidence_check``.
 
     Examples
     --------
@@ -232,10 +232,10 @@ def confidence_difficulty(
 ) -> Any:
     """Draw the difficulty of each item against the mean confidence of its annotators.
 
-    Items at the same point are one larger dot. Difficulties that have draws have intervals; with
-    more than 300 items, rings are means of tenths of the items instead, ordered by confidence. The
-    line is the mean of the regression lines of all draws, with their interval. The title is the
-    rank correlation.
+    Items at the same point are one larger dot. Difficulties with draws have intervals. With more
+    than 300 items, rings in place of intervals are means of tenths of the items, ordered by
+    confidence. The line is the mean of the regression lines of all draws, with an interval. The
+    title is the rank correlation.
 
     Parameters
     ----------
@@ -285,7 +285,7 @@ def confidence_difficulty(
 
 
 def _item_dots(ax: Axes, confidence: Floats, difficulty: Floats) -> None:
-    """Draw items, equal ones as a dot of their size, and of many items means of tenths."""
+    """Draw items: a larger dot for equal items, and means of tenths if there are many."""
     points = np.stack([confidence, difficulty], axis=1)
     place, count = np.unique(points, axis=0, return_counts=True)
     n_items = len(confidence)
@@ -307,7 +307,7 @@ def _item_dots(ax: Axes, confidence: Floats, difficulty: Floats) -> None:
 _RATES: Final = ("false_positive_rate", "sensitivity")
 _INNER: Final = 0.5
 _NEAREST: Final = 1e-9
-"""Least distance of draws to 0 and 1, where logits are infinite."""
+"""Minimum distance of draws to 0 and 1, where logits are infinite."""
 _CROWD: Final = 30
 """With more annotators, regions would cover each other."""
 _TURN: Final = np.linspace(0, 2 * np.pi, 121)
@@ -323,9 +323,9 @@ def annotator_roc(
 ) -> Any:
     """Draw the sensitivity of annotators against their false positive rate, with regions.
 
-    Dots are posterior means. The filled region holds half of the draws, the line ``ci_prob`` of
-    them: ellipses on the scale of logits, drawn on that of probabilities. The broken line is
-    guessing. Diamonds are systems.
+    Dots are posterior means. The filled region contains half of the draws, the line around it
+    ``ci_prob`` of the draws. Regions are ellipses on the logit scale. The broken line is guessing.
+    Diamonds are systems.
 
     Parameters
     ----------
@@ -334,7 +334,8 @@ def annotator_roc(
     ci_prob : float, optional
         Probability of the outer region; ArviZ's setting by default.
     limit : int
-        Maximum number of annotators with names; more are grey, and more than 30 have no regions.
+        Maximum number of annotators with names; further annotators are grey. With more than 30
+        annotators there are no regions.
 
     Examples
     --------
@@ -404,9 +405,9 @@ def _pairs(data: xr.Dataset, prefix: str, dim: str) -> Floats:
 
 
 def region(pair: Floats, prob: float) -> Floats:
-    """Return the border of the ellipse in logits that holds a share of the draws (point, 2).
+    """Return the border of the ellipse in logits with a share of the draws: (point, 2).
 
-    Its size is a quantile of the draws' Mahalanobis distances, and assumes no distribution.
+    The size is a quantile of the draws' Mahalanobis distances, without assuming a distribution.
 
     Examples
     --------

@@ -34,16 +34,17 @@ def agreement_check(
     ax: Axes | None = None,
     figsize: Size | None = None,
 ) -> Any:
-    """Draw histograms of replicated statistics of agreement, with a line at the observed value.
+    """Draw histograms of statistics of agreement in replicates, with the observed values.
 
-    A line outside its histogram means that the model does not reproduce the agreement.
+    Lines are observed values. If a line is outside the histogram, the model does not reproduce the
+    agreement.
 
     Parameters
     ----------
     source : DataTree or Dataset
         What `dissensus.agreement_check` returns, or a tree with it as group ``agreement_check``.
     statistics : str or sequence of str, optional
-        Statistics to draw, one panel each; all that are checked by default.
+        Statistics to draw, one panel each; by default all checked statistics.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on, for one statistic only.
 
@@ -84,7 +85,7 @@ def agreement_check(
 
 
 def assumptions(source: Any, *, figsize: Size | None = None) -> Any:
-    r"""Draw histograms of replicated statistics, one for each assumption of a model of the truth.
+    r"""Draw histograms of replicated statistics, one for each assumption of a latent truth model.
 
     The line is the statistic of the data. The title is bold if the p value is below .01.
 
@@ -110,7 +111,7 @@ def assumptions(source: Any, *, figsize: Size | None = None) -> Any:
     data = data.isel(check=np.flatnonzero(np.isfinite(data["p_value"])))
     if not data.sizes["check"]:
         raise ArgumentError(
-            "source", expected="a check with a p value", found="none: the labels allow no check"
+            "source", expected="a check with a p-value", found="none: the labels allow no check"
         )
     axes = look.grid_of(data.sizes["check"], figsize, int(look.width_of(figsize) // 1.8), 2.2)
     for k, ax in enumerate(axes):
@@ -160,9 +161,9 @@ _OF_GROUP: Final = ("observed", "lower", "upper", "tail_probability")
 def label_check(source: Any, *, limit: int = 20, figsize: Size | None = None) -> Any:
     """Draw every annotator's share of each label, with the intervals of replicates.
 
-    There is a panel for each label; if the labels are numbers, there is one for their mean and one
-    for their standard deviation. Diamonds are outside their intervals: the model does not describe
-    this annotator.
+    There is a panel for each label or, if labels are numbers, for their mean and standard
+    deviation. Diamonds are values outside the intervals: the model does not describe this
+    annotator.
 
     Parameters
     ----------
@@ -212,14 +213,15 @@ def residual_check(source: Any, *, limit: int = 1000, figsize: Size | None = Non
     """Draw mean and spread of each item's residuals, with the intervals of replicates.
 
     Items are ordered by their observed values. Items furthest outside their intervals are named;
-    of spreads only those above, because the fit of an item's effect makes small spreads likely.
+    spreads only if they are above, because small spreads are likely: the item effect was fitted to
+    them.
 
     Parameters
     ----------
     source : DataTree or Dataset
         What `dissensus.residual_check` returns, or a tree with it as group ``residual_check``.
     limit : int
-        Approximate maximum number of items; all that are outside are shown.
+        Approximate maximum number of items; all items outside their intervals are shown.
 
     Examples
     --------
@@ -331,8 +333,8 @@ def _name_items(ax: Axes, named: xr.Dataset) -> None:
 def prior_predictive(source: Any, *, figsize: Size | None = None) -> Any:
     """Draw prior predictive distributions of labels and of the ICC.
 
-    Bars are means of the shares of labels, lines hold 90 % of the draws, marks are observed
-    shares. Histograms are those of the ICC on the latent scale, over all pools, and for
+    Bars are means of the shares of labels, lines contain 90 % of the draws, marks are observed
+    shares. Histograms are of the ICC on the latent scale, over all pools, and for
     `cross_replication` of the correlation of two pools, over all pairs.
 
     Parameters

@@ -34,7 +34,7 @@ class Statement(NamedTuple):
     blocks: list[list[object]]
     """Labels in order, tied labels together; a single label is one block of one."""
     hit: float = float("nan")
-    """Probability that a prediction holds the item's leading label."""
+    """Probability that a prediction contains the item's most plausible label."""
 
 
 def place_of(data: xr.DataArray | xr.Dataset, item: object) -> int:
@@ -43,7 +43,7 @@ def place_of(data: xr.DataArray | xr.Dataset, item: object) -> int:
 
 
 def statements_of(annotations: xr.Dataset, item: object) -> list[Statement]:
-    """Return the annotations of an item; equal ones are one statement."""
+    """Return the annotations of an item; equal annotations are one statement."""
     rows = np.flatnonzero(annotations["item_code"].to_numpy() == place_of(annotations, item))
     here = annotations.isel({ANNOTATION: rows})
     people = here[ANNOTATOR].to_numpy()[here["annotator_code"].to_numpy()].tolist()
@@ -68,9 +68,9 @@ def statements_of(annotations: xr.Dataset, item: object) -> list[Statement]:
 def predictions_of(
     predictions: xr.Dataset, item: object, plausibility: xr.DataArray
 ) -> list[Statement]:
-    """Return the prediction of each system, with the probability that it holds the leading label.
+    """Return each system's prediction, with the probability to contain the most plausible label.
 
-    There are none for predictions that are numbers, and for an item without predictions.
+    The list is empty for predictions that are numbers, and for an item without predictions.
     """
     if "label_code" not in predictions or item not in predictions[ITEM].to_numpy():
         return []
@@ -183,7 +183,8 @@ def item(
     """Draw one item: its annotations, its plausibilities, and the predictions.
 
     Tied labels are in braces. Dots are draws, bars their means, crosses a point estimate that
-    ignores uncertainty. Each prediction has the probability that it contains the leading label.
+    ignores uncertainty. Beside each prediction is the probability that it contains the most
+    plausible label.
 
     Parameters
     ----------
@@ -231,7 +232,7 @@ def item(
         _wrapped(words, 0.86 * width)  # bold letters are wider
         for words in (
             f"Annotations of item {short(item, 30)}",
-            "Predictions, with the probability that they hold the leading label",
+            "Predictions, with the probability to contain the most plausible label",
         )
     ]
     heights = [
@@ -314,12 +315,12 @@ def _plausibilities(
 
 def _candidate_name(row: Candidate) -> str:
     if row.is_rest:
-        return f"{row.size} less plausible ones"
+        return f"{row.size} less plausible labels"
     return counted(row.size, "other label") if row.label is None else short(row.label, 30)
 
 
 def _point(point: xr.DataArray, item: object, label: object) -> float:
-    """Return the point estimate of a label; 0 if it was no candidate."""
+    """Return the point estimate of a label; 0 if the label was not a candidate."""
     if CHAIN in point.dims or SYSTEM in point.dims:
         return float("nan")
     where = space(point)

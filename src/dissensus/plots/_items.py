@@ -43,7 +43,7 @@ def certainty(
     Parameters
     ----------
     source : DataTree, Dataset or DataArray
-        An evaluation, its group ``certainty``, or what `dissensus.annotation_certainty` returns:
+        An evaluation, its group ``certainty``, or the result of `dissensus.annotation_certainty`:
         (item), or (reliability, item).
     top : int or sequence of int, optional
         Sizes of the top set; all in the source by default.
@@ -115,14 +115,14 @@ def _certainties(ax: Axes, size: int, values: xr.DataArray, *, legend: bool) -> 
     ax.set_xlim(0, values.sizes[ITEM] + 1)
     look.count_axis(ax.xaxis)
     ax.set_xlabel("items, least certain first")
-    ax.set_ylabel(f"certainty of the leading {'label' if size == 1 else f'{size} labels'}")
+    ax.set_ylabel(f"certainty of the top {'label' if size == 1 else f'{size} labels'}")
     if legend and known is not None and len(lines) > 1:
         ax.legend(title="reliability", loc="best", frameon=False, fontsize=look.SMALL,
                   title_fontsize=look.SMALL, labelspacing=0.2, handlelength=1.4)  # fmt: skip
 
 
 def _name_least_certain(ax: Axes, values: xr.DataArray) -> None:
-    """Give the least certain items texts, if marks have texts."""
+    """Add texts to the least certain items, if marks have texts."""
     if ITEM not in values.coords or not are_wanted():
         return
     order = np.argsort(values.to_numpy(), kind="stable")[:_NAMED]
@@ -150,7 +150,8 @@ def simplex(
     """Draw plausibilities of three labels as points of a triangle, one panel for each item.
 
     At a corner, all plausibility is on one label; in the middle, all three are equal. Dotted lines
-    separate the regions in which each label leads. Dots are draws, rings their means.
+    separate the regions in which each label is the most plausible. Dots are draws, rings their
+    means.
 
     Parameters
     ----------
@@ -201,7 +202,7 @@ def simplex(
 
 
 def _some(average: xr.DataArray, limit: int) -> list[int]:
-    """Return places of items from the most to the least certain, no two of which look the same."""
+    """Return places of items from the most to the least certain, without items that look alike."""
     coarse = average.to_numpy().round(1)
     each = np.unique(coarse, axis=0, return_index=True)[1]
     order = each[np.argsort(-coarse[each].max(axis=1), kind="stable")]
@@ -320,7 +321,7 @@ _FEW: Final = 4
 def items_to_review(source: Any, *, limit: int = 10, figsize: Size | None = None) -> Any:
     """Draw the items to review first, and the expected accuracy against the number reviewed.
 
-    Left: the probability that an item's leading label is right, now (open) and after further
+    Left: the probability that an item's most probable label is right, now (open) and after further
     labels (filled). Right: the expected share of items with a right label; the dot is at half of
     the total gain.
 
@@ -355,9 +356,9 @@ def items_to_review(source: Any, *, limit: int = 10, figsize: Size | None = None
     text = (
         f"{counted(rest, 'more item')} {'gains' if rest == 1 else 'gain'}, too."
         if rest > 0
-        else "All others gain nothing." if gaining else "No item gains."
+        else "All other items have no gain." if gaining else "No item has a gain."
     )  # fmt: skip
-    look.note(left.figure, f"Gain by {labels} for each item.{gap}{text}")
+    look.note(left.figure, f"Gain from {labels} per item.{gap}{text}")
     return left.figure
 
 
@@ -392,7 +393,7 @@ def _before_and_after(ax: Axes, data: xr.Dataset) -> None:
 
 
 def _accuracy_along(ax: Axes, data: xr.Dataset, count: int) -> None:
-    """Draw the expected accuracy along the items that gain."""
+    """Draw the expected accuracy along the items with a gain."""
     gain = data["gain"].to_numpy()[:count]
     now = float(data["probability_right"].mean())
     along = now + np.concatenate([[0.0], np.cumsum(gain)]) / data.sizes[ITEM]
@@ -421,4 +422,4 @@ def _accuracy_along(ax: Axes, data: xr.Dataset, count: int) -> None:
                         (at, along[at]), xytext=(x, y), textcoords="offset points", ha=side,
                         va="top", color=color, fontsize=look.SMALL)  # fmt: skip
     ax.set_xlabel("items reviewed")
-    look.titled(ax, "Expected accuracy of the leading labels")
+    look.titled(ax, "Expected accuracy of the ground truth")

@@ -1,4 +1,4 @@
-"""Names of points and at the ends of lines, and texts that a page shows at a mark."""
+"""Names of points and of lines, and texts that a web page shows at a mark."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def spread(
 
 
 def name_ends(ax: Axes, ends: Any, texts: Sequence[str]) -> None:
-    """Write at the end of each line its name, apart from the others."""
+    """Write the name of each line at its end, without overlap."""
     to, back = ax.transAxes.inverted(), ax.transData
     known = np.where(np.isfinite(ends), ends, ax.get_ylim()[0])
     heights = [to.transform(back.transform((ax.get_xlim()[1], end)))[1] for end in known]
@@ -68,7 +68,7 @@ _MARK: Final = 3.5
 
 
 def name_points(ax: Axes, xy: Floats, names: Sequence[str], color: str) -> None:
-    """Write a name beside each point, at the nearest place that covers no other.
+    """Write a name beside each point, at the nearest place without overlap.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def _overlap(box: Box, other: Box) -> float:
     return max(width, 0.0) * max(height, 0.0)
 
 
-# Texts that a page shows when the pointer rests on a mark; other figures have none.
+# Texts that a web page shows when the pointer is on a mark; other figures have no such texts.
 
 
 PREFIX: Final = "tip:"
@@ -141,7 +141,7 @@ _WANTED: ContextVar[bool] = ContextVar("tips", default=False)
 
 @contextmanager
 def tips() -> Iterator[None]:
-    """Give marks that are drawn within this context their texts."""
+    """Within this context, marks are drawn with their texts."""
     token = _WANTED.set(True)
     try:
         yield
@@ -150,7 +150,7 @@ def tips() -> Iterator[None]:
 
 
 def are_wanted() -> bool:
-    """Return whether marks have texts, before these are made."""
+    """Return whether marks have texts, so that callers can avoid making texts."""
     return _WANTED.get()
 
 

@@ -29,19 +29,20 @@ def _panels(count: int, figsize: Size | None) -> list[Axes]:
 
 
 def accuracy_plan(source: Any, *, scope: str = SCOPES[1], figsize: Size | None = None) -> Any:
-    """Draw how often estimates are near a system's accuracy, and the length of intervals.
+    """Draw the share of studies with an accurate estimate, and the length of intervals.
 
-    The first panel shows the share of simulated studies whose estimate is near enough, against the
-    number of items: lines of the posterior mean for each number of annotators, with bars of one
-    standard error, and dotted lines of `dissensus.lehner`. The second panel shows half the length
-    of the model's interval. Broken lines are the targets.
+    The first panel shows the share of simulated studies whose estimate is within the required
+    distance of the system's accuracy, against the number of items: lines of the posterior mean for
+    each number of annotators, with bars of one standard error, and dotted lines of
+    `dissensus.lehner`. The second panel shows half the length of the model's interval. Broken lines
+    are the targets.
 
     Parameters
     ----------
     source : DataTree or Dataset
         What `dissensus.plan_accuracy` returns, or a tree with it as group ``accuracy_plan``.
     scope : {"new items", "these items"}
-        Whether it is the accuracy on new items, or the share of the study's own items.
+        Whether the accuracy is that on new items, or on the items of the study.
 
     Examples
     --------
@@ -116,10 +117,10 @@ def reliability_plan(source: Any, *, limit: int = 7, figsize: Size | None = None
     """Draw the reliability of mean labels, and the length of intervals in new studies.
 
     The first panel shows the reliability of the mean label against the number of annotators of an
-    item: median and interval of each pool over the draws of the pilot, and above them the
-    probability of reaching the target. The other panels show half the length of the interval of
-    the ICC of each pool, and of the normalised xCC of each pair, against the number of items.
-    Broken lines are the targets.
+    item: median and interval of each pool over the draws of the pilot study, and above each
+    interval the probability of reaching the target. The other panels show half the length of the
+    interval of the ICC of each pool, and of the normalised xCC of each pair, against the number of
+    items. Broken lines are the targets.
 
     Parameters
     ----------

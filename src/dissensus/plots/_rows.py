@@ -43,7 +43,7 @@ class Row(NamedTuple):
 
 
 def _draw_rows(ax: Axes, rows: list[Row], marker: str = "o") -> None:
-    """Draw the rows from the top; their markers are those of Matplotlib."""
+    """Draw the rows from the top; markers are names of Matplotlib's markers."""
     for height, row in enumerate(rows):
         if not np.isfinite(row.mean):
             continue
@@ -84,7 +84,7 @@ def accuracies(
     """Draw the accuracy of systems and annotators, if every item has one true label.
 
     Dots are posterior means. Thick bars are intervals for these items, thin bars for new items.
-    Crosses are agreement with the majority label (of annotators: of the other annotators).
+    Crosses are agreement with the majority label (for annotators, with that of the others).
     Diamonds are agreement with the panel.
 
     Parameters
@@ -160,7 +160,7 @@ def _of_systems(
 
 
 def _of_annotators(data: xr.Dataset, ci_kind: str | None, ci_prob: float | None) -> Iterator[Row]:
-    """Return the rows of annotators, best first; one row if they share their accuracy."""
+    """Return the rows of annotators, best first; one row if all have the same accuracy."""
     draws, majority = data["annotator_accuracy"], data["annotator_majority"]
     if ANNOTATOR not in draws.dims:
         draws, majority = (
@@ -185,7 +185,7 @@ _COMPONENTS: Final = (
     ("normalized_xcc", "normalised xCC", "normalized_cross_kappa"),
     ("xcc", "xCC", "cross_kappa"),
 )
-"""Variable, title, and the statistic that estimates the same without a model."""
+"""Variable, title, and the statistic that estimates the variable without a model."""
 
 
 def components(
@@ -275,7 +275,7 @@ def _of_component(
     draws: xr.DataArray, color: str, points: xr.DataArray | None, ci_kind: str | None,
     ci_prob: float | None,
 ) -> Iterator[Row]:  # fmt: skip
-    """Return the rows of a component: of pools, of pairs of pools, or a single one."""
+    """Return the rows of a component: of pools, of pairs of pools, or a single row."""
     low, high = pieces.interval(draws, ci_kind, ci_prob)
     mean = draws.mean(list(SAMPLE))
     dims = [dim for dim in (POOL, other(POOL)) if dim in draws.dims]
@@ -374,8 +374,8 @@ def _of_ratio(
         raise ArgumentError(
             "source", expected=f"draws of {draws.name}, with dims {(*SAMPLE, dim)}",
             found=f"dims {draws.dims}",
-            hint=f"Select one along {', '.join(extra)}" if extra
-            else "dissensus.bayesian_bootstrap makes them",
+            hint=f"Select one value along {', '.join(extra)}" if extra
+            else "Pass the result of dissensus.bayesian_bootstrap",
         )  # fmt: skip
     mean = draws.mean(list(SAMPLE)).to_numpy()
     kept = np.flatnonzero(np.isfinite(mean))

@@ -38,17 +38,17 @@ DESCRIPTIONS: Final = {
     "Width and height in inches. A height of None is chosen to fit. In a narrow figure, panels "
     "are below each other.",
 }
-"""Descriptions of parameters that a plot's own docstring leaves out."""
+"""Descriptions of parameters that the docstring of a plot leaves out."""
 _SECTIONS: Final = {
     "Raises": "ArgumentError\n    If the source lacks the data of the plot, or a setting is "
     "invalid.",
     "Returns": "matplotlib.figure.Figure",
 }
-"""Sections that a plot's own docstring leaves out."""
+"""Sections that the docstring of a plot leaves out."""
 
 
 def documented(draw: Callable[..., Any]) -> str:
-    """Return the docstring of a plot, completed by what the plots share."""
+    """Return the docstring of a plot, completed by the shared descriptions."""
     head, title, rest = (getdoc(draw) or "").partition("Parameters\n----------\n")
     own, _, tail = rest.partition("\n\n")
     known = {
@@ -102,8 +102,8 @@ def _is_size(value: Any) -> bool:
 _ANYTHING: Final = (lambda _: True, "")
 _COUNT: Final = (lambda x: arguments.is_whole(x) and x >= 1, "a whole number, 1 or more")
 _ARRAY: Final = (lambda x: isinstance(x, xr.DataArray), "an xarray.DataArray")
-_NAME: Final = (lambda x: isinstance(x, str), "the name of one")
-_NAMES: Final = (_are_names, "the name of one, or a list of names")
+_NAME: Final = (lambda x: isinstance(x, str), "a name")
+_NAMES: Final = (_are_names, "a name, or a list of names")
 _NUMBER: Final = (lambda x: isfinite(arguments.real(x)), "a finite number")
 _RULES: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
     **dict.fromkeys(("limit", "candidates", "bins"), _COUNT),
@@ -125,16 +125,16 @@ THESE, NEW = SCOPES
 _REASONS = {
     "accuracy": "truth_model", "components": "components", "weighted_reliability": "ground_truth",
 }  # fmt: skip
-"""Attribute of an evaluation that says why it has no such group."""
+"""Attribute of an evaluation with the reason that it has no such group."""
 
 
 def group(source: Any, name: str) -> xr.Dataset:
-    """Return a group of an evaluation that is not empty, or the Dataset or array given instead."""
+    """Return a non-empty group of an evaluation, or the Dataset or array given instead."""
     data = _group(source, name)
     bare = [str(dim) for dim, size in data.sizes.items() if not size]
     if bare or not data.data_vars:
         raise ArgumentError(
-            "source", expected=f"{name!r} with something to draw",
+            "source", expected=f"{name!r} with data to draw",
             found=f"nothing along {listed(bare)}" if bare else "no variables",
         )  # fmt: skip
     return data
@@ -169,9 +169,9 @@ def returned(
     dims: tuple[str, ...] = (),
     along: str = "",
 ) -> xr.Dataset:
-    """Return what a function of the library returned, or a group of a tree that holds it.
+    """Return the result of a function of dissensus, or the group of a tree that contains it.
 
-    The group is ``name``, by default the function's. Variables ``needed`` must have the dims
+    The group is ``name``, by default that of the function. Variables ``needed`` must have the dims
     ``dims``, or a dim ``along``, if these are given.
     """
     data = group(source, name or function)
@@ -208,7 +208,7 @@ def chosen(data: xr.Dataset, name: str | None) -> xr.DataArray:
 def at_reliability(
     data: xr.DataArray, source: Any, reliability: float | None
 ) -> tuple[xr.DataArray, float | None]:
-    """Select a reliability, by default the reference; None if the data have no such dim."""
+    """Select a reliability, by default the reference; None if the data have no reliability."""
     if RELIABILITY not in data.dims:
         return data, None
     known = data[RELIABILITY].to_numpy()
@@ -258,7 +258,7 @@ def leading(draws: xr.DataArray, limit: int) -> tuple[xr.DataArray, str]:
     draws = draws.assign_coords(place=(SYSTEM, np.arange(len(mean))))
     text = ""
     if len(order) > limit:
-        text = f"The {limit} best of {len(order):,} systems; the others are left out."
+        text = f"The {limit} best of {len(order):,} systems; other systems are left out."
     return draws.isel({SYSTEM: order[:limit]}), text
 
 
@@ -295,7 +295,7 @@ def per_system(source: Any, group_name: str, name: str, given: Any = None) -> xr
 
 
 def value_of(values: xr.DataArray | None, system: object) -> float:
-    """Return the number of a system, for the items at hand; NaN if it has none."""
+    """Return the number of a system, for these items; NaN if there is none."""
     if values is None or SYSTEM not in values.coords:
         return float("nan")
     places = np.flatnonzero(values[SYSTEM].to_numpy() == system)

@@ -1,4 +1,4 @@
-"""One look for all plots: colours, figures, axes, and names that are never read as markup."""
+"""The style of all plots: colours, figures, axes, and names that are never read as markup."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MARKERS: Final = "os^DvPX"
 WIDTH: Final = 6.9
 """Inches: the width of a page's text."""
 NARROW: Final = 5.0
-"""Inches: in figures that are narrower, panels are below each other and names are shorter."""
+"""Inches: in narrower figures, panels are below each other and names are shorter."""
 SMALL: Final = 8.5
 """Points: the smallest text of a plot."""
 WORSE, BETTER = PALETTE[1], PALETTE[0]
@@ -42,7 +42,7 @@ type Size = tuple[float, float | None]
 
 
 class Picture(Figure):
-    """A Matplotlib figure that pyplot does not hold: a notebook shows it once."""
+    """A Matplotlib figure that pyplot does not manage, so that a notebook shows it once."""
 
     def _repr_png_(self) -> bytes:
         buffer = BytesIO()
@@ -145,7 +145,7 @@ def canvas(ax: Axes | None, figsize: Size | None, width: float, height: float) -
 def grid_of(
     count: int, figsize: Size | None, columns: int, height: float, **options: Any
 ) -> list[Axes]:
-    """Return axes for ``count`` panels; ``height`` is that of a row, options are of `subplots`."""
+    """Return axes for ``count`` panels; ``height`` is of a row, options are for `subplots`."""
     columns = max(1, min(count, columns))
     rows = -(-count // columns)
     size = fitted(figsize, WIDTH, height * rows)
@@ -153,7 +153,7 @@ def grid_of(
     axes = list(figure.subplots(rows, columns, squeeze=False, **options).flat)
     for place, spare in enumerate(axes[count:], count):
         spare.set_axis_off()
-        # With shared axes, the panel above is the last of its column and needs tick labels.
+        # With shared axes, the panel above is the last panel of its column and needs tick labels.
         axes[place - columns].tick_params(labelbottom=True)
     return axes[:count]
 
@@ -250,7 +250,7 @@ _OF_MODEL: Final = ("metrics", "companion", "comparison", "certainty", "posterio
 
 
 def _reason(source: Any, group: str) -> str:
-    """Return the reason not to rely on a group of an evaluation, or an empty text."""
+    """Return the reason that a group of an evaluation is unreliable, or an empty text."""
     if not isinstance(source, xr.DataTree) or "statistics" not in source.children:
         return ""
     if group in _OF_MODEL:
@@ -268,7 +268,7 @@ def _reason(source: Any, group: str) -> str:
 
 
 def warn_above(picture: Any, source: Any, group: str) -> None:
-    """Write above a plot why it is unreliable, if it is."""
+    """Write the reason that a plot is unreliable above the plot, if there is a reason."""
     reason = _reason(source, group)
     viz = getattr(picture, "viz", None)
     figure = picture if viz is None else viz["figure"].item() if "figure" in viz else None

@@ -48,7 +48,7 @@ def forest(
         An evaluation, its group ``metrics``, or draws (chain, draw, system), with or without
         ``scope`` and ``reliability``.
     metrics : str or sequence of str, optional
-        Variables of the group; the first by default. Systems are ordered by the first.
+        Variables of the group; the first by default. Systems are ordered by the first variable.
     naive, truth : xarray.DataArray (system), optional
         Values of the first metric; by default those of the evaluation.
     **options
@@ -131,7 +131,7 @@ def distribution(
     Returns
     -------
     arviz_plots.PlotCollection
-        A forest if no system's draws vary.
+        A forest if the draws of no system vary.
 
     Notes
     -----
@@ -152,13 +152,13 @@ def distribution(
     title = metric_title(str(draws.name))
     draws, _ = pieces.at_reliability(draws, source, reliability)
     draws, colors, text, _ = _prepared(pieces.at_scope(draws, scope), limit)
-    # The density of values that differ by rounding only is unbounded.
+    # The density is unbounded if values differ only by rounding.
     varies = (draws.max(SAMPLE) - draws.min(SAMPLE) > 1e-9).to_numpy()
     if not varies.any():
         return forest(draws, backend=backend, figsize=figsize, limit=limit)
     if not varies.all():
         constant = ", ".join(draws[SYSTEM].to_numpy()[~varies])
-        text = f"{text} The same in all draws: {constant}.".strip()
+        text = f"{text} Equal in all draws: {constant}.".strip()
     colors = [color for color, keep in zip(colors, varies, strict=True) if keep]
     size = look.fitted(figsize, look.WIDTH, 0.9 + 0.36 * len(colors))
     collection = plot_ridge(
@@ -189,8 +189,8 @@ def _intervals(
 ) -> dict[str, xr.Dataset]:
     """Return the statistics of `plot_forest`: inner interval, outer interval, mean.
 
-    With scopes, the inner interval is for these items and the outer one for new items. Without,
-    the inner one has half the probability.
+    With scopes, the inner interval is for these items and the outer interval for new items. Without
+    scopes, the inner interval has half the probability.
     """
     kind, prob = pieces.interval_settings(ci_kind, ci_prob)
     has_scopes = all(SCOPE in values.dims for values in draws.values())
@@ -227,7 +227,7 @@ def _figure(size: tuple[float, float], backend: str | None, columns: int = 1) ->
 def _finish(
     collection: Any, text: str, scale: str, columns: int = 1, rows: int | None = None
 ) -> None:
-    """Write scale and note; with ``rows``, the outer rows get as much room as the others."""
+    """Write scale and note; with ``rows``, the outer rows get as much room as other rows."""
     if collection.backend != "matplotlib":
         if text and collection.backend != "none":
             collection.add_title(text)
@@ -255,7 +255,7 @@ def _marks(
     """Add a cross at the naive value and a star at the known value."""
     from arviz_plots.visuals import scatter_x
 
-    # Crosses have the colour of text: in the system's colour they would vanish on its bar.
+    # Crosses have the colour of text: in the system's colour they would be invisible on its bar.
     naive: dict[str, Any] = {"marker": "x", "size": 34, "width": 1.4, "color": look.ink(),
                              "ignore_aes": {"color"}}  # fmt: skip
     truth = {"marker": "*", "size": 110, "width": 0.5, "edgecolor": look.ink()}
@@ -282,14 +282,14 @@ def better(
     ax: Axes | None = None,
     figsize: Size | None = None,
 ) -> Any:
-    """Draw the probability that the system of a row is better than that of a column.
+    """Draw the probability that the system of a row is better than the system of a column.
 
-    Blue means better, orange worse; the paler the cell, the less certain.
+    Blue means better, orange means worse; pale cells are less certain.
 
     Parameters
     ----------
     source : DataTree or Dataset
-        An evaluation, its group ``comparison``, or what `dissensus.compare` returns.
+        An evaluation, its group ``comparison``, or the result of `dissensus.compare`.
     metric : str, optional
         A coordinate of ``metric``; the first by default.
     limit : int
@@ -308,7 +308,7 @@ def better(
     if "probability_better" not in data:
         raise ArgumentError(
             "source",
-            expected="a comparison of two or more systems, as dissensus.compare returns",
+            expected="a comparison of two or more systems, from dissensus.compare",
             found=f"variables {list(data.data_vars)}",
         )
     pairs, best = (
@@ -316,9 +316,9 @@ def better(
         for name in ("probability_better", "probability_best")
     )
     order = np.argsort(-best.to_numpy(), kind="stable")
-    if figsize is not None:  # the least width of a cell with a number
+    if figsize is not None:  # the minimum width of a cell with a number
         limit = min(limit, max(2, int((figsize[0] - 1.1) / 0.33)))
-    text = f"The {limit} best of {len(order):,} systems; the others are left out."
+    text = f"The {limit} best of {len(order):,} systems; other systems are left out."
     text = text if len(order) > limit else ""
     order = order[:limit]
     values = pairs.transpose(SYSTEM, other(SYSTEM)).to_numpy()[np.ix_(order, order)]

@@ -34,7 +34,7 @@ _LABEL, _TRUTH, _NEEDED = "label_accuracy", "truth_accuracy", "annotators_for_tr
 
 
 def _study_of(source: Any, measure: str) -> xr.Dataset:
-    """Return the group of an evaluation, with its draws of one reliability."""
+    """Return the group of an evaluation that has the draws of one reliability."""
     data = pieces.group(source, "weighted_reliability")
     names = list(data.data_vars)
     if measure not in names and len(names) != 1:
@@ -55,7 +55,7 @@ def _mark_majority(ax: Axes, study: xr.Dataset) -> None:
         (x, *wide), (y, *high) = (_spread(study[name]) for name in (_LABEL, _TRUTH))
         _cross(ax, x, y, wide, high)
         _annotate(ax, f"these data: {_written(y, high)}", 0.03)
-        # As an entry of the legend, this text would make the legend cover the lines.
+        # In the legend, this text would make the legend cover the lines.
         ax.legend(frameon=False, fontsize=look.SMALL, loc="lower right", borderaxespad=0.0,
                   bbox_to_anchor=(1.0, 0.1), labelspacing=0.1, handlelength=1.2)  # fmt: skip
 
@@ -137,22 +137,23 @@ def truth_nomogram(
     errors: str = "product",
     figsize: Size | None = None,
 ) -> Any:
-    """Draw the accuracy of a majority, the annotators it takes, and what systems' scores are worth.
+    """Draw the accuracy of a majority, the annotators needed, and systems' actual accuracies.
 
-    First the accuracy of the majority of 1, 3, 5, 7 and 9 annotators against that of one annotator
-    (`dissensus.majority_accuracy`). Then the number of annotators that reaches the target
-    (`dissensus.annotators_for_truth`). Last the actual accuracy of systems against the reliability
-    of the labels, with the accuracy of the ground truth above (`dissensus.actual_accuracy` of
-    `dissensus.truth_accuracy`). Broken lines are target and threshold.
+    The first panel shows the accuracy of the majority of 1, 3, 5, 7 and 9 annotators against the
+    accuracy of one annotator (`dissensus.majority_accuracy`). The second shows the number of
+    annotators that reaches the target (`dissensus.annotators_for_truth`). The last shows the actual
+    accuracy of systems against the reliability of the labels, with the accuracy of the ground truth
+    on the upper axis (`dissensus.actual_accuracy` of `dissensus.truth_accuracy`). Broken lines are
+    target and threshold.
 
-    Draws of a reliability are a line at the median with a band. Dots with bars are an
-    evaluation's accuracies and number of annotators. They are off the lines if items differ in
-    difficulty, or in their number of annotators.
+    Draws of a reliability are shown as a line at the median with a band. Dots with bars are
+    accuracies and the number of annotators from an evaluation. Dots are off the lines if items
+    differ in difficulty, or in their number of annotators.
 
     Parameters
     ----------
     source : DataArray, Dataset or DataTree, optional
-        Draws of `dissensus.weighted_reliability` of a data set, or what holds them as group
+        Draws of `dissensus.weighted_reliability`, or a tree that contains them as group
         ``weighted_reliability``, such as an evaluation.
     n_annotators : int, optional
         Number of annotators of the ground truth in the last panel; by default that of a typical
@@ -162,9 +163,9 @@ def truth_nomogram(
     accuracies : sequence of float
         Accuracies of systems against the ground truth, in the last panel.
     target : float
-        Accuracy of the ground truth to reach.
+        Target of the accuracy of the ground truth.
     threshold : float
-        Least acceptable reliability; by default Krippendorff's.
+        Minimum acceptable reliability; by default that of Krippendorff.
     confidence : float, optional
         As in `dissensus.truth_accuracy`; by default the typical confidence of the evaluation, or 1.
     measure : str
@@ -202,7 +203,7 @@ def truth_nomogram(
     sure = "" if confidence == 1 else f", {share(confidence)} sure of each label"
     look.note(
         first.figure,
-        "All panels: annotators who are all alike and err independently.\n"
+        "All panels: annotators are equally accurate and err independently.\n"
         f"Last panel: the majority of {counted(size, 'annotator')}{sure}.",
     )
     return first.figure
@@ -217,10 +218,10 @@ def _scores(accuracies: Any) -> Floats:
 
 
 def _worth(scores: Floats, mark: float, link: dict[str, Any], errors: str) -> xr.Dataset:
-    """Return the accuracies of the ground truth and of systems along all reliabilities."""
+    """Return the accuracies of the ground truth and of systems for all reliabilities."""
     reliability = np.linspace(0, 1, _POINTS)
     truth = truth_accuracy(xr.DataArray(reliability, {"reliability": reliability}), **link)
-    # A smaller reliability would be that of annotators worse than chance.
+    # Smaller reliabilities are those of annotators worse than chance.
     truth = truth.where(truth >= 1 / link["n_labels"], drop=True)
     at = truth_accuracy(xr.DataArray([mark], {"mark": [mark]}, "mark"), **link)
     systems = xr.DataArray(scores, dims="system")
@@ -256,7 +257,7 @@ def _majorities(ax: Axes, n_labels: int, target: float) -> None:
 
 def _needed(ax: Axes, n_labels: int, target: float) -> None:
     x = np.linspace(1 / n_labels, 1, 2 * _POINTS)
-    # Only accuracies for which the number is within the limits: it is unbounded near chance.
+    # Only accuracies for which the number is within the limits: near chance it is unbounded.
     x = x[majority_accuracy(_COUNTS[-1], xr.DataArray(x, dims="x"), n_labels).to_numpy() >= target]
     y = annotators_for_truth(x, target, n_labels)
     ax.step(x, y, where="post", color=look.style(0).color, linewidth=1.4)
@@ -266,7 +267,7 @@ def _needed(ax: Axes, n_labels: int, target: float) -> None:
     ax.yaxis.set_major_formatter(FixedFormatter([str(count) for count in _COUNTS]))
     ax.yaxis.set_minor_locator(NullLocator())
     _accuracy_axis(ax, n_labels)
-    look.titled(ax, f"Annotators for a majority that is\nright about {share(target)} of the items")
+    look.titled(ax, f"Annotators for a majority that is\nright on {share(target)} of the items")
 
 
 def _accuracy_axis(ax: Axes, n_labels: int) -> None:
@@ -310,7 +311,7 @@ def _truth_axis(ax: Axes, x: Floats, truth: Floats, width: float) -> None:
     gap = _GAP / width * (x[-1] - x[0])
     for value in _TRUTHS:
         place = float(np.interp(value, truth, x))
-        # The first values have precedence, others are written where there is room.
+        # The first values have precedence, other values are written where there is room.
         if truth[0] <= value <= truth[-1] and all(abs(place - other) > gap for other in places):
             known.append(value)
             places.append(place)

@@ -1,11 +1,12 @@
 """Statistics: functions of the observed annotations that take weights over items.
 
-Because of the weights, `bayesian_bootstrap` gives any statistic a posterior. A statistic ends with
-``Sums(...).value(weights)``: as sums over items (`_sums`), all draws are one matrix product.
+`bayesian_bootstrap` draws these weights and thereby gives any statistic a posterior. The code of a
+statistic ends with ``Sums(...).value(weights)``: it is a function of sums over items (`_sums`), so
+all draws are one matrix product.
 
-All raise an `AnnotationError` or a `PredictionError` for data of a kind that they do not take and
-for items that only one side has, and an `ArgumentError` for invalid settings and weights. Undefined
-values are NaN, and a `DissensusWarning` says why.
+All statistics raise an `AnnotationError` or a `PredictionError` for data of a kind that they do not
+take, and for items that only one side has; and an `ArgumentError` for invalid settings and weights.
+Undefined values are NaN, and a `DissensusWarning` gives the reason.
 
 The documentation, and the tests that hold for all statistics, are made from the registry below.
 """
@@ -39,7 +40,7 @@ class Statistic:
     """
 
     name: str
-    """Its public name."""
+    """The public name of the statistic."""
     takes: str = "annotations"
     """"annotations", "two annotators", "pools", "predictions" (beside annotations), or "scores"."""
     low: float = -float("inf")
@@ -47,13 +48,13 @@ class Statistic:
     better: str = "higher"
     """"higher", "lower", or "none" if the number is neither good nor bad."""
     kinds: tuple[str, ...] = ("nominal", "ordinal", "continuous")
-    """The kinds of annotations that it takes."""
+    """The kinds of labels that the statistic takes."""
     variants: tuple[Variant, ...] = ((),)
-    """Arguments that make it another coefficient; the tests use all of them."""
+    """Arguments that select other versions of the coefficient; the tests use all of them."""
     variable: str = ""
-    """The variable that the bounds are for, if its name is not the statistic's."""
+    """The variable that has the bounds, if it is not named like the statistic."""
     pairwise: bool = True
-    """Whether renaming the annotators of each item separately leaves it unchanged."""
+    """Whether the value stays the same if annotators are renamed separately for each item."""
 
     @property
     def function(self) -> Callable[..., Any]:
@@ -64,7 +65,7 @@ class Statistic:
 
     @property
     def sums(self) -> Callable[..., Any]:
-        """The function that returns its sums over items, with the same arguments."""
+        """The function with the same arguments that returns the sums over items."""
         from dissensus.statistics._sums import SUMS
 
         return partial(self.function, weights=SUMS)
@@ -89,7 +90,7 @@ STATISTICS: Final = (
     Statistic(
         "cross_kappa",
         takes="pools",
-        high=float("inf"),  # normalised, it may exceed 1
+        high=float("inf"),  # a normalised xCC may exceed 1
         variants=(
             (),
             (("missing", "pairs"),),

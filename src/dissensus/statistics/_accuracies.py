@@ -1,4 +1,4 @@
-"""Accuracies of annotators: as given, or from their agreement with the majority."""
+"""Accuracies of annotators: given by the user, or from agreement with the majority."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Accuracies(NamedTuple):
     """Accuracies of annotators."""
 
     values: Floats
-    """(draw, cell): a cell is everybody, an annotator, an item, or a row (annotator on item)."""
+    """(draw, cell): a cell is all annotators, one annotator, one item, or one row."""
     cell: Ints
     """(row): the cell of each row."""
     coords: dict[str, Names]
@@ -45,7 +45,7 @@ class Accuracies(NamedTuple):
 
     @property
     def common(self) -> bool:
-        """Whether there is one number for all (in each draw)."""
+        """Whether all annotators have one accuracy (in each draw)."""
         return self.values.shape[1] == 1 and not self.sums
 
     def under(self, totals: Floats) -> Floats:
@@ -61,7 +61,7 @@ class Accuracies(NamedTuple):
 def accuracies(given: Any, annotations: xr.Dataset, annotator: Ints, item: Ints) -> Accuracies:
     """Read accuracies, in any form of `weighted_reliability` but "majority".
 
-    ``annotator`` and ``item`` (row) are the rows that need one.
+    ``annotator`` and ``item`` (row) are the rows that need an accuracy.
     """
     array = _array(given, annotations)
     known = {*SAMPLE, ANNOTATOR, ITEM}
@@ -90,7 +90,8 @@ def _cells(
 ) -> tuple[Floats, Ints]:
     """Return the accuracies needed (draw, cell), and the cell of each row.
 
-    Of accuracies by annotator and item only those of annotated items: few, for a crowd.
+    If accuracies are by annotator and item, only annotated items are read: with a crowd these are
+    few.
     """
     place: list[Any] = [_places(array, dim, annotations[dim].to_numpy()) for dim in own]
     if len(own) == 2:
@@ -133,7 +134,7 @@ def _array(given: Any, annotations: xr.Dataset) -> xr.DataArray:
         return given
     if isinstance(given, Mapping | pd.Series):
         names = list(given.keys())
-        # Text, if any name is text. Tuples match no name, but may be given.
+        # All names become text if any is text. Tuples match no name, but are allowed.
         text = any(isinstance(name, str | tuple) for name in names)
         index = pd.Index([str(name) for name in names] if text else names)
         values = np.fromiter((value for _, value in given.items()), dtype=object, count=len(given))
@@ -146,7 +147,7 @@ def _array(given: Any, annotations: xr.Dataset) -> xr.DataArray:
 
 
 def _by_place(given: Any, annotations: xr.Dataset) -> xr.DataArray:
-    """Return an array without names: one number, by annotator, or by annotator and item."""
+    """Read an array without names: one number, by annotator, or by annotator and item."""
     try:
         values = np.asarray(given)
     except ValueError as problem:  # rows of different length
@@ -210,16 +211,16 @@ def _numbers(given: Names, name: Callable[[int], str]) -> Floats:
 
 
 _NEVER: Final = 1e-13
-"""No annotator is taken to be always or never right: a pair of both who agree would give 0 / 0.
+"""Bound that keeps accuracies from 0 and 1: if two annotators with these agreed, it would be 0 / 0.
 
-With this bound such a pair is right in half of the cases.
+With this bound, such a pair is right in half of the cases.
 """
 
 
 def majority_agreement(annotations: xr.Dataset, annotator: Ints) -> Accuracies:
-    """Return each annotator's agreement with the label that leads among the others.
+    """Return each annotator's agreement with the majority label of the other annotators.
 
-    Annotators who share no item with others have no pairs, and any value.
+    The value is arbitrary for annotators who share no item with others: they are in no pair.
     """
     item, whose, credit = credit_by_statement(annotations)
     shape = (annotations.sizes[ITEM], annotations.sizes[ANNOTATOR])

@@ -1,4 +1,4 @@
-"""Whether a system could replace an annotator: advantage probability, winning rate, t-tests."""
+"""Advantage probability, winning rate and t-tests: whether a system could replace an annotator."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dissensus.statistics._sums import Matrix, Sums, Undefined, compact, indicat
 
 RELATIVE: Final = 1e-9
 ROUNDING: Final = 1e-12
-"""Distances are equal if they differ by less: of the larger, or of all distances of the item."""
+"""Distances that differ by less are equal: a share of the larger, or of all those of the item."""
 
 NO_ITEMS: Final = "an annotator has no item with another annotator and a prediction"
 
@@ -36,13 +36,13 @@ def advantage_probability(
     on_missing: str = "raise",
     weights: Any = None,
 ) -> xr.DataArray:
-    r"""Probability that a system represents the other annotators at least as well as an annotator.
+    r"""Share of items on which a system is at least as close to the others as an annotator is.
 
     .. math:: \rho_{mj} = \frac{1}{|I_j|} \sum_{i \in I_j} \Bigl[
         \sum_{r \neq j} \psi(m_i, Y_{ir}) \leq \sum_{r \neq j} \psi(Y_{ij}, Y_{ir}) \Bigr]
 
     for system m and annotator j, over the items :math:`I_j` that j and another annotator labelled.
-    :math:`\psi` is the mean distance over pairs of labels; a tie counts for the system.
+    :math:`\psi` is the mean distance over pairs of labels. Ties count in favour of the system.
 
     Parameters
     ----------
@@ -52,27 +52,25 @@ def advantage_probability(
     predictions : Dataset
         Predictions on the same items.
     distance : str or callable, optional
-        As for `discrepancy_ratio`. None is "nominal" for names, "squared" for numbers (also
-        ordered ones), and "ranking" for rankings. "nominal" is the source's accuracy, "squared"
-        its RMSE.
+        As for `discrepancy_ratio`. None is "nominal" for names, "squared" for numbers (also ordered
+        ones), and "ranking" for rankings. The source calls "nominal" accuracy and "squared" RMSE.
     min_items : int
-        An annotator with fewer items in :math:`I_j` (not counting weights) has no value.
+        The value of an annotator with fewer items in :math:`I_j` (not counting weights) is NaN.
     tolerance, depth, on_missing, weights
         As for `discrepancy_ratio`.
 
     Returns
     -------
     xarray.DataArray
-        (system, annotator), from 0 to 1. The mean over annotators is the source's average advantage
-        probability, by which it compares systems. NaN, with a warning, for an annotator with too
-        few items.
+        (system, annotator), from 0 to 1. The source compares systems by the mean over annotators,
+        the average advantage probability. NaN, with a warning, for an annotator with too few items.
 
     Notes
     -----
-    An annotator in the system's place would score 1, not one half: where annotators agree most
-    items are ties, which count for the system. Compare with the annotator's own score (`alt_test`
-    reports both, `winning_rate` compares them), not with one half. It counts items and ignores the
-    size of a difference: an error that no annotator would make counts like a near miss. The
+    Do not compare the value with one half. A system that copies the annotator scores 1, and where
+    annotators agree, most items are ties, which count for the system. Compare it with the
+    annotator's own score: `alt_test` reports both, `winning_rate` compares them. The size of a
+    difference is ignored: an error that no annotator would make counts like a near miss. The
     discrepancy ratio measures sizes.
 
     An annotator who skips hard items is compared with the system on the same, easier items.
@@ -124,7 +122,7 @@ class Comparisons(NamedTuple):
     system_as_close: Flags
     """(comparison, system): whether the system is at least as close to the others."""
     annotator_as_close: Flags
-    """(comparison, system): whether the annotator is; a tie is both."""
+    """(comparison, system): whether the annotator is at least as close; in a tie both are."""
     items: Names
     annotators: Names
     systems: Names
@@ -133,7 +131,7 @@ class Comparisons(NamedTuple):
 
     @property
     def n_items(self) -> Ints:
-        """(annotator): number of items on which the annotator is compared."""
+        """(annotator): number of items on which annotator and systems are compared."""
         return np.bincount(self.annotator, minlength=len(self.annotators))
 
     def counts(self) -> Matrix:
@@ -180,7 +178,7 @@ def comparisons(
 
 
 def _closer(distances: StatementDistances, systems: Systems, kept: Flags) -> tuple[Flags, Flags]:
-    """Return (comparison, system) whether the system, and whether the annotator, is as close."""
+    """Return whether the system, and whether the annotator, is as close: (comparison, system)."""
     item = distances.item
     own = distances.to_others[kept]
     others = distances.counts[item][kept] - 1.0
@@ -189,7 +187,7 @@ def _closer(distances: StatementDistances, systems: Systems, kept: Flags) -> tup
     for place in range(len(systems.names)):
         each = distances.to_system(place)
         total = np.bincount(item, each, len(distances.counts))[item][kept]
-        # Without the annotator's own distance from the system.
+        # The annotator's own distance from the system is left out.
         rest = np.maximum(total - each[kept], 0.0) / others
         slack = RELATIVE * np.maximum(own, rest) + ROUNDING * (own + total)
         system[:, place] = rest <= own + slack
@@ -220,33 +218,32 @@ def winning_rate(
     on_missing: str = "raise",
     weights: Any = None,
 ) -> xr.DataArray:
-    r"""Share of annotators against whom a system wins, up to a margin.
+    r"""Winning rate: share of annotators against whom a system wins, up to a margin.
 
     .. math:: \omega_m = \frac{1}{|J|} \sum_{j \in J}
         \bigl[ \rho^f_{mj} - \rho^h_{mj} > -\varepsilon \bigr]
 
     :math:`\rho^f_{mj}` is how often system m is at least as close to the other annotators as j is
     (`advantage_probability`), :math:`\rho^h_{mj}` how often j is at least as close as m. A tie
-    counts for both, so their difference is how often the system is strictly closer, less how often
-    the annotator is. :math:`J` are the annotators with enough items.
+    counts for both, so the difference of the two shares is how often the system is strictly closer,
+    less how often the annotator is strictly closer. :math:`J` are the annotators with enough items.
 
-    **With** `bayesian_bootstrap`, draws of this are the posterior of the winning rate: given a
-    draw of weights both shares are known, and nothing is left to test. ``(draws >=
-    0.5).mean("draw")`` is the probability that the system passes the source's criterion; the mean
-    of draws with ``per_annotator=True`` is the probability that it wins against each annotator. If
-    wins are declared where that is at least .95, the expected share of false ones is at most .05,
-    without further correction.
+    **With** `bayesian_bootstrap` the draws are the posterior of the winning rate, and no test is
+    needed. ``(draws >= 0.5).mean("draw")`` is the probability that the system passes the source's
+    criterion. With ``per_annotator=True``, the mean of the draws is the probability that the system
+    wins against each annotator. If wins are declared where this probability is at least .95, the
+    expected share of false wins is at most .05, without further correction.
 
-    **Without draws** it shows which annotators the system exceeds *on these items*, even by a
-    small difference. This is no evidence: `alt_test` counts only significant wins, and with the
-    same settings and ``q`` below .5 its winning rate is never above this one.
+    **Without draws** the value shows which annotators the system exceeds *on these items*, even by
+    a small difference. This is no evidence for other items: `alt_test` counts only significant
+    wins, and with the same settings and ``q`` below .5 its winning rate is never higher.
 
     Parameters
     ----------
     annotations, predictions, distance, tolerance, depth, on_missing, weights
         As for `advantage_probability`.
     epsilon : float
-        How far the system may be behind, in shares of items: the value of its lower cost. The
+        Margin: the share of items by which the system may be behind, because it costs less. The
         source uses .2 against experts, .15 against skilled people, .1 against crowd-workers.
     min_items : int
         Annotators with fewer items (not counting weights) are left out: the bootstrap's intervals
@@ -262,11 +259,12 @@ def winning_rate(
 
     Notes
     -----
-    It changes in steps of 1/J; with two or three annotators use ``per_annotator``. The annotator
-    farthest from the others is easiest to win against: careless annotators let more systems pass.
+    The rate changes in steps of 1/J: with two or three annotators use ``per_annotator``. It is
+    easiest to win against the annotator farthest from the others, so careless annotators let more
+    systems pass.
 
     Source: Calderon, Reichart and Dror (2025), section 3, here with a posterior in place of t-tests
-    and a correction for their number.
+    and a correction for multiple tests.
 
     Examples
     --------
@@ -324,7 +322,7 @@ def alt_test(
     depth: int | None = None,
     on_missing: str = "raise",
 ) -> xr.Dataset:
-    r"""Test against each annotator whether a system represents the others better, up to a margin.
+    r"""Alternative annotator test: whether a system could replace annotators, up to a margin.
 
     For system m and annotator j, :math:`d_i` is 1 on items where j is strictly closer to the other
     annotators, -1 where the system is, 0 on ties. A one-sided t-test of
@@ -338,8 +336,9 @@ def alt_test(
     annotations, predictions, distance, tolerance, depth, on_missing
         As for `advantage_probability`.
     epsilon : float
-        How far the system may be behind, in shares of items. The source uses .2 against experts,
-        .15 against skilled people, .1 against crowd-workers. Choose it before seeing the result.
+        Margin: the share of items by which the system may be behind. The source uses .2 against
+        experts, .15 against skilled people, .1 against crowd-workers. Choose the margin before
+        seeing the result.
     q : float
         The accepted rate of false wins among the wins.
     min_items : int
@@ -348,18 +347,18 @@ def alt_test(
     Returns
     -------
     xarray.Dataset
-        ``winning_rate``, ``advantage_probability`` (the mean over those tested), and ``passes``, by
-        system; ``system_advantage``, ``annotator_advantage`` (how often each is at least as close),
-        ``p_value``, ``adjusted_p_value`` and ``win``, by system and annotator; ``items`` by
-        annotator. NaN (and no win) for annotators not tested. A warning names them. If none is
-        tested, rates are NaN.
+        ``winning_rate``, ``advantage_probability`` (the mean over tested annotators), and
+        ``passes``, by system; ``system_advantage`` and ``annotator_advantage`` (how often the
+        system, and the annotator, is at least as close), ``p_value``, ``adjusted_p_value`` and
+        ``win``, by system and annotator; ``items`` by annotator. Annotators who are not tested have
+        NaN and no win, and a warning names them. If no annotator is tested, rates are NaN.
 
     Notes
     -----
     If all :math:`d_i` are equal the variance is 0, and the p-value is 0 (below epsilon) or 1.
-    Failing is no evidence of being worse: with few items no system wins. `winning_rate` with
-    `bayesian_bootstrap` gives the probability of each win instead, and allows for clusters of
-    items, which a t-test takes for independent.
+    A system that fails is not shown to be worse: with few items no system wins. `winning_rate` with
+    `bayesian_bootstrap` gives the probability of each win instead. It allows for clusters of items;
+    a t-test assumes independent items.
 
     Source: Calderon, Reichart and Dror (2025), "The alternative annotator test for
     LLM-as-a-judge", ACL, section 3.
@@ -410,7 +409,7 @@ def alt_test(
 
 
 def _mean(values: Floats, tested: Flags) -> Floats:
-    """Average over the annotators tested, NaN if there are none: (system)."""
+    """Average over the tested annotators, NaN if there are none: (system)."""
     if not tested.any():
         return np.full(len(values), np.nan)
     return np.asarray(values[:, tested].mean(axis=1))

@@ -1,4 +1,4 @@
-"""Percent agreement, and coefficients of agreement beyond chance with one share of each label."""
+"""Percent agreement, and coefficients of agreement beyond chance with common label frequencies."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def percent_agreement(annotations: xr.Dataset, *, weights: Any = None) -> xr.Dat
     Parameters
     ----------
     annotations : Dataset
-        Annotations. An annotator with several labels for an item (``trial=``) counts once, with
-        their shares.
+        Annotations. An annotator with several labels for an item (``trial=``) counts once: each
+        label counts as its share of that annotator's labels.
     weights : array-like (item), mapping from item to weight, or DataArray, optional
         Weights over items.
 
@@ -47,8 +47,8 @@ def percent_agreement(annotations: xr.Dataset, *, weights: Any = None) -> xr.Dat
 
     Notes
     -----
-    It includes agreement by chance, which is high with few labels or one frequent label.
-    `krippendorff_alpha` and `gwet_ac` correct for chance, each in its own way.
+    Agreement by chance is included, and is high with few labels or one frequent label.
+    `krippendorff_alpha` and `gwet_ac` correct for chance in different ways.
 
     Source: Fleiss (1971), Eq. 2 and 3, with any number of annotators per item.
 
@@ -74,7 +74,7 @@ def percent_agreement(annotations: xr.Dataset, *, weights: Any = None) -> xr.Dat
 
 
 def fleiss_kappa(annotations: xr.Dataset, *, weights: Any = None) -> xr.DataArray:
-    r"""Agreement beyond chance of any number of annotators, who may differ from item to item.
+    r"""Fleiss' kappa: agreement beyond chance of any annotators, not the same for each item.
 
     .. math:: \kappa = \frac{p_a - p_e}{1 - p_e}, \qquad
         p_a = \operatorname*{mean}_{i:\, A_i \geq 2}
@@ -82,7 +82,7 @@ def fleiss_kappa(annotations: xr.Dataset, *, weights: Any = None) -> xr.DataArra
         p_e = \sum_k \pi_k^2, \quad \pi_k = \operatorname*{mean}_i \frac{n_{ik}}{A_i}
 
     where :math:`n_{ik}` of the :math:`A_i` annotators of item i gave label k. Items with one
-    annotator enter the shares of labels :math:`\pi_k` only.
+    annotator are used for the shares of labels :math:`\pi_k` only.
 
     Parameters
     ----------
@@ -98,17 +98,17 @@ def fleiss_kappa(annotations: xr.Dataset, *, weights: Any = None) -> xr.DataArra
     Notes
     -----
     Where one label is frequent, chance agreement is high and kappa is low even with few
-    disagreements (prevalence). Report `percent_agreement` and `gwet_ac` beside it. Annotators who
-    use labels with different frequencies lower it, as in `krippendorff_alpha` and unlike
+    disagreements (prevalence). Report `percent_agreement` and `gwet_ac` beside kappa. Kappa is
+    lower if annotators use labels with different frequencies, like `krippendorff_alpha` and unlike
     `cohen_kappa` and `iota`. It ignores the order of labels, and is biased downwards with few
-    items; `krippendorff_alpha` does neither. Each *item* weighs the same here, each *label* in
-    `krippendorff_alpha`: with missing labels the two differ.
+    items; `krippendorff_alpha` uses the order and corrects the bias. Each *item* has the same
+    weight here, each *label* in `krippendorff_alpha`: with missing labels the two differ.
 
-    With two annotators it is Scott's pi.
+    With two annotators this is Scott's pi.
 
     Source: Fleiss (1971), "Measuring nominal scale agreement among many raters", *Psychological
-    Bulletin* 76; Gwet (2014), *Handbook of Inter-Rater Reliability*, 4th ed., for numbers of
-    annotators that vary.
+    Bulletin* 76; Gwet (2014), *Handbook of Inter-Rater Reliability*, 4th ed., for items with
+    different numbers of annotators.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def fleiss_kappa(annotations: xr.Dataset, *, weights: Any = None) -> xr.DataArra
 def bennett_s(
     annotations: xr.Dataset, weighting: str | None = None, *, weights: Any = None
 ) -> xr.DataArray:
-    r"""Agreement beyond chance, where chance draws every label with the same probability.
+    r"""Bennett's S: agreement beyond chance, if chance gives all labels the same probability.
 
     .. math:: S = \frac{p_a - p_e}{1 - p_e}, \qquad
         p_a = \operatorname*{mean}_{i:\, A_i \geq 2}
@@ -166,12 +166,12 @@ def bennett_s(
 
     Notes
     -----
-    :math:`K` counts all labels that the annotations declare, used or not: pass ``labels=[...]``
-    when reading them. If all annotators use one of several labels, S is 1, where kappas are
-    undefined.
+    :math:`K` is the size of the label space: pass ``labels=[...]`` when reading the annotations, so
+    that unused labels count. If all annotators use the same one of several labels, S is 1, while
+    kappas are undefined.
 
-    It rescales `percent_agreement` and shares its flaw: where one label is frequent, annotators who
-    guess that label agree often. Declaring labels that nobody uses raises it.
+    S rescales `percent_agreement` and has the same flaw: where one label is frequent, annotators
+    who guess that label agree often. S is higher if unused labels are declared.
     `krippendorff_alpha` uses the labels that were given. Without weights, `fleiss_kappa` <= S <=
     `gwet_ac` for any data.
 
@@ -206,7 +206,7 @@ def bennett_s(
 def gwet_ac(
     annotations: xr.Dataset, weighting: str | None = None, *, weights: Any = None
 ) -> xr.DataArray:
-    r"""Agreement beyond chance that stays high where one label is frequent: AC1 and AC2.
+    r"""Gwet's AC1 and AC2: agreement beyond chance that stays high where one label is frequent.
 
     .. math:: \mathrm{AC} = \frac{p_a - p_e}{1 - p_e}, \qquad
         p_a = \operatorname*{mean}_{i:\, A_i \geq 2}
@@ -233,13 +233,13 @@ def gwet_ac(
 
     Notes
     -----
-    :math:`K` counts all labels that the annotations declare, as in `bennett_s`. If all annotators
-    use one of several labels, AC is 1, where kappas are undefined.
+    :math:`K` is the size of the label space, as in `bennett_s`. If all annotators use the same one
+    of several labels, AC is 1, while kappas are undefined.
 
-    Chance agreement is *small* where one label is frequent, at most :math:`1/K` for AC1. So
-    annotators who never tell the rare label from the frequent one score close to 1, and declaring
-    labels that nobody uses raises AC. It does not show that the labels inform about the items:
-    report `krippendorff_alpha` beside it.
+    Chance agreement is *small* where one label is frequent, at most :math:`1/K` for AC1. So AC is
+    close to 1 even if annotators cannot distinguish the rare label from the frequent one, and it is
+    higher if unused labels are declared. A high AC does not show that the labels inform about the
+    items: report `krippendorff_alpha` beside AC.
 
     Source: Gwet (2008), "Computing inter-rater reliability and its variance in the presence of
     high agreement", *British Journal of Mathematical and Statistical Psychology* 61; Gwet (2014),
@@ -262,7 +262,7 @@ def gwet_ac(
         apart_by_item(annotations, rows, weighting),
         times(shares_matrix(shares, n_labels), 1.0 / np.maximum(rows.voices, 1.0)),
     )
-    # The front factor of p_e: the mean weight of two labels times K / (K - 1).
+    # The first factor of p_e: the mean weight of two labels times K / (K - 1).
     factor = (1.0 - blind_distance(n_labels, weighting)) * n_labels / max(n_labels - 1, 1)
 
     def finish(totals: Floats, undefined: Undefined) -> Floats:

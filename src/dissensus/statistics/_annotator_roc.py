@@ -46,7 +46,8 @@ def annotator_roc(
     .. math:: \mathrm{sensitivity} \sim \mathrm{Beta}(a + t, b + n_+ - t), \qquad
         \mathrm{false\ positive\ rate} \sim \mathrm{Beta}(a + f, b + n_- - f)
 
-    independently. For a fit that learned the truth, its own draws.
+    independently. If ``annotations`` is a fit that learned the truth, the draws are those of the
+    fit.
 
     Parameters
     ----------
@@ -59,9 +60,10 @@ def annotator_roc(
         The positive label; all others together are negative. Default: the second of two labels
         with an order (ordinal labels, or numbers).
     predictions : Dataset, optional
-        One label for each item from each system. A fit has its own.
+        One label for each item from each system. A fit contains its predictions.
     prior : (float, float)
-        Prior counts of positive and other labels, > 0, for both rates. Not used with a fit alone.
+        Prior counts of positive and other labels, > 0, for both rates. Not used if ``annotations``
+        is a fit.
     draws, random_seed
         As in `confidence_check`.
     on_missing : {"raise", "drop"}
@@ -74,17 +76,18 @@ def annotator_roc(
         Draws of ``sensitivity`` and ``false_positive_rate`` (annotator), from 0 to 1, and for
         systems ``system_sensitivity`` and ``system_false_positive_rate`` (system) if there are any.
         ``attrs["positive"]`` is the positive label; with known labels ``attrs["n_positive"]`` and
-        ``attrs["n_negative"]`` are the numbers of labels behind each annotator's rates. A rate
-        without labels to estimate it from is the prior's, with a warning.
+        ``attrs["n_negative"]`` are the numbers of labels behind each annotator's rates. If there
+        are no labels for a rate, it is drawn from the prior, with a warning.
 
     Notes
     -----
     An annotator who guesses is on the diagonal. The items are fixed, and labels of one annotator
-    are independent given the truth; repeated labels of an item (``trial=``) count each.
+    are assumed to be independent given the truth. Each repeated label of an item (``trial=``)
+    counts.
 
-    `models.symmetric_confusion` with one accuracy p for all gives one point; with two labels all
-    points have sensitivity p and false positive rate 1 - p. If items differ in difficulty, rates
-    are averages over items.
+    `models.symmetric_confusion` with one accuracy p for all annotators gives one point. With two
+    labels, all its points have sensitivity p and false positive rate 1 - p. If items differ in
+    difficulty, rates are averages over items.
 
     Source: Cabitza et al. (2020), "The elephant in the machine", *Applied Sciences* 10, Figure 7a,
     with posteriors.
@@ -102,7 +105,7 @@ def annotator_roc(
     if isinstance(annotations, xr.DataTree) and truth is None and "posterior" in annotations:
         for name, value in (("predictions", predictions), ("draws", draws)):
             if value is not None:
-                expected = "None, of a fit: it has its own"
+                expected = "None with a fit, which contains its own"
                 raise ArgumentError(name, expected=expected, found=brief(value))
         return _of_fit(annotations, positive)
     annotations = labels_only(read(annotations))
@@ -148,9 +151,9 @@ def _positive(positive: Any, labels: Names, kind: str) -> int:
             return 1
         raise ArgumentError(
             "positive",
-            expected=f"the label that is looked for: one of {shown(list(labels))}",
+            expected=f"the positive label: one of {shown(list(labels))}",
             found="None",
-            hint="Only of two labels with an order it is known: the second",
+            hint="There is a default only for two labels with an order: the second",
         )
     return positive_code(positive, labels)
 
@@ -161,7 +164,7 @@ def _tables(truth: Ints, positive: int, item: Ints, label: Ints, respondent: Int
     is_positive = truth[:, item] == positive
     cell = 4 * respondent + (label == positive)
     out = np.empty((len(truth), n, 2, 2), dtype=np.int64)
-    for draw in range(len(truth)):  # each is one call of bincount
+    for draw in range(len(truth)):  # one call of bincount per draw
         cells = (cell + 2 * is_positive[draw])[known[draw]]
         out[draw] = np.bincount(cells, minlength=4 * n).reshape(n, 2, 2)
     return out
@@ -180,13 +183,13 @@ def _rates(
 
 
 def _warn(tables: Ints, people: Names) -> None:
-    """Warn of annotators with a rate that is the prior's in all draws."""
+    """Warn of annotators with a rate that is drawn from the prior in all draws."""
     for k, name, rate in ((1, "is positive", NAMES[0]), (0, "is not positive", NAMES[1])):
         lacking = people[(tables[:, :, k].sum(axis=(0, 2)) == 0)]
         if len(lacking):
             warn_caller(
                 f"{len(lacking)} of {len(people)} annotators ({shown(list(lacking))}) labelled no "
-                f"item that {name}: their {rate} is the prior's."
+                f"item that {name}: their {rate} is drawn from the prior."
             )
 
 
@@ -200,7 +203,7 @@ def in_words(roc: xr.Dataset, positive: Any) -> str:
     )
 
 
-# The rates of a fit that learned how annotators confuse labels.
+# Rates from a fit that learned the annotators' confusion matrices.
 
 
 def _of_fit(fit: xr.DataTree, positive: Any) -> xr.Dataset:
@@ -217,10 +220,10 @@ def _of_fit(fit: xr.DataTree, positive: Any) -> xr.Dataset:
             raise ArgumentError(
                 "annotations",
                 expected="annotations, or a fit whose posterior has confusion matrices, or "
-                "accuracies with errors that fall on all labels alike",
+                "accuracies with equally frequent errors",
                 found=f"the variables {shown(list(map(str, posterior.data_vars)), 12)}",
-                hint="For models of more than two labels: dissensus.models.dawid_skene; or pass "
-                "the annotations, and this fit as truth=",
+                hint="With more than two labels use dissensus.models.dawid_skene; or pass "
+                "the annotations, with this fit as truth=",
             )
         for name, rate in zip(NAMES, pair or (), strict=False):
             rates[f"{prefix}{name}"] = rate.transpose(*SAMPLE, dim)
@@ -242,7 +245,7 @@ def _fitted_rates(
         false = (response.isel({LABEL: others}) * weight).sum(LABEL) / weight.sum(LABEL)
         return response.isel({LABEL: positive}, drop=True), false
     accuracy = posterior.get(f"{dim}_accuracy")
-    if accuracy is None or "accuracy" in posterior:  # accuracies of a Rasch model are by item
+    if accuracy is None or "accuracy" in posterior:  # a Rasch model has accuracies by item
         return None
     n = posterior.sizes[LABEL]
     if n > 2 and posterior.attrs.get("hyper_errors", "equal") != "equal":

@@ -43,25 +43,25 @@ def bayesian_bootstrap(
     progressbar: bool = False,
     **kwargs: Any,
 ) -> Any:
-    r"""Draw from the posterior of a statistic, taking the items for a sample of such items.
+    r"""Draw from the posterior of a statistic, if the items are a sample from a population.
 
     .. math:: w^{(m)} \sim n \, \mathrm{Dirichlet}(1, \dots, 1), \qquad T^{(m)} = T(w^{(m)})
 
-    This is the posterior of the distribution of items, with all its mass on the observed items
-    (the limit of a Dirichlet process prior with weight 0), applied to the statistic.
+    The weights are draws from the posterior of the distribution of items (the limit of a Dirichlet
+    process prior with weight 0). Only the observed items have mass in this posterior.
 
     Parameters
     ----------
     statistic : str or callable
-        A statistic of dissensus, itself or by name, also wrapped in `functools.partial`: all draws
-        are one matrix product over sums by item. Or any callable that takes annotations first and
-        ``weights=`` (a DataArray over items), and returns a number, DataArray, or Dataset: it is
-        called once per draw.
+        A statistic of dissensus or its name, also wrapped in `functools.partial`: all draws are one
+        matrix product over sums by item. Or any callable that takes annotations as the first
+        argument and ``weights=`` (a DataArray over items), and returns a number, DataArray, or
+        Dataset: the callable is called once per draw.
     annotations : Dataset
         Annotations.
     *args, **kwargs
         Other arguments of the statistic, such as predictions or ``level="ordinal"``. ``weights=``
-        are multiplied with the drawn weights.
+        are multiplied by the drawn weights.
     draws : int
         Number of draws.
     cluster : None, "item", array-like (item), Series, or mapping from item to cluster
@@ -70,30 +70,30 @@ def bayesian_bootstrap(
         there are none; "item" always uses items. A Series whose index holds the items is matched by
         name, as ``weights=`` are.
     random_seed : int or numpy.random.Generator, optional
-        The same seed gives the same draws. A statistic with a ``random_seed`` of its own
-        (`relative_f1`) gets the same seed (of a Generator, a spawned one), unless one is given.
+        The same seed gives the same draws. A statistic with its own ``random_seed`` (`relative_f1`)
+        gets the same seed (or a spawned Generator), unless you pass another to the statistic.
     progressbar : bool
-        Show progress; for your own callables.
+        Show progress. Only for your own callables.
 
     Returns
     -------
     DataArray or Dataset
         The result of the statistic, with ``chain`` (1) and ``draw`` in front, for `arviz.summary`.
-        Warns of values that depend on fewer than 20 items or clusters, and of undefined draws
-        (NaN).
+        There is a warning if values depend on fewer than 20 items or clusters, and if draws are
+        undefined (NaN).
 
     Notes
     -----
-    If the statistic has draws of its own (`weighted_reliability` with draws of accuracies), each
-    set of weights takes one of them, and the result has both uncertainties. Weights and draws are
-    paired by rank, high with high: accuracies learned from the same labels are high where labels
-    agree, and independent pairs would make intervals a fifth too narrow. For accuracies from other
+    If the statistic itself has draws (`weighted_reliability` with draws of accuracies), each set of
+    weights is paired with one of these draws, and the result has both uncertainties. Pairs are
+    formed by rank, high with high: accuracies learned from the same labels are high where labels
+    agree, and independent pairs would make intervals a fifth too narrow. With accuracies from other
     data, such as a test, the intervals are too wide.
 
-    To compare two statistics, or one in two pools, do not subtract the draws of two calls: their
-    weights differ. Write a callable that returns the difference, or both in a Dataset.
+    To compare two statistics, or two pools, do not subtract the draws of two calls, which have
+    different weights. Write a callable that returns the difference, or both in a Dataset.
 
-    Intervals are for these annotators and new items. For other annotators, fit a model.
+    Intervals are for the same annotators and new items. For other annotators, fit a model.
 
     Only observed items occur in the draws. Where annotators agree on all items, or on none, all
     draws are equal: an interval of width 0 is not certainty.
@@ -120,7 +120,7 @@ def bayesian_bootstrap(
         return call.draws(weights, units, rng, n_draws, progressbar=progressbar)
     sums = _prepared(entry, (annotations, *args), kwargs, random_seed).weighted(weights)
     by_unit = sums if units.are_items else over_units(sums, units.of_item, units.n)
-    again = deepcopy(rng)  # for a first pass through the same weights
+    again = deepcopy(rng)  # for a first pass with the same weights
     by_unit = by_unit.resampled(replicated(by_unit, again, n_draws), again)
     if not warn_of_few(sums.name, sums.bears, units):
         warn_of_few_each(replace(sums, dims=by_unit.dims), units)
@@ -139,7 +139,7 @@ def bayesian_bootstrap(
 def _prepared(
     entry: Statistic, args: tuple[Any, ...], kwargs: dict[str, Any], random_seed: Any
 ) -> Sums:
-    """Return the sums of a registered statistic, or raise for other arguments than it has."""
+    """Return the sums of a registered statistic, or raise for arguments that it does not have."""
     signature = inspect.signature(entry.function)
     try:
         given = signature.bind(*args, **kwargs).arguments
@@ -158,7 +158,7 @@ def _prepared(
 
 
 def _unwrapped(statistic: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    """Return a function, and the arguments that partials gave it."""
+    """Return a function without its `functools.partial` wrappers, and their arguments."""
     if isinstance(statistic, str):
         return statistics.get(statistic).function, (), {}
     if not callable(statistic):
@@ -173,7 +173,7 @@ def _unwrapped(statistic: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     return statistic, (), {}
 
 
-# The draws of a callable that is no statistic of dissensus: one call for each.
+# Callables that are not statistics of dissensus: one call for each draw.
 
 
 class _Call:
@@ -210,7 +210,7 @@ class _Call:
         return _stacked(results)
 
     def _check_arguments(self) -> None:
-        """Raise if the callable does not take these arguments, and ``weights=`` by name."""
+        """Raise unless the callable takes these arguments and the keyword ``weights=``."""
         try:
             signature = inspect.signature(self.function)
         except (TypeError, ValueError):
@@ -235,7 +235,7 @@ class _Call:
 
 
 def _labelled(value: Any, name: str, draw: int) -> xr.DataArray | xr.Dataset:
-    """Return the result of one draw as named xarray, if it holds numbers."""
+    """Return the result of one draw as a named xarray object, or raise unless it is numeric."""
     if isinstance(value, xr.DataArray):
         value = value if value.name is not None else value.rename(name)
         arrays = [value]

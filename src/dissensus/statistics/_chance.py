@@ -21,13 +21,13 @@ NO_SPREAD: Final = (
     "annotators distinguish items"
 )
 ROUNDED: Final = ", up to rounding beside the largest"
-"""Added where labels are numbers that are summed around a distant centre."""
+"""Added to the reason if labels are numbers: sums around a distant centre are rounded."""
 ONE_LABEL: Final = (
     "there is only one label to give, and no disagreement is possible; if there are other labels "
     "that nobody used, read the annotations with labels=[...]"
 )
 TOO_LIGHT: Final = (
-    "the items with two annotators have a total weight of one label or less; a weight says how "
+    "the items with two annotators have a total weight of one label or less; a weight is how "
     "often an item counts (if not a whole number: relative to the mean)"
 )
 
@@ -40,7 +40,7 @@ def no_spread(*, rounded: bool) -> str:
 def beyond_chance(observed: Floats, expected: Floats, undefined: Undefined, reason: str) -> Floats:
     """Return 1 - observed / expected disagreement, undefined where none is expected.
 
-    Where ``observed`` is NaN its reason is counted already.
+    Where ``observed`` is NaN, its reason has already been counted.
     """
     known = ~np.isnan(observed)
     return 1.0 - undefined.divide(observed, np.where(known, expected, 1.0), reason)
@@ -97,7 +97,7 @@ def placed(annotations: xr.Dataset, weighting: str | None) -> tuple[xr.Dataset, 
 
 
 def described(weighting: str | None) -> dict[str, str]:
-    """Return the weighting for attributes: a file cannot hold None."""
+    """Return the weighting for attributes, which cannot be None in a file."""
     return {"weighting": "none" if weighting is None else str(weighting)}
 
 
@@ -111,8 +111,8 @@ def apart_by_item(annotations: xr.Dataset, rows: Grouped, weighting: str | None)
 
 
 def label_space(annotations: xr.Dataset, name: str) -> int:
-    """Return how many labels the annotations declare, or raise for continuous ones."""
-    expected = f"labels: {name} depends on how many there are to choose from"
+    """Return the size of the label space, or raise for continuous labels."""
+    expected = f"labels: {name} depends on the size of the label space"
     refuse_kind(annotations, "continuous", expected, "For numbers: krippendorff_alpha or iota")
     return annotations.sizes[LABEL]
 

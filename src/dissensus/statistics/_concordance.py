@@ -1,4 +1,4 @@
-"""Agreement of two annotators that is not by guessing, and their joint accuracy."""
+"""Concordance and weighted reliability: agreement that accounts for confidence and accuracy."""
 
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ def concordance(
 ) -> xr.DataArray:
     r"""Degree of concordance: probability that two annotators agree and neither guesses.
 
-    An annotator with confidence c means the label y with probability c and guesses otherwise. Given
-    the label (Eq. 1), and for two annotators r and s (Eq. 2),
+    An annotator with confidence c knows the label y with probability c and guesses otherwise. The
+    probability of not having guessed, given the label, is (Eq. 1), and the genuine agreement of
+    annotators r and s is (Eq. 2)
 
     .. math:: \hat c = \frac{c}{c + (1 - c)\, p(y)}, \qquad
         \mathrm{GA}_x(r, s) = [y_r = y_s]\, \hat c_r(x)\, \hat c_s(x)
@@ -56,26 +57,27 @@ def concordance(
         several labels for an item (``trial=``) counts once, with the mean over them.
     chance : {"uniform", "empirical"}, mapping or Series from label to share, or number
         The distribution of guesses. "uniform": any of n labels, p = 1/n. "empirical": the frequency
-        of the labels over all items (weighted, with ``weights``). A number is p for all labels; 1
-        takes confidence as it is. Continuous numbers and rankings with confidence need a number.
+        of the labels over all items (with ``weights``, if given). A number is p for all labels;
+        with 1, :math:`\hat c = c`. For continuous numbers and rankings with confidence, a number is
+        required.
     distance : {"nominal", "squared" or "interval", "absolute", "ranking"} or callable, optional
         Graded agreement in place of equality: 1 minus the distance of two labels over the largest
         distance. A callable takes two labels. None is "ranking" for rankings and "nominal", which
         is equality, for all others.
     max_distance : float, optional
-        The distance from which on two labels do not agree at all. None is the largest possible:
-        between the first and the last of ordinal labels, used or not, and 1 for rankings. On a
-        continuous scale it is the largest between any two numbers given, whatever their weights:
-        pass the range of the scale, if it has one.
+        Labels at this distance or more do not agree at all. None is the largest possible distance:
+        between the first and the last of ordinal labels, used or not, and 1 for rankings. For
+        continuous labels it is the largest distance of two annotations, whatever their weights:
+        pass the range of the scale, if there is one.
     slim_majority : float
-        From 0 to 1: a factor of :math:`\sigma(x)` for items where one annotator could, with another
-        label, make the leading label lose or tie. 1 makes no difference.
+        From 0 to 1. :math:`\sigma(x)` is multiplied by this factor if one annotator could, with
+        another label, make the majority label lose or tie. 1 makes no difference.
     per_item : bool
         Return :math:`\sigma(x)`; not together with weights.
     per_pair : bool
         Return the mean of :math:`\mathrm{GA}_x(r, s)` for each pair of annotators, over the items
-        that both labelled, each with the same weight (or its weight in ``weights``). Chance
-        "empirical" and slim majorities are still those of all annotators.
+        that both labelled, with equal weights or with ``weights``. Chance "empirical" and slim
+        majorities are still computed from all annotators.
     weights : array-like (item), mapping from item to weight, or DataArray, optional
         Weights over items.
 
@@ -83,23 +85,23 @@ def concordance(
     -------
     xarray.DataArray
         A number from 0 to 1; or (item), NaN for items with one annotator; or (``annotator``,
-        ``annotator_``), symmetric, NaN for two who share no item and on the diagonal. Also NaN,
+        ``annotator_``), symmetric, NaN for pairs that share no item and on the diagonal. Also NaN,
         with a warning, if no item has two annotators.
 
     Notes
     -----
-    It is 0 if and only if no pair agrees with positive confidence of both. It depends on the
-    frequency of labels only through ``chance="empirical"``: where one label is frequent, it does
-    not fall as `fleiss_kappa` and `krippendorff_alpha` do. Without confidence it does not correct
-    for chance: two random labels have a concordance of 1/2. It relies on self-reports: in the
-    source 57 % of wrong labels had the highest confidences.
+    :math:`\sigma` is 0 if and only if no two annotators with positive confidence agree. It depends
+    on the frequency of labels only with ``chance="empirical"``: where one label is frequent, it
+    does not fall as `fleiss_kappa` and `krippendorff_alpha` do. Without confidence it does not
+    correct for chance: if annotators choose one of two labels at random, :math:`\sigma` is 1/2. It
+    relies on self-reports: in the source 57 % of wrong labels had the highest confidences.
 
     Confidence is a number from 0 (a guess) to 1 (certain). Map levels in words to numbers, such as
     ``frame["sure"].map({"guess": 0, "unsure": 0.5, "sure": 1})``, and report the mapping.
 
     Source: Cabitza et al. (2020), "The elephant in the machine", *Applied Sciences* 10, Eq. 1 to 4.
-    Graded agreement and slim majorities are open issues there, not its formulas. Its proof says
-    :math:`\sigma = 0` only if all confidences are 0; disagreement suffices.
+    The source names graded agreement and slim majorities as open issues, without formulas. Its
+    proof says :math:`\sigma = 0` only if all confidences are 0, but disagreement suffices.
 
     Examples
     --------
@@ -131,12 +133,10 @@ def concordance(
 
 
 def check_layout(per_item: Any, per_pair: Any, weights: Any) -> None:
-    """Raise if ``per_item`` and ``per_pair`` exclude each other, or the weights."""
+    """Raise if ``per_item`` is combined with ``per_pair`` or with ``weights``."""
     arguments.flags(per_item=per_item, per_pair=per_pair)
     if per_item and per_pair:
-        raise ArgumentError(
-            "per_pair", expected="False with per_item=True: one or the other", found="True"
-        )
+        raise ArgumentError("per_pair", expected="False with per_item=True", found="True")
     check_per_item(per_item, weights)
 
 
@@ -173,55 +173,57 @@ def weighted_reliability(
     annotations, chance, weights
         As in `concordance`.
     accuracy : number, mapping, Series, array, DataArray, DataTree, Dataset, or "majority"
-        How often annotators are right, from 0 to 1. One number for all; by annotator; or by
-        annotator and item (an array of these dims). Names are matched if there are any, and else
-        places in ``annotations["annotator"]`` and ``annotations["item"]``. A DataArray may have
-        ``chain`` and ``draw``; the result then has them too. A fit (DataTree) or its posterior
-        (Dataset) has ``accuracy`` (annotator, item) from `models.rasch`, or ``annotator_accuracy``
-        from `models.dawid_skene` and `models.symmetric_confusion`.
-        "majority": how often the annotator's label leads among the others of the item (one of n
-        tied leaders counts 1/n; of several labels given, one that leads suffices), weighted with
-        ``weights``. If one of two who agree always led and the other never, the pair counts half.
+        How often annotators are right, from 0 to 1. One number for all annotators; by annotator; or
+        by annotator and item (an array with these dims). Values are matched by name if they have
+        names, and else by place in ``annotations["annotator"]`` and ``annotations["item"]``. A
+        DataArray may have ``chain`` and ``draw``; the result then has these dims too. A fit
+        (DataTree) or its posterior (Dataset) has ``accuracy`` (annotator, item) from
+        `models.rasch`, or ``annotator_accuracy`` from `models.dawid_skene` and
+        `models.symmetric_confusion`. "majority": how often the annotator gives the majority label
+        of the other annotators of the item, weighted with ``weights`` (one of n tied labels counts
+        1/n; of several labels of the annotator, one suffices). If the accuracies of two annotators
+        who agree are 1 and 0, the pair counts half.
     truth : array-like (item), mapping or Series from item to label, optional
         Known labels of all items, in place of ``accuracy``: a is 1 where a label is right, and 0
-        where not. If only some are known: ``accuracy`` of `models.rasch` fitted with them.
+        where it is wrong. If only some labels are known, fit `models.rasch` with them and pass the
+        fit as ``accuracy``.
     errors : {"printed", "uniform"}
-        Whether two who are wrong always agree, which is correct for two labels and printed in the
-        source; or only if they make the same of n - 1 errors.
+        "printed", as in the source: two annotators who are wrong always agree, which is correct for
+        two labels. "uniform": they agree only if they make the same of n - 1 errors.
     distance, max_distance
-        Graded agreement, as in `concordance`. Close but unequal labels count as if both were right
-        with the same probability; with ``truth``, not at all.
+        Graded agreement, as in `concordance`. Close but unequal labels are right with the same
+        probability as equal ones; with ``truth`` they do not count.
     slim_majority : float
-        The factor of items with a slim majority, as in `concordance`.
+        Factor for items with a slim majority, as in `concordance`.
     per_item : bool
         Return :math:`\varrho(x)`; not together with weights.
     per_pair : bool
         Return the mean for each pair of annotators, over the items that both labelled, as in
-        `concordance`. Accuracies against the "majority" are still those against all others.
+        `concordance`. The accuracies of "majority" are still computed with all annotators.
 
     Returns
     -------
     xarray.DataArray
         A number from 0 to `concordance`; or (item), NaN for items with one annotator; or
-        (``annotator``, ``annotator_``), symmetric, NaN for two who share no item and on the
-        diagonal. With the dims chain and draw of the accuracies in front, if they have draws. Also
-        NaN, with a warning, if no item has two annotators; if two agree although one is always
-        right and the other never; or if errors are "uniform" and there is one label.
+        (``annotator``, ``annotator_``), symmetric, NaN for pairs that share no item and on the
+        diagonal. If the accuracies have draws, the dims chain and draw come first. Also NaN, with a
+        warning, if no item has two annotators; if two agree although one is always right and the
+        other never; or if errors are "uniform" and there is one label.
 
     Notes
     -----
-    With accuracies of 1/2 and errors as printed it is half the concordance. With more than two
-    labels "printed" is too low, since wrong annotators rarely agree.
+    With accuracies of 1/2 and errors "printed", :math:`\varrho` is half the concordance. With more
+    than two labels "printed" gives too low values, since wrong annotators rarely agree.
 
-    `bayesian_bootstrap` adds the uncertainty of a sample of items; if the accuracies have draws,
-    each of its draws uses one of them.
+    `bayesian_bootstrap` adds the uncertainty of a sample of items. If the accuracies have draws,
+    each draw of weights uses one of these.
 
     Eq. 6 assumes that annotators are independent given the truth. If many make the same mistake,
-    agreement with the majority and this are both too high. On hard items, where the others are
-    wrong too, "majority" is no accuracy.
+    agreement with the majority and weighted reliability are both too high. On hard items, where the
+    other annotators are wrong too, "majority" does not estimate an accuracy.
 
-    It describes pairs of annotators, and not how often the label of the majority is right, which
-    grows with the number of annotators: `majority_accuracy`.
+    Weighted reliability describes pairs of annotators. How often the majority label is right grows
+    with the number of annotators: see `majority_accuracy`.
 
     Source: Cabitza et al. (2020), "The elephant in the machine", *Applied Sciences* 10, Eq. 5 to 8.
 
@@ -250,7 +252,7 @@ def weighted_reliability(
     arguments.one_of("errors", errors, ERRORS)
     if accuracy is None and truth is None:
         raise ArgumentError(
-            "accuracy", expected=f"{EXPECTED}; or known labels, truth=", found="None"
+            "accuracy", expected=f"{EXPECTED}; or truth=, the known labels", found="None"
         )
     if accuracy is not None and truth is not None:
         raise ArgumentError("truth", expected="None, or no accuracy=", found=brief(truth))
@@ -284,7 +286,7 @@ def _number_of_errors(labels: SureLabels, errors: str, kind: str) -> float:
     if kind not in ("nominal", "ordinal"):
         raise ArgumentError(
             "errors",
-            expected="'printed', where there are no labels to count",
+            expected="'printed', since these labels cannot be counted",
             found=f"{errors!r}, with annotations of kind {kind!r}",
         )
     return labels.n_labels - 1.0 if labels.n_labels > 1 else np.nan

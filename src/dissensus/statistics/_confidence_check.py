@@ -62,14 +62,14 @@ def confidence_check(
         g_1 \sim \mathrm{Gamma}(a), \quad g_2 \sim \mathrm{Gamma}(b)
 
     This is the Bayesian bootstrap with ``prior=(a, b)`` counts of wrong and right labels. If every
-    unit has one label it is the conjugate posterior :math:`\mathrm{Beta}(a + e, b + n - e)`. If
-    units have several labels it is wider: labels of one item are right or wrong together, and a
-    Beta would count each as independent evidence.
+    unit has one label, the posterior is the conjugate :math:`\mathrm{Beta}(a + e, b + n - e)`. If
+    units have several labels, the posterior is wider than this Beta, which would count each label
+    as independent evidence although labels of one item tend to be right or wrong together.
 
     Parameters
     ----------
     annotations : Dataset
-        Labels with confidence. Repeated labels (``trial=``) count each.
+        Labels with confidence. Each repeated label (``trial=``) counts.
     truth : mapping, Series or DataArray (item), or DataTree
         Known labels by item; or a fit whose posterior has ``truth`` (item, label): each draw then
         uses true labels drawn from one of the fit's draws.
@@ -94,33 +94,33 @@ def confidence_check(
     xarray.Dataset
         With ``chain`` and ``draw``: ``error_rate`` (level), the probability that a label is wrong;
         ``level_share`` (level), among all labels; ``wrong_share`` (level), among wrong labels;
-        ``discrimination``, the probability that of a right and a wrong label the right one has the
-        higher confidence, ties in halves (the area under the ROC curve of confidence; .5 is
+        ``discrimination``, the probability that a right label has a higher confidence than a wrong
+        label, where a tie counts one half (the area under the ROC curve of confidence; .5 is
         chance). By annotator: ``annotator_error_rate`` (annotator, level) and
         ``annotator_discrimination`` (annotator).
 
-        The coordinate ``level`` is a confidence, for a bin its mean; attributes hold the ``lowest``
-        and ``highest`` confidence of each level, and its ``n_labels``; ``in_words`` is a summary in
-        sentences. Undefined values are NaN, with a warning: if no label is wrong (in all, or of an
-        annotator), shares of wrong labels and discrimination. Warns also of fewer than 20 units,
-        and of a fit that did not know the confidence.
+        The coordinate ``level`` is a confidence, or the mean confidence of a bin. Attributes are
+        the ``lowest`` and ``highest`` confidence of each level, and its ``n_labels``; ``in_words``
+        is a summary in sentences. Shares of wrong labels and discrimination are NaN, with a
+        warning, if no label is wrong (of all labels, or of an annotator's). There is also a warning
+        for fewer than 20 units, and for a fit that did not use the confidence.
 
     Notes
     -----
-    Intervals are for these annotators and new items. Shares have no prior: a level without wrong
-    labels has a ``wrong_share`` of 0 in all draws. Where each trial shows something different, make
-    it an item, and use a cluster for the trials that belong together.
+    Intervals are for the same annotators and new items. Shares have no prior: a level without wrong
+    labels has a ``wrong_share`` of 0 in all draws. If each trial shows something different, make
+    each trial an item, and use a cluster for trials that belong together.
 
-    ``discrimination`` over all annotators also depends on differences between annotators: if
-    annotators who are always sure err more often, it is low, even if each annotator's confidence is
+    ``discrimination`` over all annotators also depends on differences between annotators: it is low
+    if annotators who are always sure err more often, even if the confidence of each annotator is
     informative.
 
-    Where labels leave the truth uncertain, a fit without confidence draws true labels that do not
-    depend on it, and the differences between levels are underestimated: in simulations with 200
+    If the truth is uncertain, a fit without confidence draws true labels that do not depend on
+    confidence, and the differences between levels are underestimated: in simulations with 200
     items, three annotators with accuracy .8, and error rates of .33 and .13, the means were .27 and
-    .17, and 4 in 10 of the 90 % intervals contained the true value. For a fit with confidence
-    (`models.rasch` with ``confidence=True``) 9 in 10 did; it assumes that annotators hesitate
-    independently.
+    .17, and 4 in 10 of the 90 % intervals contained the true value. With a fit that uses confidence
+    (`models.rasch` with ``confidence=True``), 9 in 10 intervals did. This model assumes that
+    annotators hesitate independently.
 
     Source: Cabitza et al. (2020), "The elephant in the machine", *Applied Sciences* 10, Figure 8a.
 
@@ -152,7 +152,7 @@ def confidence_check(
     warn_of_few("confidence_check", bears, units)
     people = annotations.sizes[ANNOTATOR] if per_annotator else 0
     cells = _cells_of(annotations, levels)
-    prior_rng = rng.spawn(1)[0]  # of its own: blocks may have any size
+    prior_rng = rng.spawn(1)[0]  # separate: the result must not depend on the size of blocks
     blocks = _totals(cells, known, units, rng, n)
     values, undefined = _draws(blocks, cells, levels, counts, people, prior_rng)
     messages = (each.message(name, "draws") for name, each in undefined.items())
@@ -172,7 +172,7 @@ def given_confidence(annotations: xr.Dataset) -> Floats:
             "annotations",
             expected="confidence: how sure annotators were of their labels",
             found="none",
-            hint="Name the column when they are read: dissensus.annotations(..., confidence=)",
+            hint="Name the column: dissensus.annotations(..., confidence=)",
         )
     return annotations["confidence"].to_numpy().astype(np.float64)
 
@@ -180,7 +180,7 @@ def given_confidence(annotations: xr.Dataset) -> Floats:
 def _warn_of_fit_without_confidence(truth: Any) -> None:
     posterior = posterior_of(truth, "truth")
     if posterior is None or "model" not in posterior.attrs:
-        return  # whether other draws know the confidence is unknown
+        return  # draws from elsewhere: whether they used confidence is unknown
     if posterior.attrs.get("hyper_confidence", False):
         return
     if "truth" in posterior and bool(posterior["truth"].isin([0.0, 1.0]).all()):
@@ -230,8 +230,8 @@ class Levels(NamedTuple):
 def levels_of(confidence: Floats, bins: int) -> Levels:
     """Return the levels of confidence, or bins with about as many rows each.
 
-    A value is in one bin as a whole. So a frequent one may be a bin of its own, and there may be
-    fewer bins than requested.
+    All rows with one value are in the same bin. So a frequent value may fill a bin, and there may
+    be fewer bins than requested.
 
     Examples
     --------
@@ -251,17 +251,17 @@ def levels_of(confidence: Floats, bins: int) -> Levels:
     return Levels(value, code, level, f"{level[-1] + 1} bins of {len(value):,} values")
 
 
-# Right and wrong labels by annotator and confidence, under drawn weights and drawn truths.
+# Right and wrong labels by annotator and confidence, given draws of weights and of the truth.
 
 
 class _Cells(NamedTuple):
     """Counts of labels by (item, label) and by (annotator, confidence)."""
 
     item: Ints
-    """(answer): an answer is an item with a label."""
+    """(answer): an answer is a pair of an item and a label."""
     label: Ints
     tally: sparse.csr_array
-    """(answer, column): a column is an annotator with a confidence."""
+    """(answer, column): a column is a pair of an annotator and a confidence."""
     annotator: Ints
     """(column): ascending."""
     value: Ints
@@ -278,7 +278,7 @@ def _cells_of(annotations: xr.Dataset, levels: Levels) -> _Cells:
 
 
 def _distinct(first: Ints, second: Ints) -> tuple[tuple[Ints, Ints], Ints]:
-    """Return the distinct pairs, ascending, and the number of each row's pair."""
+    """Return the distinct pairs, ascending, and the index of each row's pair."""
     width = int(second.max(initial=0)) + 1
     pair, number = np.unique(first * width + second, return_inverse=True)
     return (pair // width, pair % width), number
@@ -349,7 +349,7 @@ def _draws(
 
 
 def _gather(place: Ints, n: int) -> sparse.csr_array:
-    """Return the matrix that sums columns (column, sum); places after the end are left out."""
+    """Return the matrix that sums columns: (column, sum). Places of n or more are left out."""
     kept = place < n
     where = np.flatnonzero(kept), place[kept]
     return sparse.csr_array((np.ones(len(where[0])), where), shape=(len(place), n))
@@ -367,7 +367,7 @@ def _error_rate(
 
 
 def _discrimination(right: Floats, wrong: Floats, start: Ints, undefined: Undefined) -> Floats:
-    """Return the share of pairs of a right and a wrong label with more confidence in the right."""
+    """Return the probability that a right label has a higher confidence than a wrong label."""
     pairs, all_right, all_wrong = more_sure(right, wrong, start)
     return undefined.divide(pairs, all_right * all_wrong, _NO_PAIR)
 
@@ -390,9 +390,9 @@ def _sentences(check: xr.Dataset) -> list[str]:
     )
     if bool(check["discrimination"].notnull().any()):
         out.append(
-            "Of a right and a wrong label, the right one was given with more confidence with "
-            f"probability {_with_interval(check['discrimination'])}, ties in halves; by chance "
-            ".50."
+            "A right label was given with more confidence than a wrong label with "
+            f"probability {_with_interval(check['discrimination'])} (a tie counts half; chance is "
+            ".50)."
         )
     return [*out, "Intervals: 90 %."]
 

@@ -1,4 +1,4 @@
-"""How the difficulty of items depends on the annotators' confidence."""
+"""Regression of the difficulty of items on the annotators' confidence."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def confidence_difficulty(
         Known labels by item: difficulty is the share of wrong labels. Or a fit: difficulty is the
         variable ``difficulty`` (`models.rasch`) or ``item_difficulty``
         (`models.symmetric_confusion` and `models.dawid_skene` with ``difficulty=True``), both in
-        logits; else the share of labels that differ from the ``truth`` drawn from it. Each draw
-        then uses one of the fit's draws.
+        logits. For other fits difficulty is the share of labels that differ from the ``truth``
+        drawn by the fit. Each draw uses one of the fit's draws.
     draws, cluster, random_seed, on_missing
         As in `confidence_check`.
 
@@ -72,15 +72,15 @@ def confidence_difficulty(
         item ``confidence`` and ``difficulty``, the latter with the draws of a fit.
         ``attrs["difficulty"]`` says what difficulty is, ``attrs["in_words"]`` is a summary. If all
         items have the same confidence or difficulty, slope or correlation is NaN, with a warning.
-        Warns also of fewer than 20 items.
+        There is also a warning for fewer than 20 items.
 
     Notes
     -----
-    Slope and correlation are closer to 0 than with known difficulties: the share of wrong labels of
-    few annotators is a coarse measure, and a fit draws difficulties without the confidence. In
-    simulations with 200 items of five labels, a slope of -6.2 and a correlation of -.82 came out as
-    -3.4 and -.45 (`models.rasch`, truth known), or -3.1 and -.28 (not known). Take the result for
-    a lower bound.
+    Slope and correlation are closer to 0 than they would be with known difficulties: the share of
+    wrong labels of few annotators is a coarse measure, and a fit draws difficulties without using
+    confidence. In simulations with 200 items of five labels, a slope of -6.2 and a correlation of
+    -.82 were estimated as -3.4 and -.45 (`models.rasch`, truth known), or -3.1 and -.28 (truth not
+    known). So the size of slope and correlation is a lower bound.
 
     Source: Cabitza et al. (2020), "The elephant in the machine", *Applied Sciences* 10, Figure 8b.
 
@@ -112,7 +112,7 @@ def confidence_difficulty(
         )
     warn_of_few("confidence_difficulty", count > 0, units)
     confidence = np.bincount(item, given_confidence(annotations), len(count))[kept] / count[kept]
-    confidence = np.round(confidence, 12)  # else the order of annotators would break ties
+    confidence = np.round(confidence, 12)  # otherwise the order of annotators would break ties
     difficulty = difficulty[:, kept]
     undefined = {name: Undefined() for name in NAMES}
     trends = _trends(confidence, difficulty, units, kept, rng, n, undefined)
@@ -145,13 +145,13 @@ def _difficulty(
     values = array.to_numpy()[..., place_of(array, ITEM, annotations[ITEM].to_numpy())]
     coords = {dim: posterior[dim].to_numpy() for dim in SAMPLE}
     values = values.reshape(-1, values.shape[-1])
-    # Their true labels are not used, but all items count as known.
+    # True labels of the fit are not used, but all items count as known.
     known = TrueLabels(np.zeros(values.shape, dtype=np.int64), coords, fit_name(posterior))
     return known, values, "difficulty (logits)"
 
 
 def _wrong_shares(annotations: xr.Dataset, known: TrueLabels) -> Floats:
-    """Return the share of wrong labels (draw, item); NaN where it is unknown."""
+    """Return the share of wrong labels (draw, item); NaN where the truth is unknown."""
     item, label = codes_in(annotations, ITEM, LABEL)
     shape = (annotations.sizes[ITEM], int(max(label.max(), known.code.max())) + 1)
     counts = np.bincount(item * shape[1] + label, minlength=shape[0] * shape[1]).reshape(shape)
@@ -196,5 +196,5 @@ def _sentence(draws: xr.DataArray) -> str:
     return (
         f"Annotators are {direction} sure of difficult items: correlation of ranks {share(mean)} "
         f"[{share(low)}, {share(high)}] (90 %)"
-        + (", which may be none." if low < 0 < high else ", and more so if difficulty were known.")
+        + (", which may be 0." if low < 0 < high else ", and stronger with known difficulties.")
     )

@@ -31,7 +31,7 @@ MISSING: Final = ("weighted", "pairs", "items")
 NO_OVERLAP: Final = "no overlap between the pools: no item (of positive weight) has labels of both"
 NO_SPREAD: Final = "all labels of both pools are the same{}: disagreement by chance is 0"
 NO_RELIABILITY: Final = 1e-9
-"""An alpha up to this may be 0, apart from rounding."""
+"""An alpha up to this size may be 0 up to rounding."""
 
 
 def cross_kappa(
@@ -43,37 +43,39 @@ def cross_kappa(
     *,
     weights: Any = None,
 ) -> xr.DataArray:
-    r"""Agreement beyond chance between two pools of annotators: cross-replication reliability.
+    r"""Cross kappa: agreement beyond chance between two pools of annotators.
 
     .. math:: \kappa_x = 1 - \frac{d_o}{d_e}, \qquad
         d_o = \frac{\sum_i v_i \bar D_i}{\sum_i v_i}, \quad
         \bar D_i = \frac{1}{R_i S_i} \sum_{r, s} D(x_{ir}, y_{is}), \quad
         d_e = \frac{1}{N_x N_y} \sum_{i, j} \sum_{r, s} D(x_{ir}, y_{js})
 
-    over the items that both pools labelled, by :math:`R_i` and :math:`S_i` annotators,
-    :math:`N_x` and :math:`N_y` in all.
+    over the items that both pools labelled. Item i has :math:`R_i` and :math:`S_i` annotators, with
+    sums :math:`N_x` and :math:`N_y` over items.
 
     Parameters
     ----------
     annotations : Dataset
         Annotations with pools (``pool=`` of `dissensus.annotations`). An annotator with several
-        labels for an item in one pool (``trial=``) counts once, with their shares. An annotator in
-        both pools counts in both, also in pairs with themselves, which measure consistency and not
-        agreement of the pools: there is a warning.
+        labels for an item in one pool (``trial=``) counts once: each label counts as its share of
+        that annotator's labels. If an annotator is in both pools, pairs of this annotator's own
+        labels count too. They measure consistency and not agreement of the pools, and there is a
+        warning.
     pools : pair of names, optional
         Which two pools. Not needed if there are only two.
     distance : {"nominal", "interval", "absolute"} or callable
         The distance of labels: 0 or 1, squared or absolute differences; or a callable that takes
         two labels, called once for each distinct pair. "squared" is "interval".
     missing : {"weighted", "pairs", "items"}
-        What weighs the same where items have different numbers of labels; with complete data all
-        give the same. "weighted": items weigh :math:`v_i = R_i + S_i`, as in the source; "pairs":
-        pairs of annotators, :math:`v_i = R_i S_i`; "items": items, :math:`v_i = 1`, and
-        :math:`d_e` too is between two items' mean labels.
+        The weight of an item if items have different numbers of labels; with complete data there is
+        no difference. "weighted": :math:`v_i = R_i + S_i`, as in the source; "pairs":
+        :math:`v_i = R_i S_i`, equal weights of pairs of annotators; "items": :math:`v_i = 1`, and
+        in :math:`d_e` all items have equal weights too.
     normalized : bool
-        Divide by :math:`\sqrt{\alpha_x \alpha_y}`, Krippendorff's alpha of each pool with the same
-        distance on the same items: the agreement of two pools without noise. It may exceed 1, as a
-        ratio of estimates, and is not clipped.
+        Divide by :math:`\sqrt{\alpha_x \alpha_y}`, where each :math:`\alpha` is Krippendorff's
+        alpha of a pool with the same distance on the same items. The quotient estimates the
+        agreement of two pools without noise. As a ratio of estimates it may exceed 1; it is not
+        clipped.
     weights : array-like (item), mapping from item to weight, or DataArray, optional
         Weights over items. With ``normalized``, as in `krippendorff_alpha`: whole numbers are
         counts of items, other weights are relative.
@@ -84,14 +86,14 @@ def cross_kappa(
         A number: 1 for perfect agreement, 0 for chance. Named ``cross_kappa`` or
         ``normalized_cross_kappa``. ``attrs`` name the pools and the other arguments. NaN, with a
         warning, if the pools share no item, all labels are the same, or (normalised) the alpha of a
-        pool is not positive, or only by rounding.
+        pool is not positive beyond rounding.
 
     Notes
     -----
-    A low value has two causes: pools that mean different things, or noise within a pool. The
-    normalised value tells them apart, unless a pool is too noisy to divide by.
-    `krippendorff_alpha` of all annotators together mixes the three. Where one label is frequent it
-    is low, as any kappa.
+    A low value has two possible causes: pools that label differently, or noise within a pool. The
+    normalised value distinguishes the two, unless the alpha of a pool is close to 0.
+    `krippendorff_alpha` of all annotators together mixes agreement within and between pools. Cross
+    kappa is low where one label is frequent, as any kappa.
 
     Source: Wong, Paritosh and Aroyo (2021), "Cross-replication reliability", Eq. 4 to 13; with
     missing labels Eq. 9 and 10.
@@ -137,7 +139,7 @@ def cross_kappa(
 
 
 class _Pool(NamedTuple):
-    """One pool on the items that both labelled; other items have zeros."""
+    """One pool on the items that both pools labelled; other items have zeros."""
 
     name: Any
     voices: Ints
@@ -154,14 +156,14 @@ def _two_pools(
     annotations, in_second = _shared(annotations, places)
     n_items, n_annotators = annotations.sizes[ITEM], annotations.sizes[ANNOTATOR]
     item, annotator = codes_in(annotations, ITEM, ANNOTATOR)
-    # The labels of an item by one pool are grouped as a separate item: one count for both pools.
+    # Each pool's labels of an item are grouped as a separate item: one count for both pools.
     each = grouped(item + in_second * n_items, annotator, 2 * n_items)
     if int(each.voices.sum()) < len(item):
         check_annotations(annotations, {})
     together = grouped(item, annotator + in_second * n_annotators, n_items)
     own, everyone = _distances(annotations, distance, each, together)
     sides = slice(None, n_items), slice(n_items, None)
-    # Distances that are not within a pool are between the pools. Below 0 is rounding.
+    # Distances that are not within a pool are between the pools. Negative values are rounding.
     between = everyone.within - own.within[sides[0]] - own.within[sides[1]]
     both = len(np.intersect1d(annotator[in_second == 0], annotator[in_second == 1]))
     if both:
@@ -196,7 +198,7 @@ def _places(annotations: xr.Dataset, pools: Any) -> Ints:
             "annotations",
             expected="annotators in pools",
             found="no pools",
-            hint="Name the column of the annotators' groups when they are read, with pool=",
+            hint="Name the column of the annotators' groups with pool= when reading annotations",
         )
     known = annotations[POOL].to_numpy()
     if pools is None and len(known) == 2:
@@ -205,7 +207,7 @@ def _places(annotations: xr.Dataset, pools: Any) -> Ints:
 
 
 def _shared(annotations: xr.Dataset, places: Ints) -> tuple[xr.Dataset, Ints]:
-    """Keep the rows of two pools on items that both labelled, and mark those of the second."""
+    """Keep the rows of two pools on items that both labelled, and mark rows of the second pool."""
     pool, item = annotations["pool_code"].to_numpy(), annotations["item_code"].to_numpy()
     labelled = np.zeros((annotations.sizes[POOL], annotations.sizes[ITEM]), dtype=bool)
     labelled[pool, item] = True
@@ -243,10 +245,10 @@ def _kappa(distances: Disagreement, totals: Floats, undefined: Undefined) -> Flo
 
 
 def _relative(value: Floats, pool: _Pool, totals: Floats, undefined: Undefined) -> Floats:
-    """Divide by the root of one pool's alpha, unless it is negative: two negatives would cancel."""
+    """Divide by the root of one pool's alpha, unless negative: two negatives would cancel."""
     alpha = alpha_of(pool.distances, totals, Undefined())  # the reasons are given below
     whose = f"Krippendorff's alpha of pool {pool.name!r} on the items that both labelled is"
     value = undefined.where(np.isnan(alpha), value, f"{whose} undefined")
     low = alpha <= NO_RELIABILITY
-    value = undefined.where(low, value, f"{whose} not positive, or only by rounding")
+    value = undefined.where(low, value, f"{whose} not positive beyond rounding")
     return value / np.sqrt(np.where(low | np.isnan(alpha), 1.0, alpha))

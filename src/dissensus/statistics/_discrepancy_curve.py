@@ -1,4 +1,4 @@
-"""The discrepancy ratio of scores along the threshold at which they are turned into labels."""
+"""The discrepancy ratio of scores, by the threshold that turns scores into labels."""
 
 from __future__ import annotations
 
@@ -30,39 +30,41 @@ def discrepancy_curve(
     on_missing: str = "raise",
     weights: Any = None,
 ) -> xr.DataArray:
-    r"""Discrepancy ratio of systems that give scores, by the threshold for the positive label.
+    r"""Discrepancy ratio of systems with scores, by the threshold for the positive label.
 
     .. math:: \Delta(t) = \frac{\mu(t)}{\alpha}, \qquad
         \mu(t) = \frac{1}{I} \sum_i \bigl(m_i + \bar y_i - 2 m_i \bar y_i\bigr), \quad
         m_i = [\text{score}_i \geq t]
 
-    with :math:`\bar y_i` the share of positive labels, annotators counting once each. With two
-    labels all distances give the same ratio.
+    with :math:`\bar y_i` the share of positive labels of item i, in which each annotator counts
+    once. With two labels all distances give the same ratio.
 
     Parameters
     ----------
     annotations : Dataset
         Annotations with two labels.
     scores : Dataset, DataArray or mapping
-        Predictions of numbers (``kind="continuous"``), or lists with ``score=``, where the score of
-        the positive label is used; an array over (item, system) or (item); or from item to score.
+        Predictions that are numbers (``kind="continuous"``), or lists with ``score=``, of which the
+        score of the positive label is used; an array over (item, system) or (item); or a mapping
+        from item to score.
     thresholds : array-like, or DataArray (system)
-        Thresholds; a DataArray over systems, from `best_threshold`, has one for each system.
+        Thresholds. A DataArray over systems, as from `best_threshold`, has one threshold per
+        system.
     positive : label, optional
-        The label of high scores; the last label by default.
+        The label that high scores stand for; the last label by default.
     on_missing, weights
         As for `discrepancy_ratio`.
 
     Returns
     -------
     xarray.DataArray (system, threshold)
-        Ratios; without ``threshold`` if each system has its own. NaN, with a warning, if no item
-        has two annotators, or annotators always agree.
+        Ratios; without the dim ``threshold`` if there is one threshold per system. NaN, with a
+        warning, if no item has two annotators, or annotators always agree.
 
     Notes
     -----
-    The lowest point of a curve is lower than the ratio at the same threshold on other items. Choose
-    a threshold on one set and judge it on another (see the example of `best_threshold`).
+    The minimum of a curve tends to be lower than the ratio at the same threshold on other items.
+    Choose a threshold on one set and evaluate it on another (see the example of `best_threshold`).
 
     Source: Lovchinsky et al. (2020), Eq. 7, Figure 3b and Table 4.
 
@@ -90,7 +92,7 @@ def discrepancy_curve(
 
     def finish(totals: Floats, undefined: Undefined) -> Floats:
         bins = totals[:, 3:].reshape(len(totals), n_systems, -1)
-        # Items positive at the k-th threshold are in the bins after the k-th.
+        # Items that are positive at the k-th threshold are in the bins after the k-th bin.
         positive = np.cumsum(bins[..., :0:-1], axis=-1)[..., ::-1]
         towards = np.maximum(totals[:, 2, None, None] + positive, 0.0)
         head = np.broadcast_to(totals[:, None, :2], (len(totals), n_systems, 2))
@@ -113,10 +115,10 @@ def discrepancy_curve(
 
 
 def _changes(scores: Floats, thresholds: Floats, change: Floats) -> Matrix:
-    """Return the change of distance of a positive prediction (item, system x bin).
+    """Return the change of distance by a positive prediction (item, system x bin).
 
-    The bin is the number of thresholds that the score reaches: one entry for each item and system,
-    however many thresholds there are.
+    The bin is the number of thresholds that the score reaches. So there is one entry for each item
+    and system, however many thresholds there are.
     """
     n_items, n_systems = scores.shape
     width = thresholds.shape[1] + 1
@@ -137,23 +139,24 @@ def best_threshold(curve: xr.DataArray) -> xr.DataArray:
     Parameters
     ----------
     curve : DataArray (system, threshold)
-        From `discrepancy_curve`, defined everywhere; draws (chain, draw) are averaged first.
+        From `discrepancy_curve`, without NaN. Draws (chain, draw) are averaged first.
 
     Returns
     -------
     xarray.DataArray (system)
-        The middle of a run of equally good thresholds (the lower of two); of several runs the one
-        with the lowest thresholds.
+        If adjacent thresholds are equally good, the middle one (the lower of two). If there are
+        several such runs, the middle of the run with the lowest thresholds.
 
     Notes
     -----
-    Judge it on other items than it was chosen on: the lowest of many noisy numbers is too low.
+    Evaluate the threshold on other items than those on which it was chosen: the minimum of many
+    noisy ratios is too low.
 
-    Source: Lovchinsky et al. (2020), Table 4, where it is chosen on a validation set.
+    Source: Lovchinsky et al. (2020), Table 4, where thresholds are chosen on a validation set.
 
     Examples
     --------
-    Chosen on one set, judged on another:
+    The threshold is chosen on one set and evaluated on another:
 
     >>> import dissensus as dx
     >>> validation = dx.from_matrix([["no", "no"], ["no", "yes"], ["yes", "yes"]])
@@ -165,7 +168,7 @@ def best_threshold(curve: xr.DataArray) -> xr.DataArray:
     >>> dx.discrepancy_curve(test, {0: 0.4, 1: 0.3}, threshold).values
     array([1.5])
 
-    With an interval: ``dx.bayesian_bootstrap(dx.discrepancy_curve, test, scores, threshold)``.
+    To get an interval: ``dx.bayesian_bootstrap(dx.discrepancy_curve, test, scores, threshold)``.
     """
     known = isinstance(curve, xr.DataArray) and THRESHOLD in curve.dims
     if not known or not curve.size or curve.dtype.kind not in "fiu":
@@ -204,18 +207,18 @@ def _middle_of_lowest(values: Floats) -> int:
     return first + (length - 1) // 2
 
 
-# The scores of systems and the thresholds, as given.
+# The scores of systems and the thresholds, read from the arguments.
 
 
 def _positive(annotations: xr.Dataset, positive: Any) -> tuple[Ints, int, Any]:
-    """Return label codes (row), the code of the positive one of two labels, and the label."""
+    """Return label codes (row), the code of the positive label of two, and this label."""
     codes, labels = labels_of(annotations)
     if len(labels) != 2:
         raise AnnotationError(
             "annotations",
-            expected="two labels to decide between",
+            expected="two labels",
             found=f"{len(labels)}: {shown(list(labels))}",
-            hint="If one of two was never used, read the annotations with labels=[...]",
+            hint="If one of two labels was never used, read the annotations with labels=[...]",
         )
     code = 1 if positive is None else positive_code(positive, labels)
     return codes, code, labels[code]
@@ -226,7 +229,7 @@ def _as_predictions(scores: Any) -> xr.Dataset:
     if isinstance(scores, xr.Dataset | xr.DataTree):
         return scores  # type: ignore[return-value]  # checked where predictions are
     if isinstance(scores, pd.Series):
-        if scores.index.has_duplicates:  # a mapping would silently keep the last
+        if scores.index.has_duplicates:  # a mapping would silently keep the last value
             again = shown(list(scores.index[scores.index.duplicated()]))
             raise PredictionError("scores", expected="each item once", found=f"{again} again")
         scores = scores.to_dict()
@@ -262,7 +265,7 @@ def _scores_by_systems(systems: Systems, label: Any) -> Floats:
         if "value" not in predictions and predictions[LABEL].dtype.kind not in "iuf":
             raise PredictionError(
                 "scores",
-                expected="numbers that say how strongly a system is for the positive label",
+                expected="numbers that are higher for the positive label",
                 found=f"labels such as {shown([predictions[LABEL].to_numpy()[0]])} without scores",
                 hint='Read them with kind="continuous", or with score= beside the labels',
             )
@@ -278,7 +281,7 @@ def _scores_by_systems(systems: Systems, label: Any) -> Floats:
             f"system {shown([systems.names[system]])}",
             expected=f"a score of the positive label {shown([label])} in each list",
             found=f"none in {int(lacking.sum())} lists",
-            hint='Or one number for each item and system, read with kind="continuous"',
+            hint='Or pass one number for each item and system, read with kind="continuous"',
         )
     values = predictions["score"].where(hit).sum(POSITION).transpose(ITEM, SYSTEM).to_numpy()
     out = np.full((len(systems.present), len(systems.names)), np.nan)
@@ -287,10 +290,10 @@ def _scores_by_systems(systems: Systems, label: Any) -> Floats:
 
 
 def _thresholds_of(given: Any, systems: Names) -> tuple[Floats, Ints, Floats | None]:
-    """Return checked thresholds (system, threshold), rising.
+    """Return checked thresholds (system, threshold), ascending.
 
-    Also the place of each given one (threshold) among them, and those given; None if each system
-    has its own.
+    Also return the place of each given threshold among these, and the given thresholds; None if
+    there is one threshold per system.
     """
     if isinstance(given, xr.DataArray) and SYSTEM in given.dims:
         values = _threshold_by_system(given, systems)[:, None]

@@ -1,4 +1,4 @@
-"""The distance of systems, or of each annotator, from the annotators, relative to their own."""
+"""Discrepancy ratios of systems, and of each annotator."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from dissensus.statistics._read import read
 from dissensus.statistics._sums import Finish, Matrix, Sums, Undefined, compact
 
 NO_DISAGREEMENT: Final = (
-    "annotators agree on every item that two of them labelled: there is no disagreement to compare "
+    "annotators agree on every item that has two annotators: there is no disagreement to compare "
     "with"
 )
 REASONS: Final = (NO_PAIRS, NO_DISAGREEMENT)
@@ -39,15 +39,16 @@ def discrepancy_ratio(
     on_missing: str = "raise",
     weights: Any = None,
 ) -> xr.Dataset:
-    r"""Distance of systems from annotators over the distance of annotators from each other.
+    r"""Distance of systems from annotators, divided by the distance of annotators from each other.
 
     .. math:: \Delta = \frac{\mu}{\alpha}, \qquad
         \alpha = \frac{1}{I} \sum_i \frac{1}{A_i (A_i - 1)} \sum_{r \neq s} \psi(Y_{ir}, Y_{is}),
         \quad \mu = \frac{1}{I} \sum_i \frac{1}{A_i} \sum_r \psi(m_i, Y_{ir})
 
     over the :math:`I` items that have :math:`A_i \geq 2` annotators; :math:`\psi(Y, Y')` is the
-    mean distance over all pairs of labels, :math:`m_i` the system's prediction. At 0.8 the system
-    is a fifth closer to the annotators than they are to each other; above 1 it is farther away.
+    mean distance over all pairs of labels, :math:`m_i` the system's prediction. If the ratio is
+    0.8, the system is a fifth closer to the annotators than they are to each other. If it is above
+    1, the system is farther away.
 
     Parameters
     ----------
@@ -56,25 +57,27 @@ def discrepancy_ratio(
     predictions : Dataset
         Predictions on the same items.
     distance : str or callable, optional
-        "squared" (or "interval"), "absolute", or "hinge" differences of numbers; "nominal", 0 or
-        1; "jaccard", of sets: all labels of an annotator for an item, over all trials, are one
-        set, and so is a system's list; "ranking", 1 minus the mean average overlap. Or a callable
-        of two labels, symmetric and 0 between equal ones, called once for each distinct pair that
-        occurs; rankings are passed as tuples of blocks, best first, each a tuple of labels. None
-        is "ranking" for rankings, "squared" for numbers (also ordered ones), "nominal" for names.
+        "squared" (or "interval"), "absolute", or "hinge": differences of numbers. "nominal": 0 or
+        1. "jaccard": distance of sets. All labels of an annotator for an item, over all trials, are
+        one set, and so is a system's list. "ranking": 1 minus the mean average overlap. Or a
+        callable of two labels, which must be symmetric and 0 for equal labels, and is called once
+        for each distinct pair that occurs; rankings are passed as tuples of blocks, best first, and
+        a block is a tuple of labels. None is "ranking" for rankings, "squared" for numbers (also
+        ordered ones), "nominal" for names.
     tolerance : float, optional
-        For "hinge", :math:`\max(0, |y - y'| - \lambda)`: differences up to it count as 0.
+        For "hinge", :math:`\max(0, |y - y'| - \lambda)`: differences up to the tolerance
+        :math:`\lambda` count as 0.
     depth : int, optional
         For "ranking": the depth to which rankings are compared. Default: the length of the longest
         ranking of an annotator. Kept in ``attrs["depth"]``.
     stratified : bool
-        Average discrepancies and ratios over strata (``stratum=`` of the annotations): every
-        stratum weighs the same.
+        Average discrepancies and ratios over strata (``stratum=`` of the annotations), with equal
+        weights of strata.
     by_pool : bool
         Return a result for each pool of annotators, along the dim ``pool``.
     on_missing : {"raise", "drop"}
-        What to do about items that only annotations or only predictions have. Dropped items do not
-        enter the annotators' discrepancy either.
+        What to do about items that only annotations or only predictions have. Dropped items are
+        left out of the annotators' discrepancy too.
     weights : array-like (item), mapping from item to weight, or DataArray, optional
         Weights over items.
 
@@ -83,23 +86,25 @@ def discrepancy_ratio(
     xarray.Dataset
         ``annotator_discrepancy``, ``system_discrepancy`` (system) and ``discrepancy_ratio``
         (system); with ``by_pool``, (pool) as the last dim. NaN, with a warning, if no item has two
-        annotators; the ratio also if annotators agree on all items.
+        annotators; the ratio is also NaN if annotators agree on all items.
 
     Notes
     -----
-    It depends neither on the number of annotators nor on who labelled which items. It is relative
-    to the annotators: among poor annotators a poor system has a ratio of 1. With a distance that
-    has few large values (squared) it depends on few items: compute it with another distance too.
-    Where items with fewer labels are harder, it describes the easier items.
+    The expected ratio depends neither on the number of annotators nor on which annotator labelled
+    which items. It is relative to the annotators: a system as poor as poor annotators has a ratio
+    of 1. With a distance that has few large values ("squared"), the ratio depends on few items:
+    compute it with another distance too. If items with fewer labels are harder, the ratio describes
+    the easier items.
 
     Hinge and Jaccard are distances here. The source prints the hinge with the opposite sign, and
-    calls the Jaccard index and kappa measures of agreement; pass those as 1 minus their value.
+    uses the Jaccard index and kappa, which measure agreement; pass measures of agreement as 1 minus
+    their value.
 
     Source: Lovchinsky et al. (2020), "Discrepancy ratio", Eq. 1 to 4 and appendix E.
 
     Examples
     --------
-    Two annotators who disagree on one of two items, and a system that agrees with one of them:
+    Two annotators disagree on one of two items, and a system agrees with one of them:
 
     >>> import dissensus as dx
     >>> ann = dx.from_matrix([["a", "b"], ["b", "b"]])
@@ -137,7 +142,7 @@ def discrepancy_ratio(
 
 
 def _discrepancies(distances: StatementDistances, present: Flags) -> Floats:
-    """Return sums by item: whether it counts, the annotators' discrepancy, and each system's."""
+    """Return by item whether it counts, the annotators' discrepancy, and that of each system."""
     counts = present & (distances.counts >= 2)
     columns = [counts.astype(np.float64), distances.by_item(distances.to_others)]
     columns += [distances.by_item(distances.to_system(k)) for k in range(distances.n_systems)]
@@ -147,9 +152,10 @@ def _discrepancies(distances: StatementDistances, present: Flags) -> Floats:
 def discrepancies_from(
     totals: Floats, undefined: Undefined, reasons: tuple[str, str] = REASONS
 ) -> tuple[Floats, Floats, Floats]:
-    """Divide totals (set of weights, group, sum): count, annotators' distance, each system's.
+    """Return discrepancies and ratios from totals (set of weights, group, sum).
 
-    Return means of the annotators (set of weights, group), of systems, and ratios (set of weights,
+    The sums are the number of items, the distance of annotators, and that of each system. Returns
+    the means of the annotators (set of weights, group), of systems, and ratios (set of weights,
     group, system).
     """
     no_pairs, no_disagreement = reasons
@@ -197,7 +203,7 @@ def _pools_of(annotations: xr.Dataset) -> Iterator[xr.Dataset]:
             "annotations",
             expected="a pool for each annotator, with by_pool=True",
             found="none",
-            hint="Name the column of pools when the annotations are read, with pool=",
+            hint="Name the column of pools with pool= when reading annotations",
         )
     pool = annotations["pool_code"].to_numpy()
     for code in range(annotations.sizes[POOL]):
@@ -212,7 +218,7 @@ class _Strata(NamedTuple):
     names: Names
 
     def spread(self, sums: Floats) -> Matrix:
-        """Give the sums (item, sum) of each stratum their own columns."""
+        """Return the sums (item, sum) with separate columns for each stratum."""
         n_items, width = sums.shape
         column = self.code[:, None] * width + np.arange(width)
         start = np.arange(n_items + 1) * width
@@ -243,8 +249,8 @@ def _strata_of(annotations: xr.Dataset) -> _Strata:
             "annotations",
             expected="a stratum for each item, with stratified=True",
             found="none",
-            hint="Name the column of strata when the annotations are read, with stratum=; for "
-            "balanced classes, the label that most annotators gave",
+            hint="Name the column of strata with stratum= when reading annotations; for "
+            "balanced classes, use the majority label",
         )
     code = annotations["stratum_code"].to_numpy().astype(np.int64)
     return _Strata(code, annotations[STRATUM].to_numpy())
@@ -253,13 +259,13 @@ def _strata_of(annotations: xr.Dataset) -> _Strata:
 ALPHA_ITEMS: Final = ("same", "all")
 NO_OTHERS: Final = "no item of the annotator has labels of two others"
 OTHERS_AGREE: Final = (
-    "the other annotators agree on every item compared{rounded}: there is no disagreement to "
+    "the other annotators agree on all compared items{rounded}: there is no disagreement to "
     "compare with"
 )
 ROUNDED: Final = ", up to rounding beside the annotator's own distances"
 
 _LEVEL: Final = 8
-"""Doublings of a distance within one level of magnitude."""
+"""A level of magnitude: distances that differ by a factor of up to 2 to this power."""
 
 
 def annotator_discrepancy_ratio(
@@ -271,37 +277,36 @@ def annotator_discrepancy_ratio(
     depth: int | None = None,
     weights: Any = None,
 ) -> xr.DataArray:
-    r"""Discrepancy ratio of each annotator, left out and treated as a system.
+    r"""Discrepancy ratio of each annotator, who is compared with the others like a system.
 
     .. math:: \Delta_r = \frac{\mu_r}{\alpha_{-r}}, \qquad
         \mu_r = \frac{1}{I_r} \sum_i \frac{1}{A_i - 1} \sum_{s \neq r} \psi(Y_{ir}, Y_{is}), \quad
         \alpha_{-r} = \frac{1}{I_r} \sum_i \frac{1}{(A_i - 1) (A_i - 2)}
         \sum_{s, t \neq r, s \neq t} \psi(Y_{is}, Y_{it})
 
-    over the :math:`I_r` items that the annotator and two others labelled. Above 1, an annotator
-    is farther from the others than they are from each other.
+    over the :math:`I_r` items that the annotator and two others labelled. If the ratio is above 1,
+    the annotator is farther from the others than they are from each other.
 
     Parameters
     ----------
     annotations, distance, tolerance, depth, weights
         As in `discrepancy_ratio`.
     alpha_items : {"same", "all"}
-        The items of :math:`\alpha_{-r}`: the items of :math:`\mu_r`, or all that two others
-        labelled. "all" compares annotators with nearly the same denominator, but rewards an
-        annotator who labels easy items only.
+        The items of :math:`\alpha_{-r}`: the same as for :math:`\mu_r`, or all items that two
+        others labelled. With "all" the denominator is nearly the same for all annotators, but an
+        annotator who labels only easy items gets a lower ratio.
 
     Returns
     -------
     xarray.DataArray (annotator)
         NaN, with a warning, if an annotator has no item that two others labelled, or the others
-        agree on all of them.
+        agree on all these items.
 
     Notes
     -----
-    A high ratio does not prove poor work: an annotator who is right against a majority has one.
-
-    With "same", avoiding hard items does not lower an annotator's ratio, but annotators of
-    different items have different denominators. The source does not say which items it uses.
+    A high ratio does not prove poor work: an annotator who is right against a majority also has a
+    high ratio. With "same", avoiding hard items does not lower an annotator's ratio, but annotators
+    of different items have different denominators. The source does not say which items it uses.
 
     Source: Lovchinsky et al. (2020), section 4.2.1 and Table 4.
 
@@ -339,7 +344,7 @@ def annotator_discrepancy_ratio(
 
 
 def _same_items(distances: StatementDistances, n_annotators: int) -> tuple[Matrix, ...]:
-    """Return by item and annotator: items that count, distance to the others, and theirs."""
+    """Return, by item and annotator, what counts, distances to the others, and between them."""
     counts = distances.counts[distances.item] >= 3
     columns = (
         counts.astype(np.float64),
@@ -358,10 +363,10 @@ def _by_annotator(distances: StatementDistances, values: Floats, n_annotators: i
 def _other_items(
     distances: StatementDistances, n_annotators: int
 ) -> tuple[tuple[Matrix, ...], int]:
-    """Return sums over all items, and each annotator's to subtract; by level.
+    """Return sums over all items, and the sums to subtract for each annotator; by level.
 
-    Items whose distances are of one magnitude are a level with sums of its own: subtracting beside
-    a much larger number would leave rounding only.
+    Items with distances of a similar magnitude are a level with separate sums: after subtraction
+    from a much larger sum only rounding errors would be left.
     """
     paired = (distances.counts >= 2).astype(np.float64)
     between = distances.by_item(distances.to_others)
@@ -384,7 +389,7 @@ def _ratio_of_each(n_annotators: int, n_levels: int | None, reason: str) -> Fini
         if n_levels is not None:
             whole = totals[:, n_blocks * n_annotators :, None]
             rest = whole - blocks[:, 3:]
-            # If an annotator labelled all items, the rest is rounding.
+            # If an annotator labelled all items, the difference is rounding.
             rest = np.where(rest > 1e-12 * whole, rest, 0.0)
             n_between = n_items + rest[:, 0]
             between = between + rest[:, 1:].sum(axis=1)

@@ -1,4 +1,4 @@
-"""Distances between the labels of two annotators, summed over all pairs without listing them."""
+"""Sums of distances between labels over all pairs of annotators, without listing the pairs."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ NAMED: Final = ("nominal", "squared", "absolute")
 SYNONYMS: Final = {"interval": "squared"}
 
 ROUNDING: Final = 1e-11
-"""A sum of squared distances below this share of the squares it comes from is 0, rounded.
+"""A sum of squared distances below this share of the sum of squares is rounding, and set to 0.
 
-Otherwise equal numbers far from the centre would have a spread. A value just above the limit is
-right to four digits.
+Otherwise equal numbers far from the centre would have a positive distance. A value just above the
+limit is accurate to four digits.
 """
 
 LARGEST: Final = 1e280
-"""Distances up to this, and down to one over it, can be added and multiplied by counts."""
+"""Distances from 1 / LARGEST to LARGEST can be added and multiplied by counts."""
 
 TABLE: Final = 3000
 """Maximum number of distinct labels for a table of distances that have no shortcut."""
 
 
 class CallableDistance:
-    """A callable's distances between labels, by code; each pair is computed once.
+    """Distances of labels, by code, from a callable; each pair is computed once.
 
-    Raises an `ArgumentError` where a value is no distance: negative, not finite, different in the
+    Raises an `ArgumentError` if a value is not a distance: negative, not finite, different in the
     other direction, or not 0 from a label to itself.
     """
 
@@ -103,7 +103,7 @@ def _no_distance(left: Any, right: Any, value: float, reverse: float) -> Argumen
 def distance_name(distance: Distance, known: tuple[str, ...] = NAMED) -> str:
     """Return the name of a distance: "squared" for "interval", "callable" for a callable."""
     if callable(distance):
-        return "callable"  # its own name could be that of a known distance
+        return "callable"  # the callable's name could be that of a known distance
     name = SYNONYMS.get(distance, distance) if isinstance(distance, str) else ""
     if name not in known:
         listed = ", ".join(map(repr, (*known, *SYNONYMS)))
@@ -126,9 +126,9 @@ class Disagreement:
     own: Floats
     r"""(item): :math:`\sum_r \psi(Y_r, Y_r)`: 0 without repeated labels."""
     margin: Matrix
-    """(item, sum): the sums that distances *across* items depend on."""
+    """(item, sum): the sums on which distances *across* items depend."""
     cross: Callable[[Floats, Floats], Floats]
-    """From two totals (..., sum) of ``margin`` to the sum of distances over all pairs."""
+    """Returns the sum of distances over all pairs, from two totals (..., sum) of ``margin``."""
     rounded: bool = False
     """Whether `cross` sets values to 0 that may be rounding errors of distant labels."""
 
@@ -158,7 +158,7 @@ def _nominal(annotations: xr.Dataset, rows: Grouped) -> Disagreement:
     shares = label_shares(rows, codes, len(labels))
 
     def cross(left: Floats, right: Floats) -> Floats:
-        # Exactly 0 if all labels are the same: a sum of one term and zeros is exact.
+        # This is exactly 0 if all labels are the same: a sum of one term and zeros is exact.
         return left.sum(axis=-1) * right.sum(axis=-1) - (left * right).sum(axis=-1)
 
     within = pairs_of(rows.voices) - shares.agreement
@@ -185,7 +185,7 @@ def _squared(annotations: xr.Dataset, rows: Grouped) -> Disagreement:
 
 
 def check_range(values: Floats, power: int, subject: str = "annotations") -> None:
-    """Raise if powers of differences would underflow to 0 or overflow."""
+    """Raise if powers of differences would overflow, or underflow to 0."""
     if len(values) == 0:
         return
     with np.errstate(over="ignore"):
@@ -204,7 +204,7 @@ def check_range(values: Floats, power: int, subject: str = "annotations") -> Non
 
 
 def centre_of_pairs(rows: Grouped, values: Floats) -> float:
-    """Return the centre of the numbers on items with pairs: other items may be far away."""
+    """Return the centre of the numbers on items with pairs: other numbers may be far away."""
     paired = np.repeat(rows.voices >= 2, np.diff(rows.start))
     return centre_of(values[rows.order[paired]] if 0 < paired.sum() < len(paired) else values)
 
@@ -218,7 +218,8 @@ def _absolute(annotations: xr.Dataset, rows: Grouped) -> Disagreement:
     step = np.diff(values)
 
     def cross(left: Floats, right: Floats) -> Floats:
-        # |v - v'| is the sum of the steps between them: count the pairs on either side of a step.
+        # |v - v'| is the sum of the steps between v and v': count the pairs on either side of a
+        # step.
         below, under = (np.cumsum(x, axis=-1)[..., :-1] for x in (left, right))
         above, over = left.sum(axis=-1)[..., None] - below, right.sum(axis=-1)[..., None] - under
         return (below * over + above * under) @ step
@@ -243,12 +244,12 @@ def from_table(rows: Grouped, codes: Ints, table: Floats) -> Disagreement:
 
 
 def table_of(labels: Names, distance: Callable[[Any, Any], float]) -> Floats:
-    """Return a callable's distances of all pairs of labels, or raise if they are none."""
+    """Return a callable's distances of all pairs of labels, or raise for invalid distances."""
     if len(labels) > TABLE:
         raise ArgumentError(
             "distance",
-            expected=f"a name, with more than {TABLE:,} distinct labels",
-            found=f"a callable, and {len(labels):,} labels: {len(labels) ** 2:,} pairs",
+            expected=f"the name of a distance, with more than {TABLE:,} distinct labels",
+            found=f"a callable, with {len(labels):,} labels: {len(labels) ** 2:,} pairs",
         )
     plain = np.fromiter(plain_labels(labels), dtype=object, count=len(labels))
     try:
@@ -276,7 +277,7 @@ def ratio_disagreement(annotations: xr.Dataset, rows: Grouped) -> Disagreement:
             where=f"row {row} (item {shown([item])})",
             expected='numbers of 0 or more, with level="ratio"',
             found=f"{given[row]}",
-            hint='For numbers around 0, level="interval"',
+            hint='For numbers around 0 use level="interval"',
         )
     values, codes = np.unique(given, return_inverse=True)
     if len(values) > TABLE:
@@ -284,7 +285,7 @@ def ratio_disagreement(annotations: xr.Dataset, rows: Grouped) -> Disagreement:
             "annotations",
             expected=f'up to {TABLE:,} distinct numbers, with level="ratio"',
             found=f"{len(values):,}: their distances are a table of all pairs",
-            hint='Round the numbers, or take level="interval", which needs no table',
+            hint='Round the numbers, or use level="interval", which needs no table',
         )
     return from_table(rows, codes, ratio_table(values))
 

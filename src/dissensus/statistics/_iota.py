@@ -1,4 +1,4 @@
-"""Cohen's kappa and iota, whose chance keeps each annotator's own shares of labels."""
+"""Cohen's kappa and iota: agreement beyond chance, given each annotator's label frequencies."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def cohen_kappa(
     *,
     weights: Any = None,
 ) -> xr.DataArray:
-    r"""Agreement of two annotators beyond chance, with each annotator's own shares of labels.
+    r"""Cohen's kappa: agreement of two annotators beyond chance, given their label frequencies.
 
     .. math:: \kappa = 1 - \frac{\sum_{k, l} v_{kl} \, p_{kl}}{\sum_{k, l} v_{kl} \, p_{k+} p_{+l}}
 
@@ -50,27 +50,28 @@ def cohen_kappa(
     annotations, weights
         As in `percent_agreement`.
     weighting : None, "linear" or "quadratic"
-        How much a disagreement weighs, by the places of the labels in their order (unused labels
-        have a place too). None: all the same.
+        The weight of a disagreement, from the places of the two labels in the order of labels
+        (unused labels have a place too). None: all disagreements have the same weight.
     annotators : sequence of two names, optional
-        Which two. Not needed if there are only two.
+        The two annotators. Not needed if there are only two.
 
     Returns
     -------
     xarray.DataArray
         A number from -1 to 1; 0 for chance. ``attrs`` name the weighting and the two annotators.
-        NaN, with a warning, if both labelled no item, or both always gave the same one label.
+        NaN, with a warning, if both labelled no item, or both gave the same label to all these
+        items.
 
     Notes
     -----
     Where one label is frequent, chance agreement is high and kappa is low even with few
     disagreements (prevalence). Annotators who use labels with different frequencies get a *higher*
     kappa than annotators with equal frequencies and the same agreement (bias). Report
-    `percent_agreement` and `gwet_ac` beside it. With quadratic weights it grows with the number of
-    labels: do not compare it between scales.
+    `percent_agreement` and `gwet_ac` beside kappa. With quadratic weights kappa increases with the
+    number of labels: do not compare it between scales.
 
-    For more than two annotators: `krippendorff_alpha`, `fleiss_kappa`, or `iota`, which equals
-    kappa for two.
+    For more than two annotators use `krippendorff_alpha`, `fleiss_kappa`, or `iota`, which equals
+    kappa for two annotators.
 
     Source: Cohen (1960), "A coefficient of agreement for nominal scales"; Cohen (1968), "Weighted
     kappa", *Psychological Bulletin* 70.
@@ -113,28 +114,28 @@ def _only_two(annotations: xr.Dataset) -> Ints:
     if len(codes) > 2:
         raise ArgumentError(
             "annotators",
-            expected="the names of two: kappa is of a pair",
+            expected="the names of two annotators",
             found=f"None, with {len(codes):,} annotators ({shown(names, 3)})",
-            hint="For all of them: krippendorff_alpha, fleiss_kappa or iota",
+            hint="For all annotators: krippendorff_alpha, fleiss_kappa or iota",
         )
     return codes
 
 
 ROUNDING: Final = 1e-12
-"""A sum of distances between annotators below this share of all distances is 0, rounded."""
+"""A sum of distances between annotators below this share of all distances is set to 0."""
 
 
 def iota(
     annotations: xr.Dataset, distance: Distance | None = None, *, weights: Any = None
 ) -> xr.DataArray:
-    r"""Agreement beyond chance, where chance keeps each annotator's own shares of labels.
+    r"""Iota: agreement beyond chance of any annotators, given each annotator's label frequencies.
 
     .. math:: \iota = 1 - \frac{d_o}{d_e}, \qquad
         d_o = \operatorname*{mean}_{i,\, r \neq s} D(y_{ir}, y_{is}), \quad
         d_e = \operatorname*{mean}_{i, j,\, r \neq s} D(y_{ir}, y_{js})
 
     over pairs of *different* annotators, within items in :math:`d_o` and across all items
-    (:math:`i = j` too) in :math:`d_e`. Items with one annotator are left out of both.
+    (including :math:`i = j`) in :math:`d_e`. Items with one annotator are left out of both means.
 
     Parameters
     ----------
@@ -154,15 +155,15 @@ def iota(
     -----
     With two annotators, "nominal" is Cohen's kappa, and "absolute" and "squared" are kappa with
     linear and quadratic weights on the numbers themselves. With more annotators and no missing
-    labels, "nominal" is Conger's kappa. With missing labels, pairs of annotators weigh the same in
-    :math:`d_o` and pairs of labels in :math:`d_e`: items with many annotators, and annotators with
-    many labels, weigh more.
+    labels, "nominal" is Conger's kappa. With missing labels, pairs of annotators have equal weights
+    in :math:`d_o` and pairs of labels in :math:`d_e`: items with many annotators, and annotators
+    with many labels, have more weight.
 
-    It is too high where annotators label different items: their shares of labels then differ
-    because their items do, and chance agreement is too low. Use `krippendorff_alpha` for items
-    distributed over a crowd. A constant difference between annotators lowers it, but less than it
-    lowers `krippendorff_alpha`. Where one label is frequent it is low even with few disagreements:
-    report `percent_agreement` beside it.
+    Iota is too high if annotators label different items: their label frequencies then differ
+    because their items differ, and chance agreement is too low. Use `krippendorff_alpha` for items
+    distributed over a crowd. A constant difference between annotators lowers iota, but less than it
+    lowers `krippendorff_alpha`. Where one label is frequent, iota is low even with few
+    disagreements: report `percent_agreement` beside it.
 
     Source: Janson & Olsson (2001), "A measure of agreement for interval or nominal multivariate
     observations", *Educational and Psychological Measurement* 61; Conger (1980) for nominal labels.
@@ -190,7 +191,7 @@ def between_annotators(
     no_pairs: str,
     attrs: Mapping[str, Any],
 ) -> Sums:
-    """Prepare iota, which for two annotators is Cohen's kappa."""
+    """Return the sums for iota; for two annotators this is Cohen's kappa."""
     rows = rows_of(annotations)
     if callable(distance):
         codes, labels = labels_of(annotations)
@@ -230,15 +231,15 @@ class _Margins(NamedTuple):
     """Sums over items for each annotator."""
 
     matrix: Matrix
-    """(item, sum): each annotator's sums beside those of the others."""
+    """(item, sum): the sums of all annotators, side by side."""
     labels: Callable[[Floats], Floats]
-    """From totals (..., sum) to the items that each annotator labelled (..., annotator)."""
+    """Returns the number of items by annotator (..., annotator) from totals (..., sum)."""
     own: Callable[[Floats], Floats]
-    """From totals to the sum of distances over pairs of labels by the *same* annotator (...)."""
+    """Returns the sum of distances over pairs of labels by the *same* annotator from totals."""
 
 
 class _Cells(NamedTuple):
-    """The pairs of annotator and label that occur, by annotator and then by label."""
+    """The pairs of annotator and label that occur, sorted by annotator and then by label."""
 
     matrix: Matrix
     """(item, cell)"""
@@ -265,7 +266,7 @@ def _margins(annotations: xr.Dataset, rows: Grouped, distance: str) -> _Margins:
 
 
 def _annotators(annotations: xr.Dataset, rows: Grouped) -> tuple[Ints, int]:
-    """Return the annotator of each row, numbered without gaps, and how many there are."""
+    """Return the annotator of each row, numbered without gaps, and the number of annotators."""
     code = annotations["annotator_code"].to_numpy()[rows.order]
     code, known = pd.factorize(code, sort=True)
     return code.astype(np.int64), len(known)

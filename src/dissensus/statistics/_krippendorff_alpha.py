@@ -26,29 +26,30 @@ _FEW: Final = 64
 def krippendorff_alpha(
     annotations: xr.Dataset, level: str | None = None, *, weights: Any = None
 ) -> xr.DataArray:
-    r"""Agreement beyond chance of any number of annotators, with any labels missing.
+    r"""Krippendorff's alpha: agreement beyond chance of any annotators, with any labels missing.
 
     .. math:: \alpha = 1 - \frac{D_o}{D_e}, \qquad
         D_o = \frac{1}{n} \sum_i \frac{1}{A_i - 1} \sum_{r \neq s} \delta^2(y_{ir}, y_{is}), \quad
         D_e = \frac{1}{n (n - 1)} \sum_{c, k} n_c (n_k - [c = k]) \, \delta^2(c, k)
 
-    over the items that have :math:`A_i \geq 2` annotators; :math:`n` labels in all, of which
-    :math:`n_k` are label k.
+    over the items that have :math:`A_i \geq 2` annotators. These have :math:`n` annotations, of
+    which :math:`n_k` are label k.
 
     Parameters
     ----------
     annotations : Dataset
-        Annotations. An annotator with several labels for an item (``trial=``) counts once, with
-        their shares.
+        Annotations. An annotator with several labels for an item (``trial=``) counts once: each
+        label counts as its share of that annotator's labels.
     level : {"nominal", "ordinal", "interval", "ratio"}, optional
-        The distance of labels: 0 or 1; the number of labels given in between; squared differences;
-        squared differences over squared sums, of numbers of 0 or more, at most 3,000 distinct
-        ones. None is "interval" for continuous annotations and
-        "nominal" for all others: whole numbers may be codes of classes.
+        The distance of labels. "nominal": 0 or 1. "ordinal": the number of annotations between the
+        two labels, squared. "interval": squared differences. "ratio": squared differences over
+        squared sums, of at most 3,000 distinct numbers of 0 or more. None is "interval" for
+        continuous annotations and "nominal" for all others, since whole numbers may be codes of
+        classes.
     weights : array-like (item), mapping from item to weight, or DataArray, optional
-        Weights over items. Whole numbers are counts of items; because of the :math:`n - 1`,
-        doubling all counts changes alpha. Other weights are relative: they are scaled to a mean of
-        1 over the items of positive weight.
+        Weights over items. Whole numbers are counts of items: because of the factor :math:`n - 1`,
+        alpha changes if all counts are doubled. Other weights are relative: they are scaled to a
+        mean of 1 over the items of positive weight.
 
     Returns
     -------
@@ -60,8 +61,8 @@ def krippendorff_alpha(
     Notes
     -----
     Where one label is frequent, chance agreement is high and alpha is low even with few
-    disagreements: report `percent_agreement` and `gwet_ac` beside it. Few items with rare labels
-    make its interval wide: `bayesian_bootstrap`.
+    disagreements: report `percent_agreement` and `gwet_ac` beside alpha. With few items of rare
+    labels alpha is uncertain: `bayesian_bootstrap` gives an interval.
 
     Source: Krippendorff (2011), "Computing Krippendorff's alpha-reliability"; Krippendorff,
     *Content Analysis*, 4th ed., chapter 12.
@@ -96,7 +97,7 @@ def krippendorff_alpha(
 
 
 def _ordinal(annotations: xr.Dataset, rows: Grouped) -> Sums:
-    """Prepare the level whose distances depend on the totals: ranks among all labels given."""
+    """Return the sums for the level "ordinal", whose distances depend on all annotations."""
     codes, labels = ordered_labels_of(annotations)
     n_labels = len(labels)
     shares = label_shares(rows, codes, n_labels)
@@ -114,7 +115,7 @@ def _ordinal(annotations: xr.Dataset, rows: Grouped) -> Sums:
         return compact(sparse.csr_array((data, column, pairs.start), shape=shape))
 
     parts = [times(shares_matrix(shares, n_labels), pairable), by_pair(pairs.amount)]
-    if int(rows.voices.sum()) < len(codes):  # an annotator repeated an item
+    if int(rows.voices.sum()) < len(codes):  # an annotator labelled an item repeatedly
         own = by_pair(np.maximum(-pairs.amount, 0.0))
         parts.append(times(own, pairable * (rows.voices - 1.0)))
     ends = np.cumsum([part.shape[1] for part in parts])[:-1]
@@ -126,7 +127,7 @@ def _ordinal(annotations: xr.Dataset, rows: Grouped) -> Sums:
         apart = (rank[:, low] - rank[:, high]) ** 2
         middle = np.einsum("mk,mk->m", amount, rank) / np.maximum(n, 1e-300)
         spread = 2.0 * n * np.einsum("mk,mk->m", amount, (rank - middle[:, None]) ** 2)
-        spread[(amount > 0).sum(axis=1) < 2] = 0.0  # the middle is exact up to rounding only
+        spread[(amount > 0).sum(axis=1) < 2] = 0.0  # the centre is exact only up to rounding
         cross = spread - sum((part * apart).sum(axis=1) for part in own)
         return alpha_from(n, (observed * apart).sum(axis=1), cross, undefined)
 

@@ -1,4 +1,4 @@
-"""Accuracy of systems and annotators from annotators' agreement alone."""
+"""Accuracy of systems and annotators, from the annotators' agreement alone (Lehner 2015)."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from dissensus.statistics._sums import SUMS, Matrix, Sums, Undefined, indicator
 
 NO_LABELS: Final = "no item has two labels"
 GUESSES: Final = (
-    "annotators agree no more often than guesses would, 1 time in {n} with {n} labels; base rates, "
+    "annotators agree no more often than by guessing, 1 time in {n} with {n} labels; base rates, "
     "truth and the systems' accuracy are then unknown (the annotators' accuracy is estimated as "
     "1/{n})"
 )
 NO_ANSWERS: Final = "no item has a label and a prediction"
 ALL_ALIKE: Final = (
-    "the accuracy in a bin where all labels are equally probable, which does not depend on the "
-    "system; the average is over its other bins"
+    "the accuracy in a bin where all labels are equally probable does not depend on the "
+    "system; the average is over the other bins"
 )
 COLUMNS: Final = ("probability", "items", "agreement", "accuracy")
 
@@ -51,10 +51,10 @@ def lehner(
     on_missing: str = "raise",
     weights: Any = None,
 ) -> xr.Dataset:
-    r"""Accuracy of systems that may be better than the annotators, by Lehner's algebra.
+    r"""Accuracy of systems that may be better than the annotators, by Lehner's method.
 
     Each item has one true label of N. Every annotator is correct with the same probability
-    :math:`P_c` on every item, and else gives any wrong label equally often. Four steps:
+    :math:`P_c` on every item, and wrong labels are equally frequent. The method has four steps:
 
     .. math::
 
@@ -62,12 +62,12 @@ def lehner(
         \pi_k = \frac{(N - 1) f_k - 1 + P_c}{N P_c - 1}, \qquad
         \tau_{ik} \propto \pi_k P_c^{n_{ik}} \Bigl(\frac{1 - P_c}{N - 1}\Bigr)^{n_i - n_{ik}},
 
-    with :math:`P_a` the share of pairs of labels of one item that agree, all pairs of all items
-    pooled, :math:`f_k` the share of label k among all labels, and :math:`n_{ik}` how often item i
-    has it; base rates :math:`\pi` are clipped to [0, 1] and scaled to a sum of 1. Last, items are
-    sorted by the probability of the leading label into bins (0, .1], ..., (.9, 1]. If its mean is
-    :math:`P_g` in bin b, and the system gives the leading label in a share :math:`A_b` of its
-    :math:`I_b` items,
+    with :math:`P_a` the share of pairs that agree, among all pairs of labels of the same item,
+    :math:`f_k` the share of label k among all labels, and :math:`n_{ik}` the number of annotators
+    who give item i label k. Base rates :math:`\pi` are clipped to [0, 1] and scaled to a sum of 1.
+    In the last step, items are sorted by the probability of the most probable label into bins (0,
+    .1], ..., (.9, 1]. If the mean of these probabilities in bin b is :math:`P_g`, and the system
+    gives the most probable label in a share :math:`A_b` of the :math:`I_b` items of the bin,
 
     .. math:: P_b = \frac{(N - 1) A_b - 1 + P_g}{N P_g - 1}, \qquad
         P_s = \frac{\sum_b I_b P_b}{\sum_b I_b},
@@ -78,50 +78,53 @@ def lehner(
     ----------
     annotations : Dataset
         Annotations: labels, not rankings or continuous numbers, in any number for each item. Every
-        row is a label of its own, also the second of one annotator (``trial=``), since all
-        annotators have the same accuracy. N counts all labels of the label space (``labels=``),
-        used or not.
+        row counts, also a second label by the same annotator (``trial=``), since all annotators
+        have the same accuracy. N is the size of the label space (``labels=``), used or not.
     predictions, weights
         As in `naive_accuracy`.
     on_missing : {"raise", "drop"}
-        What to do about items that only one side has. Items without predictions still enter the
-        annotators' accuracy and the base rates.
+        What to do about items that only one side has. Items without predictions are still used for
+        the annotators' accuracy and the base rates.
 
     Returns
     -------
     xarray.Dataset
-        ``agreement`` of two labels of an item, ``annotator_accuracy``, ``prevalence`` (label), the
+        ``agreement`` :math:`P_a`, ``annotator_accuracy``, ``prevalence`` (label), which are the
         base rates, ``system_accuracy`` (system), ``bins`` (system, bin, column), and ``truth``
-        (item, label). Columns of the bins are "probability" (of the leading label, mean), "items"
-        (the sum of their weights), "agreement" and "accuracy", NaN in bins without items. In
-        `bayesian_bootstrap` all but ``truth``. Undefined values are NaN, with a warning that says
-        why. If annotators agree no more often than guesses would, :math:`P_a \leq 1/N`,
-        ``annotator_accuracy`` is 1/N, as in the source, and the rest NaN. If all annotators agree
-        except on items of (next to) no weight, the truth of these is NaN. Predicted labels that
-        annotators could not give are misses, with a warning.
+        (item, label), which is absent in `bayesian_bootstrap`. Columns of the bins are
+        "probability" (:math:`P_g`), "items" (the sum of their weights), "agreement" and "accuracy",
+        NaN in bins without items. Undefined values are NaN, with a warning that gives the reason.
+        If annotators agree no more often than by guessing, :math:`P_a \leq 1/N`,
+        ``annotator_accuracy`` is 1/N, as in the source, and the other variables are NaN. If all
+        annotators agree except on items with (almost) no weight, the truth of these items is NaN.
+        Predicted labels that annotators could not give are wrong, with a warning.
 
     Notes
     -----
-    If some items are harder, or errors prefer some labels, the accuracy is too high; if annotators
-    are unequal, it is too low. Near :math:`P_a = 1/N` a small change of agreement is a large change
-    of accuracy. Clipping every bin underrates a system that is nearly always correct: with four
-    equally frequent labels and three annotators of .6, a system of .9 is .86 on average at 2,000
-    items. `models.symmetric_confusion` has the same assumptions, uses the systems' answers too and
-    has a posterior; `models.dawid_skene` needs fewer assumptions.
+    If some items are harder, or some wrong labels are more frequent, the estimated accuracy is too
+    high; if annotators are not equally accurate, it is too low. Near :math:`P_a = 1/N` a small
+    change of agreement is a large change of accuracy. Because every bin is clipped, the accuracy of
+    a system that is nearly always correct is underestimated: with four equally frequent labels,
+    three annotators of accuracy .6 and 2,000 items, the mean estimate for a system of accuracy .9
+    is .86. `models.symmetric_confusion` has the same assumptions, but also uses the systems'
+    predictions and has a posterior; `models.dawid_skene` needs fewer assumptions.
 
-    Where n labels lead, predicting one of them counts 1/n, the mean over random breaks of the tie
-    (the source has no rule). A probability on the edge of two bins, up to rounding, is in the lower
-    one. Items without labels have the base rates for truth, and do not count for systems.
+    If n labels are tied as the most probable, predicting one of these counts 1/n, the mean over
+    random breaks of the tie (the source has no rule). A probability on the edge of two bins, up to
+    rounding, is in the lower bin. The ``truth`` of items without labels is the base rates, and
+    these items do not count for systems.
 
-    Errors in print: Eq. 3 has 1 - P/(N - 1) for (1 - P)/(N - 1); in Table 4 the bin .8 to .9 is
-    .771, the last bin is .3 to .4, and in .5 to .6 the system agrees in 2 of 2 cases.
+    Errors in the source: Eq. 3 has 1 - P/(N - 1) in place of (1 - P)/(N - 1); in Table 4 the
+    correct value for the bin .8 to .9 is .771, the last bin is .3 to .4, and in the bin .5 to .6
+    the system agrees in 2 of 2 cases.
 
     Source: Lehner (2015), "Estimating the accuracy of automated classification systems using only
     expert ratings that are less accurate than the system", Eq. 2, 5 and 7 and Table 4.
 
     Examples
     --------
-    Lehner's own: four raters of ten cases, correct half of the time, and a better system.
+    Lehner's example: four raters label ten cases and are correct half of the time; the system is
+    better.
 
     >>> import dissensus as dx
     >>> data = dx.datasets.load("lehner_table2")
@@ -139,18 +142,18 @@ def lehner(
 
 
 class _Patterns(NamedTuple):
-    """Items with the same labels share a pattern; predictions for a pattern share an answer."""
+    """Patterns are sets of items with the same labels; an answer is a prediction for a pattern."""
 
     items: Names
     labels: Names
     systems: Names
     votes: Votes
-    """Labels by pattern, every row a vote."""
+    """Labels by pattern; every row is a vote."""
     pattern: Ints
     """(item)"""
     answers: Answers
     parts: tuple[Matrix, Matrix]
-    """(item, pattern) and (item, answer): 1 where an item has it. Unlabelled items have none."""
+    """(item, pattern) and (item, answer): 1 for the item's own; 0 for items without labels."""
     tallies: sparse.csr_array
     """(pattern, tally): ordered pairs of labels, pairs that differ, and the count of each label."""
 
@@ -178,9 +181,9 @@ def _patterns_of(annotations: Any, predictions: Any, on_missing: str) -> _Patter
 def _answers(
     pattern: Ints, labelled: Flags, predicted: Ints, n_patterns: int, n_labels: int
 ) -> tuple[Ints, Answers, Ints]:
-    """Return the answer of each system to each labelled item, all answers, and those items."""
+    """Return each system's answer to each labelled item, all answers, and the labelled items."""
     item, system = np.nonzero(labelled[:, None] & (predicted >= 0))
-    # Labels outside the label space are one label: they agree with nobody.
+    # All labels outside the label space are one label, with which no annotator agrees.
     label = np.minimum(predicted[item, system], n_labels)
     n_systems = predicted.shape[1]
     key = (pattern[item] * n_systems + system) * (n_labels + 1) + label
@@ -227,7 +230,7 @@ def _sums(patterns: _Patterns) -> Sums:
             "bins": table,
         }
 
-    edges = np.arange(BINS, 0, -1) / BINS  # from the top, as in the source's table
+    edges = np.arange(BINS, 0, -1) / BINS  # highest first, as in the source's table
     names = np.array([f"({edge - 1 / BINS:.1f}, {edge:.1f}]" for edge in edges])
     dims = {"prevalence": (LABEL,), "system_accuracy": (SYSTEM,), "bins": (SYSTEM, BIN, COLUMN)}
     coords = {LABEL: patterns.labels, SYSTEM: patterns.systems, BIN: names}
@@ -251,7 +254,7 @@ def _of_annotators(
 
 
 def _of_systems(bins: Floats, n_labels: int, undefined: Undefined) -> tuple[Floats, Floats]:
-    """Return the table of bins (set of weights, system, bin, column), and each average."""
+    """Return the bins (set of weights, system, bin, column), and the accuracy of systems."""
     items, known = bins[..., ITEMS], ~np.isnan(bins[:, 0, 0, ITEMS])
     some = items > 0
     size = np.where(some, items, 1.0)
@@ -271,7 +274,7 @@ def _of_systems(bins: Floats, n_labels: int, undefined: Undefined) -> tuple[Floa
 
 
 def _truth(patterns: _Patterns, result: xr.Dataset) -> xr.DataArray:
-    """Return the probability that each label is the true one, and warn where it is undefined."""
+    """Return the probability of each label to be true, and warn where it is undefined."""
     accuracy, prevalence = float(result["annotator_accuracy"]), result["prevalence"].to_numpy()
     values: Floats = np.full((len(patterns.items), len(prevalence)), np.nan)
     if not np.isnan(prevalence).any():

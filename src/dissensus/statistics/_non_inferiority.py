@@ -1,4 +1,4 @@
-"""The probability that a discrepancy ratio is within a margin."""
+"""Non-inferiority: the probability that a discrepancy ratio is within a margin."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def non_inferiority(ratio_draws: xr.DataArray | xr.Dataset, margin: float) -> xr
 
     .. math:: P(\Delta < 1 + \epsilon \mid \text{data})
 
-    With a margin of 0.1, a system may be farther from the annotators than they are from each
-    other, but by less than a tenth. Choose the margin before looking at the draws.
+    With a margin of 0.1, a system may be farther from the annotators than they are from each other
+    by less than a tenth. Choose the margin before looking at the draws.
 
     Parameters
     ----------
@@ -35,11 +35,11 @@ def non_inferiority(ratio_draws: xr.DataArray | xr.Dataset, margin: float) -> xr
     -------
     xarray.DataArray
         A probability for each system (or the other dims of the draws). NaN, with a warning, if some
-        draws are.
+        draws are NaN.
 
     Notes
     -----
-    The share of draws below the limit, with a resolution of one over their number.
+    The result is the share of draws below the limit; its resolution is 1 over the number of draws.
 
     Source: Lovchinsky et al. (2020), section 3.2, as a posterior probability in place of a test.
 
@@ -55,7 +55,7 @@ def non_inferiority(ratio_draws: xr.DataArray | xr.Dataset, margin: float) -> xr
     if not 0 <= number < math.inf:
         raise ArgumentError(
             "margin",
-            expected="a number, 0 or more: 0.1 for a tenth more than between annotators",
+            expected="a number, 0 or more (0.1: up to a tenth more than between annotators)",
             found=brief(margin),
         )
     draws = _draws(ratio_draws)

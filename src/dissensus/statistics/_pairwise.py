@@ -1,8 +1,7 @@
-r"""Distances of each annotator of an item from the others, and from systems.
+r"""Distances of each annotator of an item from the other annotators, and from systems.
 
-A *statement* is all that one annotator said about one item: one label or several. The distance of
-two statements is the mean over pairs of their labels, :math:`\psi(Y, Y')` (Lovchinsky et al. 2020,
-Eq. 1).
+A *statement* is all labels that one annotator gives one item. The distance of two statements is the
+mean over pairs of their labels, :math:`\psi(Y, Y')` (Lovchinsky et al. 2020, Eq. 1).
 """
 
 from __future__ import annotations
@@ -58,8 +57,8 @@ Measured = tuple[Floats, Floats | None, Callable[[int], Floats]]
 class StatementDistances:
     r"""Distances by statement, in the order of `Grouped`.
 
-    The annotators' disagreement about an item is the mean of `to_others` over its statements
-    (`by_item`), a system's the mean of `to_system`.
+    The disagreement of the annotators of an item is the mean of `to_others` over the item's
+    statements (`by_item`). The distance of a system is the mean of `to_system`.
     """
 
     rows: Grouped
@@ -68,11 +67,11 @@ class StatementDistances:
     annotator: Ints
     """(statement): code of the annotator."""
     to_others: Floats
-    r"""(statement): mean of :math:`\psi` to the item's other statements; NaN without any."""
+    r"""(statement): mean of :math:`\psi` to the item's other statements; NaN if there are none."""
     without: Floats
-    r"""(statement): mean of :math:`\psi` over ordered pairs of the others; NaN with fewer."""
+    r"""(statement): mean of :math:`\psi` over ordered pairs of the others; NaN without a pair."""
     to_system: Callable[[int], Floats]
-    """From the place of a system to its distances (statement); NaN without predictions."""
+    """Returns the distances (statement) of the system at a place; NaN without predictions."""
     n_systems: int
     attrs: dict[str, Any]
     """The distance and its settings."""
@@ -99,7 +98,7 @@ def statement_distances(
     tolerance: float | None = None,
     depth: int | None = None,
 ) -> StatementDistances:
-    """Measure the distances of statements from each other, and from systems."""
+    """Compute the distances of statements from each other, and from systems."""
     attrs = described(annotations, distance, tolerance=tolerance, depth=depth)
     name = attrs["distance"]
     read(annotations, rankings=name in {"jaccard", "ranking", "callable"})
@@ -132,13 +131,13 @@ def statement_distances(
 def _without(counts: Ints, item: Ints, to_others: Floats) -> Floats:
     """Subtract each statement from the sum over all pairs of its item.
 
-    This loses digits where some distances are many times as large as others, which only a
-    callable's are.
+    This loses digits if some distances are many times as large as others, which is possible only
+    with a callable.
     """
     others = counts[item] - 1.0
     within = (_sums(item, counts, to_others) * (counts - 1.0))[item]
     rest = within - 2.0 * others * to_others
-    rest = np.where(rest > 1e-11 * within, rest, 0.0)  # less is rounding
+    rest = np.where(rest > 1e-11 * within, rest, 0.0)  # smaller values are rounding
     pairs = others * (others - 1.0)
     return np.where(others < 2, np.nan, rest / np.where(others < 2, 1.0, pairs))
 
@@ -174,7 +173,7 @@ def _check_options(name: str, tolerance: Any, depth: Any) -> None:
     if not fits:
         raise ArgumentError(
             "tolerance",
-            expected="a number, 0 or more: differences up to it count as 0"
+            expected="a number, 0 or more: smaller differences count as 0"
             if name == "hinge"
             else 'None, unless distance="hinge"',
             found=brief(tolerance),
@@ -261,7 +260,7 @@ def _pair_by_pair(
 def _by_set(
     annotations: xr.Dataset, rows: Grouped, statements: Voices, systems: Systems | None
 ) -> Measured:
-    """Compare the labels an annotator gave an item, over all trials, as sets."""
+    """Compare sets: all labels that an annotator gave an item, over all trials."""
     codes, labels = labels_of(annotations)
     statement = np.repeat(np.arange(len(statements.item)), np.diff(statements.start))
     key = np.unique(statement * len(labels) + codes[rows.order])
@@ -281,12 +280,12 @@ def _by_set(
 def _by_ranking(
     annotations: xr.Dataset, rows: Grouped, systems: Systems | None, depth: int
 ) -> Measured:
-    """Compare partial rankings; the ranking of each trial separately."""
+    """Compare partial rankings; each trial has a separate ranking."""
     units, rankings, labels = rankings_of(annotations, len(rows.voices))
     predicted = None if systems is None else lists_by_systems(systems, labels)
     n_labels = len(labels) if predicted is None else len(predicted.labels)
     if depth > n_labels:
-        raise ArgumentError("depth", expected=f"at most {n_labels}, the labels", found=brief(depth))
+        raise ArgumentError("depth", expected=f"at most {n_labels} (labels)", found=brief(depth))
 
     def delta(other: Lists) -> Delta:
         return lambda a, b: rank_distance(rankings, other, a, b, n_labels, depth)
@@ -319,7 +318,7 @@ def _by_callable(
     systems: Systems | None,
     distance: Callable[[Any, Any], float],
 ) -> Measured:
-    """Call a function once for each distinct pair that occurs."""
+    """Call a function once for each distinct pair of labels that occurs."""
     target: Ints | None
     if annotations.attrs["kind"] == "ranking":
         rows, given, target, labels = _as_blocks(annotations, rows, systems)
@@ -348,7 +347,7 @@ def _as_numbers(annotations: xr.Dataset, systems: Systems | None) -> bool:
 def _numbered(
     annotations: xr.Dataset, systems: Systems | None
 ) -> tuple[Ints, Ints | None, list[Any]]:
-    """Return codes of numbers, of annotators (row) and systems (item, system), and the numbers."""
+    """Return numbers, and their codes by annotators (row) and by systems (item, system)."""
     given = numbers_of(annotations)
     if systems is None:
         codes, values = pd.factorize(given)
@@ -360,7 +359,7 @@ def _numbered(
 
 
 def _with_strays(labels: Names, systems: Systems | None) -> Names:
-    """Return the labels, and those that only systems use, by the codes of `said_by_systems`."""
+    """Return all labels in the order of the codes of `said_by_systems`, also systems' labels."""
     if systems is None:
         return labels
     vocabulary = systems.predictions[LABEL].to_numpy()
@@ -372,7 +371,7 @@ def _with_strays(labels: Names, systems: Systems | None) -> Names:
 def _as_blocks(
     annotations: xr.Dataset, rows: Grouped, systems: Systems | None
 ) -> tuple[Grouped, Ints, Ints | None, list[Any]]:
-    """Return codes of rankings, written as tuples of blocks, each a tuple of labels."""
+    """Return codes of rankings, and the rankings as tuples of blocks (tuples of labels)."""
     units, lists, labels = rankings_of(annotations, len(rows.voices))
     known: dict[Any, int] = {}
     coded = _coded(lists, plain_labels(labels), known)
@@ -388,7 +387,7 @@ def _as_blocks(
 
 
 def _coded(lists: Lists, names: list[Any], known: dict[Any, int]) -> Ints:
-    """Return the code of each list, the same for equal lists; -1 for empty ones."""
+    """Return the code of each list, the same for equal lists; -1 for empty lists."""
     out = np.full(len(lists.start) - 1, -1, dtype=np.int64)
     for place, (low, high) in enumerate(zip(lists.start[:-1], lists.start[1:], strict=True)):
         blocks: dict[int, list[Any]] = {}

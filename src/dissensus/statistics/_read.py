@@ -1,4 +1,4 @@
-"""Annotations, predicted lists and settings, as the statistics read them."""
+"""Annotations, predicted lists and settings, read from the arguments of statistics."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from dissensus.kernels.types import Floats, Ints, Names
 def real(value: Any) -> float:
     """Return a float: NaN if it is not a Python or NumPy number, infinity if it is too large.
 
-    Stricter than `dissensus.arguments.real`, which also takes what ``float`` converts.
+    Stricter than `dissensus.arguments.real`, which takes everything that ``float`` converts.
     """
     if not is_whole(value) and not isinstance(value, float | np.floating):
         return math.nan
@@ -56,9 +56,9 @@ def proportion(name: str, value: Any) -> float:
 
 
 def names_in(name: str, values: Any, expected: str) -> Names:
-    """Return names given in a sequence, for `dissensus.data.tables.match`, or raise.
+    """Return the names in a sequence, for `dissensus.data.tables.match`, or raise.
 
-    Numbers beside text become text: an array has one type.
+    In a sequence that also has text, numbers become text, since an array has one type.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def names_in(name: str, values: Any, expected: str) -> Names:
 
 
 def places_in(name: str, given: Any, known: Names, expected: str, n: int | None = None) -> Ints:
-    """Return the places of names among the known ones, each once (and ``n`` of them), or raise."""
+    """Return the places of names among known names, or raise; each once, and ``n`` if given."""
     names = names_in(name, given, expected)
     if (n is not None and len(names) != n) or not len(names):
         raise ArgumentError(name, expected=expected, found=f"{len(names)} names")
@@ -108,7 +108,7 @@ def code_of(label: Any, labels: Names) -> int:
 
 
 def spelled(values: Any) -> list[str]:
-    """Return names as text: a list in a file's attributes has one type."""
+    """Return names as text, since a list in a file's attributes has one type."""
     return [str(value) for value in values]
 
 
@@ -128,7 +128,7 @@ def _plain(value: Any) -> Any:
 
 
 def _is_name(value: Any) -> bool:
-    if isinstance(value, str):  # reading data refuses half of a surrogate pair
+    if isinstance(value, str):  # readers of data refuse half of a surrogate pair
         return not any("\ud800" <= letter <= "\udfff" for letter in value)
     return isinstance(value, Real | Decimal)
 
@@ -157,8 +157,8 @@ def read(annotations: Any, *, rankings: bool = False, continuous: bool = True) -
         )
     if not continuous:
         refuse_kind(
-            annotations, "continuous", "labels that annotators can have in common",
-            'Read ratings with kind="ordinal"; for measurements take discrepancy_ratio',
+            annotations, "continuous", "labels that can coincide",
+            'Read ratings with kind="ordinal"; for measurements use discrepancy_ratio',
         )  # fmt: skip
     return annotations
 
@@ -181,7 +181,7 @@ def rows_of(annotations: xr.Dataset) -> Grouped:
         annotations.sizes[ITEM],
     )
     if int(rows.voices.sum()) < len(rows.order):
-        check_annotations(annotations, {})  # slower: sorts all rows to find the repeated ones
+        check_annotations(annotations, {})  # slower: sorts all rows to find repeated rows
     return rows
 
 
@@ -191,7 +191,7 @@ def codes_in(annotations: xr.Dataset, *dims: str) -> tuple[Ints, ...]:
 
 
 def labels_of(annotations: xr.Dataset) -> tuple[Ints, Names]:
-    """Return label codes (row) and the labels; distinct numbers are labels of their own."""
+    """Return label codes (row) and the labels; each distinct number is a label."""
     if "value" not in annotations:
         return annotations["label_code"].to_numpy(), annotations[LABEL].to_numpy()
     codes, values = pd.factorize(annotations["value"].to_numpy(), sort=True)
@@ -199,16 +199,16 @@ def labels_of(annotations: xr.Dataset) -> tuple[Ints, Names]:
 
 
 def ordered_labels_of(annotations: xr.Dataset) -> tuple[Ints, Names]:
-    """Return codes and labels in their order, or raise if there is no order."""
+    """Return codes and labels in the order of labels, or raise if there is no order."""
     hint = 'Read them with kind="ordinal", and text with labels=[...] in order'
     refuse_kind(annotations, "nominal", "labels in an order", hint)
     return labels_of(annotations)
 
 
 def numbers_of(annotations: xr.Dataset) -> Floats:
-    """Return the numbers given (row), or raise if labels are names."""
-    hint = 'Take a nominal distance, or read whole numbers with kind="ordinal"'
-    refuse_kind(annotations, "nominal", "numbers: names have no distances", hint)
+    """Return the labels (row) as numbers, or raise if labels are names."""
+    hint = 'Use a nominal distance, or read whole numbers with kind="ordinal"'
+    refuse_kind(annotations, "nominal", "numbers, which have distances", hint)
     labels = annotations[LABEL].to_numpy() if LABEL in annotations.coords else np.empty(0)
     inexact = [
         label for label in labels.tolist() if labels.dtype.kind == "i" and float(label) != label
@@ -216,9 +216,9 @@ def numbers_of(annotations: xr.Dataset) -> Floats:
     if inexact:
         raise AnnotationError(
             "annotations",
-            expected=f"whole numbers that distances can be taken of: all up to {2**53:,}",
-            found=f"{shown(inexact)}, which as floating-point numbers are others",
-            hint="Subtract the same number from all of them: distances do not change",
+            expected=f"whole numbers up to {2**53:,}, for exact distances",
+            found=f"{shown(inexact)}, which floating-point numbers cannot represent",
+            hint="Subtract the same number from all numbers: distances do not change",
         )
     return given_numbers(annotations)
 
@@ -230,11 +230,11 @@ class SystemLists(NamedTuple):
     """Predicted lists; a single label is a list of one."""
 
     labels: Names
-    """Those of the annotations, then those that only systems use."""
+    """The labels of the annotations, then labels that only systems use."""
     code: Ints
     """(item, system, position): -1 after the end of a list, and for items without a list."""
     block: Ints
-    """(item, system, position): small comes first, equal is tied."""
+    """(item, system, position): block of the label, best first; labels of a block are tied."""
 
     def of(self, system: int) -> Lists:
         """Return one system's lists, one for each item."""

@@ -1,4 +1,4 @@
-"""F1 of a system, less that of annotators held out."""
+"""F1 of a system, less the mean F1 of held-out annotators."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from dissensus.statistics._read import (
 from dissensus.statistics._sums import Matrix, Sums, Undefined, compact
 
 AVERAGES: Final = ("binary", "macro", "micro")
-NO_F1: Final = "neither the vote nor the one scored gave the positive label"
-NO_GOLD: Final = "no annotator held out shares items with a vote on a positive label"
+NO_F1: Final = "neither the vote nor the scored respondent gave the positive label"
+NO_GOLD: Final = "no held-out annotator shares items with a vote on a positive label"
 
 
 def relative_f1(
@@ -44,49 +44,49 @@ def relative_f1(
     on_missing: str = "raise",
     weights: Any = None,
 ) -> xr.DataArray:
-    r"""F1 of a system less the mean F1 of annotators, both against the vote of other annotators.
+    r"""F1 of a system less the mean F1 of held-out annotators, both against the others' vote.
 
     .. math:: F_1(m) - \frac{1}{|H|} \sum_{h \in H} F_1(h), \qquad
         F_1 = \frac{2\,\mathrm{tp}}{2\,\mathrm{tp} + \mathrm{fp} + \mathrm{fn}}
 
-    The annotators not held out vote on each item. The label with most votes is taken for the truth,
-    n tied labels with 1/n each. The system is scored on all items that have a vote, each annotator
-    of :math:`H` on the items that they annotated.
+    The annotators not held out vote on each item. Their majority label is used as the truth; n tied
+    labels count 1/n each. The system is scored on all items that have a vote, each
+    annotator h in :math:`H` (held out) on the items that h annotated.
 
     Parameters
     ----------
     annotations, predictions, on_missing, weights
         As in `naive_accuracy`.
     held_out : sequence of annotators, or float
-        The annotators held out; or their share, drawn at random.
+        The held-out annotators; or their share, then drawn at random.
     positive : label, optional
-        The label that F1 is of; True and False are the labels 1 and 0. None is the last of two
-        labels.
+        The positive label; True and False are the labels 1 and 0. None is the last of two labels.
     average : {"binary", "macro", "micro"}, optional
-        "binary": of the positive label. "macro": the mean over labels that the vote or the one who
-        is scored gave. "micro": of all labels together, which is accuracy. None is "binary" with
-        two labels or ``positive``, and else "macro".
+        "binary": F1 of the positive label. "macro": the mean F1 over labels that the vote or the
+        scored respondent gave. "micro": F1 of all labels together, which is accuracy. None is
+        "binary" if there are two labels or ``positive`` is given, and else "macro".
     random_seed : int or numpy.random.Generator, optional
-        For a share: the same seed holds out the same annotators.
+        Seed of the drawn annotators, if ``held_out`` is a share.
 
     Returns
     -------
     xarray.DataArray
-        (system), from -1 to 1, above 0 where the system does better. ``attrs["held_out"]`` names
-        the annotators held out, ``attrs["positive"]`` the label that F1 is of. NaN, with a warning,
-        if an F1 is undefined for the system or under the weights. Annotators held out without an F1
-        (neither they nor the vote gave the positive label on their items, or they share none with
-        the voters) are left out of the mean, with a warning.
+        (system), from -1 to 1, above 0 where the system is better. ``attrs["held_out"]`` are the
+        held-out annotators, ``attrs["positive"]`` is the positive label. NaN, with a warning, if F1
+        is undefined for the system or under the weights. Held-out annotators without an F1 (neither
+        they nor the vote gave the positive label on their items, or they share no item with the
+        voters) are left out of the mean, with a warning.
 
     Notes
     -----
-    It is here for comparison and has two flaws. It depends on the number of voting annotators:
-    more of them make a better truth, which changes either F1 by its errors. And an annotator who
-    skips hard items is scored on easy ones, the system on all: one cautious annotator makes every
-    system look worse. `discrepancy_ratio` has neither flaw. Draws of `bayesian_bootstrap` do not
-    include the choice of the annotators held out.
+    Relative F1 is available for comparison with publications and has two flaws. It depends on the
+    number of voters: with more voters the vote has fewer errors, and errors of the vote change both
+    F1. And an annotator who skips hard items is scored on easy items, but the system on all items:
+    one cautious annotator makes every system look worse. `discrepancy_ratio` has neither flaw.
+    Draws of `bayesian_bootstrap` do not include the uncertainty from the choice of held-out
+    annotators.
 
-    A predicted label that annotators could not give is a miss, and no label of its own.
+    A predicted label that annotators could not give is wrong, and is not averaged as another label.
 
     Source: Lovchinsky et al. (2020), section 4.1.3 and appendix C, of the method of Rajpurkar et
     al. (2018) and Hannun et al. (2019).
@@ -125,9 +125,10 @@ def relative_f1(
 
 
 def _f1(right: Floats, given: Floats, voted: Floats, average: str) -> Floats:
-    """Return F1 of systems, then of annotators held out; NaN where undefined."""
+    """Return F1 of systems, then of held-out annotators; NaN where undefined."""
     if average == "micro":
-        # Each item has one given and one voted label; a system's label may be none of the labels.
+        # Each item has one given and one voted label; a system's label may be outside the label
+        # space.
         right, voted = (x.sum(axis=2, keepdims=True) for x in (right, voted))
         given = voted
     either = given + voted
@@ -137,17 +138,17 @@ def _f1(right: Floats, given: Floats, voted: Floats, average: str) -> Floats:
 
 
 class _Counts(NamedTuple):
-    """Sums by item from which each F1 follows."""
+    """Sums by item from which all F1 are computed."""
 
     parts: tuple[Matrix, ...]
-    """(item, respondent and label): given correctly, and given; then (item, label): voted for,
-    which is the same for all systems; and (item, annotator and label): voted for."""
+    """(item, respondent and label): given and voted for, and given; (item, label): voted for, which
+    is the same for all systems; and (item, annotator and label): voted for."""
     n_labels: int
     systems: Names
     held_out: list[str]
 
     def split(self, totals: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return given correctly, given, and voted for: (set of weights, respondent, label)."""
+        """Return right, given, and voted labels: (set of weights, respondent, label)."""
         n, systems = self.n_labels, len(self.systems)
         ends = np.cumsum([part.shape[1] for part in self.parts])[:-1]
         right, given, vote, votes = (
@@ -157,7 +158,7 @@ class _Counts(NamedTuple):
         return right, given, np.concatenate([vote, votes], axis=1)
 
     def scored(self, average: str) -> Ints:
-        """Return the annotators held out who have an F1, and warn of the others."""
+        """Return the held-out annotators who have an F1, and warn of the others."""
         totals = np.concatenate([np.atleast_1d(part.sum(axis=0)) for part in self.parts])[None]
         _, given, voted = self.split(totals)
         there = (given + voted)[0, len(self.systems) :].sum(axis=1) > 0
@@ -165,7 +166,7 @@ class _Counts(NamedTuple):
             left = [name for name, fine in zip(self.held_out, there, strict=True) if not fine]
             label = "positive label" if average == "binary" else "label"
             warn_caller(
-                f"relative_f1 leaves out {len(left)} of the annotators held out ({shown(left)}): "
+                f"relative_f1 leaves out {len(left)} of the held-out annotators ({shown(left)}): "
                 f"on their items neither they nor the vote gave a {label}."
             )
         return np.flatnonzero(there)
@@ -174,7 +175,7 @@ class _Counts(NamedTuple):
 def _counts(
     annotations: xr.Dataset, predictions: Any, held: Ints, labels: Ints, on_missing: str
 ) -> _Counts:
-    """Count the labels of systems and of the annotators held out."""
+    """Count the labels of systems and of the held-out annotators."""
     rows_of(annotations)  # checks for repeated labels
     every = annotations[LABEL].to_numpy()
     systems = systems_of(annotations, predictions, on_missing)
@@ -185,7 +186,7 @@ def _counts(
     seat[held] = np.arange(len(held))
     voting = seat[annotator] < 0
     vote = _vote(item[voting], annotator[voting], label[voting], systems.present, shape)
-    # The labels of systems, then of the annotators held out, on the items with a vote.
+    # The labels of systems, then of the held-out annotators, on the items with a vote.
     decided = np.diff(vote.indptr) > 0
     row, system = np.nonzero((predicted >= 0) & (predicted < len(every)) & decided[:, None])
     own, n_systems = ~voting & decided[item], len(systems.names)
@@ -221,7 +222,7 @@ def _laid_out(values: Any, item: Ints, respondent: Ints, shape: tuple[int, int])
 def _vote(
     item: Ints, annotator: Ints, label: Ints, present: Flags, shape: tuple[int, int]
 ) -> sparse.csr_array:
-    """Return the label with most votes, or tied labels with equal shares: (item, label)."""
+    """Return the majority label, or tied labels with equal shares: (item, label)."""
     shares = label_shares(grouped(item, annotator, shape[0]), label, shape[1])
     share = leaders(shares.start, shares.amount) * np.repeat(present, np.diff(shares.start))
     vote = sparse.csr_array((share, shares.label, shares.start), shape=shape)
@@ -231,12 +232,12 @@ def _vote(
 
 
 def _held_out(annotations: xr.Dataset, held_out: Any, random_seed: Any) -> Ints:
-    """Return the codes of the annotators held out, by name or drawn."""
+    """Return the codes of the held-out annotators, given by name or drawn."""
     names = annotations[ANNOTATOR].to_numpy()
     if len(names) < 2:
         raise ArgumentError(
             "annotations",
-            expected="two annotators at least: one to hold out, one to vote",
+            expected="at least two annotators: one to hold out, one to vote",
             found=str(len(names)),
         )
     if isinstance(held_out, float | np.floating):
@@ -252,14 +253,14 @@ def _drawn(names: Names, share: float, random_seed: Any) -> Ints:
     if not 0 < share < 1:
         raise ArgumentError("held_out", expected="a share between 0 and 1", found=repr(share))
     n = min(max(round(share * len(names)), 1), len(names) - 1)
-    # By name, so that the order of rows does not matter.
+    # Draw from sorted names, so that the order of rows does not matter.
     order = np.argsort(names.astype(str), kind="stable")
     rng = generator(random_seed, "annotators held out")
     return order[np.sort(rng.permutation(len(names))[:n])]
 
 
 def _classes(annotations: xr.Dataset, positive: Any, average: str | None) -> tuple[Ints, str]:
-    """Return the codes of the labels that count, and the average."""
+    """Return the codes of the labels to average over, and the name of the average."""
     labels = annotations[LABEL].to_numpy()
     if average is None:
         average = "binary" if positive is not None or len(labels) == 2 else "macro"

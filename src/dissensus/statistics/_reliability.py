@@ -1,4 +1,4 @@
-"""Genuine agreement: of labels, with confidence, a distance, and chance.
+"""Genuine agreement of labels, given confidence, a distance, and chance.
 
 The common part of `concordance` and `weighted_reliability`.
 """
@@ -48,11 +48,11 @@ GIVEN: Final = "as given"
 """Values of the attribute ``confidence``."""
 
 NO_SLIM: Final = 1.0
-ONE_FOR_ALL: Final = "Pass one accuracy for all, or known labels (truth=): these need no list"
+ONE_FOR_ALL: Final = "Pass one accuracy for all annotators, or known labels (truth=)"
 
 
 class SureLabels(NamedTuple):
-    """Labels, or whole rankings, with confidence, in the order of items and annotators."""
+    """Labels, or whole rankings, with confidence, sorted by item and annotator."""
 
     rows: Grouped
     item: Ints
@@ -66,7 +66,7 @@ class SureLabels(NamedTuple):
     labels: Names
     """The label space."""
     lists: Lists | None
-    """The rankings, if these are rankings."""
+    """The rankings, if annotations are rankings."""
 
     @property
     def n_labels(self) -> int:
@@ -75,7 +75,7 @@ class SureLabels(NamedTuple):
 
     @property
     def pairs(self) -> Floats:
-        """(item): pairs of annotators."""
+        """(item): number of pairs of annotators."""
         return self.rows.voices * (self.rows.voices - 1.0) / 2.0
 
     @property
@@ -120,7 +120,7 @@ def _first_rows(annotations: xr.Dataset, confidence: Floats) -> Ints:
         raise AnnotationError(
             "confidence",
             where=f"row {row} (item {shown([item])})",
-            expected="one confidence for all labels of a ranking: it is of the whole",
+            expected="one confidence for all labels of a ranking",
             found=f"{confidence[first][number][row]} and {confidence[row]}",
         )
     return first.astype(np.int64)
@@ -137,12 +137,12 @@ class Closeness(NamedTuple):
 
     distance: str
     largest: float
-    """The distance from which on labels do not agree at all."""
+    """Labels at this distance or more do not agree at all."""
     apart: Delta | None
-    """From rows (pair), (pair) to distances; None: only equal labels agree."""
+    """Returns the distances of pairs of rows; None: only equal labels agree."""
 
     def of(self, left: Ints, right: Ints, code: Ints) -> Floats:
-        """Return 1 - distance / largest, 0 beyond that: (pair)."""
+        """Return 1 - distance / largest, at least 0: (pair)."""
         if self.apart is None:
             return (code[left] == code[right]).astype(np.float64)
         apart = self.apart(left, right)
@@ -158,16 +158,16 @@ def _closeness(
     if ranked != (name == "ranking"):
         raise ArgumentError(
             "distance",
-            expected='None or "ranking", of rankings' if ranked else "a distance of labels",
+            expected='None or "ranking", for rankings' if ranked else "a distance of labels",
             found=brief(distance),
         )
     graded = name != "nominal"
     if max_distance is not None and not (graded and 0 < real(max_distance) < np.inf):
         raise ArgumentError(
             "max_distance",
-            expected="a number above 0: the distance from which on labels do not agree at all"
+            expected="a number above 0: the distance at which labels do not agree at all"
             if graded
-            else "None, where labels agree or do not: only a distance= of numbers needs it",
+            else "None, except with a distance= of numbers",
             found=brief(max_distance),
         )
     if not graded:
@@ -198,7 +198,7 @@ def _measure(
     power = 2 if name == "squared" else 1
     check_range(values, power)
     given = values[labels.rows.order]
-    # The largest difference of any two labels; on a continuous scale, of any two numbers given.
+    # The largest difference of two labels of the label space; if continuous, of two annotations.
     scale = values if "value" in annotations else annotations[LABEL].to_numpy().astype(np.float64)
     largest = float(scale.max() - scale.min()) ** power
     return lambda a, b: abs(given[a] - given[b]) ** power, largest
@@ -219,9 +219,9 @@ class Chance(NamedTuple):
     name: str
     """"uniform", "empirical", "mapping", or "number"."""
     share: Floats
-    """(label): the probability that a guess is the label; for "empirical", without weights."""
+    """(label): the probability that a guess is the label; "empirical" shares are unweighted."""
     varies: bool
-    """Whether weights over items change the result through it."""
+    """Whether the distribution depends on weights over items."""
 
 
 def _chance(annotations: xr.Dataset, labels: SureLabels, chance: Any) -> Chance:
@@ -247,7 +247,7 @@ def _check_countable(annotations: xr.Dataset, found: str, *, needed: bool) -> No
         raise ArgumentError(
             "chance",
             expected="a number: the probability that a guess counts as agreement",
-            found=f"{found}, with annotations of kind {kind!r}, which have no labels to count",
+            found=f"{found}, with annotations of kind {kind!r}, whose labels cannot be counted",
             hint="chance=1 uses confidence as given",
         )
 
@@ -268,7 +268,7 @@ def _mapped(labels: SureLabels, chance: Any) -> Floats:
         )
     if share.sum() > 1 + ROUNDING:
         raise ArgumentError(
-            "chance", expected="shares that come to 1 at most", found=f"{share.sum():.6g}"
+            "chance", expected="shares with a sum of at most 1", found=f"{share.sum():.6g}"
         )
     place = _places(labels.labels, names)
     shares = np.where(place < 0, 0.0, share[place]) if len(share) else np.zeros(len(place))
@@ -296,26 +296,26 @@ def _places(labels: Names, names: list[Any]) -> Any:
 
 @dataclass(frozen=True)
 class Genuine:
-    """The labels, and the settings of agreement that is not by chance."""
+    """The labels, and the settings of genuine agreement."""
 
     labels: SureLabels
     close: Closeness
     chance: Chance
     factor: Floats
-    """(item): 1 over the number of pairs; times ``slim_majority`` where the majority is slim."""
+    """(item): 1 over the number of pairs, times ``slim_majority`` if the majority is slim."""
     attrs: dict[str, Any]
 
     @property
     def paired(self) -> Floats:
-        """(item): 1 where there are two annotators."""
+        """(item): 1 if the item has two annotators."""
         return (self.labels.rows.voices >= 2).astype(np.float64)
 
     def meant(self) -> Floats:
-        """Return the probability that each label was no guess (row), without weights."""
+        """Return the probability that each label was not a guess (row), without weights."""
         return genuine(self.labels.confidence, self.chance.share[self.labels.code])
 
     def concordance(self, among: Flags | None = None) -> Floats:
-        r"""Return :math:`\sigma(x)` by item, of pairs of some rows only; 0 without pairs."""
+        r"""Return :math:`\sigma(x)` by item, over pairs of the rows ``among``; 0 without pairs."""
         rows, code = self.labels.rows, self.labels.code
         amount = rows.share * self.meant() * (1.0 if among is None else among)
         if self.close.apart is None:
@@ -327,7 +327,7 @@ class Genuine:
         return total * self.factor
 
     def pairs(self, among: Flags | None = None, *, meant: bool, hint: str = ONE_FOR_ALL) -> Pairs:
-        """List the pairs that agree; ``meant`` says whether chance is taken off."""
+        """List the pairs that agree; with ``meant``, the probability of guesses is subtracted."""
         rows, code, item = self.labels.rows, self.labels.code, self.labels.item
         amount = rows.share * (self.meant() if meant else 1.0) * (1.0 if among is None else among)
         kept, n = [], 0
@@ -340,7 +340,7 @@ class Genuine:
             if n > MOST:
                 raise AnnotationError(
                     "annotations",
-                    expected=f"up to {MOST:,} pairs of annotators who agree about an item",
+                    expected=f"at most {MOST:,} pairs of annotators who agree on an item",
                     found="more",
                     hint=hint,
                 )
@@ -389,7 +389,7 @@ def _slim(annotations: xr.Dataset, slim_majority: Any) -> float:
     if value != NO_SLIM and kind not in ("nominal", "ordinal"):
         raise ArgumentError(
             "slim_majority",
-            expected="1, where no label can lead",
+            expected="1, since these labels have no majority",
             found=f"{value}, with annotations of kind {kind!r}",
         )
     return value

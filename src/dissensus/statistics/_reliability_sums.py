@@ -1,9 +1,9 @@
 """Concordance and weighted reliability as functions of sums over items.
 
-With fixed chance, the agreement of each pair of annotators (or of all) is a sum over items. If
-chance is the frequency of labels it depends on the weights, and so does confidence; and accuracies
-by item belong to no pair of annotators. In these cases the sums are the weights themselves, and
-each set of weights passes through all pairs.
+With fixed chance, the agreement of each pair of annotators (or of all pairs) is a sum over items.
+If chance is the frequency of labels, it depends on the weights, and so does the agreement of each
+pair of labels. Accuracies by item differ within a pair of annotators. In these two cases the sums
+are the weights themselves, and the agreement of all pairs is computed for each set of weights.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ CONTRADICTION: Final = (
     "two annotators agree although one has accuracy 1 and the other 0; give accuracies above 0 and "
     "below 1"
 )
-NO_ERRORS: Final = "there is only one label to give, and no label can be wrong"
+NO_ERRORS: Final = "the label space has only one label, and no label can be wrong"
 ALONE: Final = "fewer than two annotators"
 NEVER_MET: Final = "no item has labels of both annotators"
 FEWER: Final = "Pass the annotations of fewer annotators or items"
 
 CELLS: Final = 50_000_000
-"""Numbers in the result by pair: 0.4 gigabytes, and as many again in computing it."""
+"""Maximum size of a result by pair: 0.4 gigabytes, and as much again while computing it."""
 
 Total = Callable[[Floats, Ints, Ints], Floats]
-"""From totals (set of weights, sum), and for n results the set of weights and the draw of
-accuracies, to sums (n), or to sums for each pair of annotators (n, pair)."""
+"""Function of totals (set of weights, sum), and for each of n results the set of weights and the
+draw of accuracies. Returns sums (n), or sums for each pair of annotators (n, pair)."""
 Kernel = Callable[..., Floats]
-"""As `right_under_weights`."""
+"""A function like `right_under_weights`."""
 
 
 @dataclass(frozen=True)
@@ -65,24 +65,24 @@ class Reliability:
     accuracy: Accuracies
     """Accuracies of annotators."""
     among: Flags | None = None
-    """(row): whether pairs of the row count; None: all."""
+    """(row): whether pairs with the row count; None: all."""
     errors: float = 1.0
     """Number of equally frequent errors; NaN if there are none."""
 
     @property
     def reason(self) -> str:
-        """Why it may be undefined where there are pairs."""
+        """The reason that values with pairs may be undefined."""
         return NO_ERRORS if np.isnan(self.errors) else CONTRADICTION
 
     def common(self) -> Floats | None:
-        """Return the probability that any two are right (draw), if all accuracies are equal."""
+        """Return the probability that two are right (draw), if all accuracies are equal."""
         if not self.accuracy.common:
             return None
         each = self.accuracy.values[:, 0]
         return both_right(each, each, self.errors)
 
     def pairs(self, hint: str = ONE_FOR_ALL) -> Pairs:
-        """List the pairs of rows that agree, less chance unless it varies with the weights."""
+        """List the pairs of rows that agree, corrected for chance unless it depends on weights."""
         return self.genuine.pairs(self.among, meant=not self.genuine.chance.varies, hint=hint)
 
 
@@ -115,18 +115,18 @@ class Prepared:
     """Sums over items, their divisors, and the layout of the quotients."""
 
     below: Matrix
-    """(item, 1) or (item, pair): 1 where a pair could agree."""
+    """(item, 1) or (item, pair): 1 where there is a pair that could agree."""
     parts: tuple[Matrix, ...]
     total: Total
     reason: str
     """Why a divisor may be 0."""
     lay_out: Callable[[Floats], Floats]
-    """From quotients to the result's own dims."""
+    """Returns quotients with the dims of the result."""
     dims: tuple[str, ...] = ()
     coords: Mapping[str, Names] = field(default_factory=dict)
     pair_names: Names | None = None
     spread: Callable[[Floats], Floats] = lambda sums: sums
-    """From the sums to those that are divided."""
+    """Returns the sums to divide, from the sums."""
 
 
 def sums_of(reliability: Reliability, annotations: xr.Dataset, *, per_pair: bool) -> Sums:
@@ -187,7 +187,7 @@ def _needs_weights(reliability: Reliability) -> bool:
 def _anew(
     reliability: Reliability, pairs: Pairs, kernel: Kernel
 ) -> tuple[tuple[Matrix, ...], Total]:
-    """Keep the weights of items as the sums; each set of weights passes through all pairs."""
+    """Use the weights of items as the sums; all pairs are computed for each set of weights."""
     chance, labels = reliability.genuine.chance, reliability.genuine.labels
     accuracy = reliability.accuracy
     confidence = labels.confidence if chance.varies else np.ones(len(labels.code))
@@ -242,7 +242,7 @@ def _together(reliability: Reliability) -> Prepared:
 
 
 def _in_common(reliability: Reliability) -> tuple[tuple[Matrix, ...], Total]:
-    """Multiply the concordance by the probability that any two are right."""
+    """Multiply the concordance by the probability that two annotators are right."""
     right = reliability.common()
     assert right is not None
 
@@ -283,7 +283,7 @@ def _by_pair(reliability: Reliability, annotations: xr.Dataset) -> Prepared:
     if n_draws * n * n > CELLS:
         raise ArgumentError(
             "per_pair",
-            expected=f"up to {CELLS:,} numbers: pairs of annotators, times draws of accuracies",
+            expected=f"at most {CELLS:,} numbers: pairs of annotators, times draws of accuracies",
             found=f"{n:,} annotators and {n_draws:,} draws, {n_draws * n * n:,} numbers",
             hint="Thin the draws, or pass the annotations of fewer annotators",
         )
@@ -317,7 +317,7 @@ class _Met(NamedTuple):
     n: int
     """The number of annotators."""
     key: Ints
-    """(pair): the first annotator times n, plus the second; rising."""
+    """(pair): the first annotator times n, plus the second; ascending."""
     together: Matrix
     """(item, pair): 1 where both labelled it."""
 
@@ -333,7 +333,7 @@ class _Met(NamedTuple):
         return np.searchsorted(self.key, key).astype(np.int64)
 
     def spread(self, values: Floats) -> Floats:
-        """Return values of all pairs, 0 for annotators who never met: (n, first before second)."""
+        """Return values of all pairs, 0 without a common item: (n, first before second)."""
         square = np.zeros((len(values), self.n * self.n))
         square[:, self.key] = values
         first, second = np.triu_indices(self.n, 1)
@@ -351,11 +351,11 @@ def _met(labels: SureLabels, n: int) -> _Met:
     if labels.pairs.sum() > MOST:
         raise AnnotationError(
             "annotations",
-            expected=f"up to {MOST:,} pairs of annotators of an item, with per_pair=True",
+            expected=f"at most {MOST:,} pairs of annotators of an item, with per_pair=True",
             found=f"{int(labels.pairs.sum()):,}",
             hint=FEWER,
         )
-    # The first row of each annotator of an item, for repeated labels.
+    # With repeated labels, use the first row of each annotator of an item.
     first = np.r_[True, labels.rows.own[:-1] == np.arange(1, len(labels.code))]
     keys: list[Ints] = [np.zeros(0, dtype=np.int64)]
     items: list[Ints] = [np.zeros(0, dtype=np.int64)]
@@ -379,12 +379,12 @@ def _sums_by_pair(
     def total(totals: Floats, of_set: Ints, draw: Ints) -> Floats:
         amount = totals[of_set, :n_pairs]
         values = accuracy.under(totals[:, n_pairs:])
-        if values.shape[1] == 1:  # one number for all
+        if values.shape[1] == 1:  # one accuracy for all annotators
             values = np.broadcast_to(values, (len(values), met.n))
         first, second = (values[:, each].ravel() for each in met.annotators)
         right = both_right(first, second, reliability.errors).reshape(len(values), n_pairs)
         both = right[of_set if accuracy.sums else draw]
-        # Pairs that never agree may contradict each other: always right and never right.
+        # `both` is NaN for accuracies of 0 and 1, which must not affect pairs that never agree.
         return np.where(amount > 0.0, amount * both, 0.0)
 
     return (compact(agreed), *accuracy.sums), total

@@ -23,16 +23,16 @@ from dissensus.statistics._read import read
 from dissensus.statistics._sums import Matrix, Sums
 
 CELLS: Final = 400_000
-"""Weights and totals held at a time."""
+"""Number of weights and totals in memory at a time."""
 
 _AHEAD: Final = 16
-"""Blocks drawn before the first of them is used: all blocks may not fit into memory."""
+"""Number of blocks drawn in advance: all blocks may not fit into memory."""
 
 _FEW: Final = 64
 """With fewer units than this, equal units are not merged."""
 
 _SMALLEST: Final = 1e-300
-"""Dividing by less could overflow."""
+"""Dividing by a smaller number could overflow."""
 
 
 def over_units(sums: Sums, unit: Ints, n_units: int) -> Sums:
@@ -63,9 +63,9 @@ def patterns(parts: tuple[Matrix, ...]) -> tuple[Ints, Ints]:
 
 
 def _scale(part: Any) -> Floats:
-    """Return the largest absolute value of each sum: beside a large sum a small one is rounded off.
+    """Return the largest absolute value of each sum: a small sum would be lost beside a large one.
 
-    The root of the mean square could overflow.
+    A root mean square in its place could overflow.
     """
     largest = abs(part).max(axis=0)
     dense = largest if isinstance(part, np.ndarray) else largest.toarray().ravel()
@@ -73,7 +73,7 @@ def _scale(part: Any) -> Floats:
 
 
 def replicated(sums: Sums, rng: np.random.Generator, draws: int) -> Iterator[Floats]:
-    """Yield blocks of totals (draw, sum) under Dirichlet(1, ..., 1) weights times the units."""
+    """Yield blocks of totals (draw, sum): weights are Dirichlet(1, ..., 1) times the unit count."""
     parts = sums.parts
     n_units = parts[0].shape[0]
     size = np.ones(n_units, dtype=np.int64)
@@ -122,14 +122,14 @@ def _side_by_side(parts: tuple[Matrix, ...]) -> tuple[Matrix, ...]:
     return tuple(out)
 
 
-# The sampled units, items or clusters, and the number of units that a value depends on.
+# The sampled units (items or clusters), and the number of units on which a value depends.
 
 
 FEW_UNITS: Final = 20
-"""With fewer items (or clusters) the bootstrap's intervals are known to be too narrow."""
+"""With fewer items (or clusters) the intervals of the bootstrap are known to be too narrow."""
 
 _NARROW: Final = (
-    "the bootstrap's intervals are too narrow then. Take them for a lower bound of the "
+    "the intervals of the bootstrap are too narrow. Use them as a lower bound of the "
     "uncertainty, or fit a model."
 )
 
@@ -160,7 +160,7 @@ def units_of(annotations: Any, cluster: Any) -> Units:
     if units.n < 2:
         raise ArgumentError(
             "annotations",
-            expected="two items or clusters at least: they are the sample",
+            expected="at least two items or clusters, which are the sample",
             found=str(units.n),
         )
     return units
@@ -175,7 +175,7 @@ def _units(annotations: xr.Dataset, cluster: Any) -> Units:
             expected=f'None, "{ITEM}", or the cluster of each item'
             + (f', or "{CLUSTER}"' if named else ""),
             found=repr(cluster),
-            hint="Name the column of clusters when the annotations are read, with cluster=",
+            hint="Name the column of clusters with cluster= when reading annotations",
         )
     if (cluster is None and not named) or (isinstance(cluster, str) and cluster == ITEM):
         return Units(np.arange(len(items)), len(items), "items")
@@ -198,8 +198,8 @@ def _units(annotations: xr.Dataset, cluster: Any) -> Units:
 def warn_of_few(name: str, bears: Flags, units: Units) -> bool:
     """Warn if a statistic depends on few units, and return whether they are few.
 
-    ``bears`` (item) says which items the statistic depends on. If it depends on none it is
-    undefined, which is another warning.
+    ``bears`` (item) marks the items on which the statistic depends. If there are none, the
+    statistic is undefined, and there is another warning.
     """
     n = len(np.unique(units.of_item[bears]))
     if n >= FEW_UNITS:
@@ -208,14 +208,14 @@ def warn_of_few(name: str, bears: Flags, units: Units) -> bool:
         warn_caller(f"{n or units.n} {units.plural} are few: {_NARROW}")
     elif n:
         warn_caller(
-            f"{n:,} of {units.n:,} {units.plural} bear on {name}: with fewer than {FEW_UNITS}, "
+            f"{name} depends on {n:,} of {units.n:,} {units.plural}: with fewer than {FEW_UNITS}, "
             f"{_NARROW}"
         )
     return True
 
 
 def warn_of_few_each(sums: Sums, units: Units) -> None:
-    """Warn of values that depend on few units although others do not, and name them."""
+    """Warn of values that depend on few units, by name, if other values depend on more."""
     if sums.bearing is None or not sums.dims:
         return
     dim = next(dims[-1] for dims in sums.dims.values())
@@ -231,6 +231,6 @@ def warn_of_few_each(sums: Sums, units: Units) -> None:
         cells = [f"{shown([names[k]])} ({units.counted(counts[k])})" for k in few[:5]]
         rest = f" and {len(few) - 5} more" if len(few) > 5 else ""
         warn_caller(
-            f"{sums.name} of {', '.join(cells)}{rest} rests on fewer than {FEW_UNITS} "
+            f"{sums.name} of {', '.join(cells)}{rest} depends on fewer than {FEW_UNITS} "
             f"{units.plural}: {_NARROW}"
         )

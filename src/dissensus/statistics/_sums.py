@@ -1,8 +1,8 @@
 """A statistic as a function of sums over items.
 
-A statistic is prepared once: a matrix (item, sum), and a function of the totals of its columns.
-Weights over items are then one matrix product, for one set of weights or for the thousands of
-`bayesian_bootstrap`.
+A statistic is prepared once, as a matrix (item, sum) and a function of the totals of the columns.
+To apply weights over items is then one matrix product, for one set of weights or for the thousands
+of `bayesian_bootstrap`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Undefined:
         self._total: dict[str, int] = {}
 
     def where(self, undefined: Flags, values: Floats, reason: str) -> Floats:
-        """Return the values, NaN where they are undefined. Existing NaNs do not count."""
+        """Return the values, NaN where they are undefined. Existing NaNs are not counted."""
         new = undefined & ~np.isnan(values)
         self._count[reason] = self._count.get(reason, 0) + int(new.sum())
         self._total[reason] = self._total.get(reason, 0) + undefined.size
@@ -65,7 +65,7 @@ SUMS: Final = object()
 """``weights=SUMS`` makes a statistic return its `Sums` in place of its value."""
 
 AS_COUNTS: Final = "as_counts"
-"""Attribute of weights that are counts of items, also where they are not whole numbers."""
+"""Attribute of weights that are counts of items, also if they are not whole numbers."""
 
 
 @dataclass(frozen=True)
@@ -74,24 +74,24 @@ class Sums:
 
     name: str
     parts: tuple[Matrix, ...]
-    """(item, sum) each, side by side; a vector is one sum."""
+    """Matrices (item, sum), side by side; a vector is one sum."""
     finish: Finish
-    """From totals (set of weights, sum) to values (set of weights, \\*dims), or a dict of these."""
+    """Returns values (set of weights, \\*dims), or a dict of these, from totals (set, sum)."""
     items: Names
     dims: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The dims of each variable that has any."""
+    """The dims of each variable that has dims."""
     coords: Mapping[str, Names] = field(default_factory=dict)
     attrs: Mapping[str, Any] = field(default_factory=dict)
     better: str = "higher"
     """"higher" or "lower"."""
     bearing: Matrix | None = None
-    """(item, value along the last dim): not zero where a value depends on an item; one column for
-    a statistic without dims. None: all values depend on every item with a sum that is not zero."""
+    """(item, value along the last dim): not zero where a value depends on an item; one column for a
+    statistic without dims. None: all values depend on every item with a nonzero sum."""
     value_names: Names | None = None
     """(value): the names of the columns of ``bearing``, if these are not the last dim's."""
     one_of_draws: Callable[[Floats, Iterable[Floats], np.random.Generator], Finish] | None = None
-    """For values with draws of their own: the `Finish` that takes one draw for each set of weights,
-    given the totals of the data and the blocks of totals that will be finished."""
+    """For statistics that have draws themselves: returns the `Finish` that uses one draw for each
+    set of weights, from the totals of the data and the blocks of totals that will be finished."""
 
     @property
     def bears(self) -> Flags:
@@ -105,7 +105,7 @@ class Sums:
         return out
 
     def weighted(self, weights: Any) -> Sums:
-        """Return the sums, each item's multiplied by its count (from ``weights=``)."""
+        """Return the sums, multiplied by the count of each item (from ``weights=``)."""
         if weights is None:
             return self
         factor = item_weights(weights, self.items, "weights")
@@ -160,8 +160,8 @@ def counts_of(weights: Floats) -> Floats:
     """Return the weight of each item.
 
     Whole numbers are counts. Other weights are relative: they are scaled to a mean of 1 over the
-    items of positive weight, since Krippendorff's n - 1 needs a count. So are whole numbers too
-    large for a float to tell apart.
+    items of positive weight, since the n - 1 of Krippendorff's alpha needs a count. Whole numbers
+    that are too large to be exact as floats are scaled too.
 
     Examples
     --------
@@ -178,7 +178,7 @@ def times(matrix: Matrix, factor: Floats) -> Matrix:
     """Multiply each item's sums by a number."""
     if isinstance(matrix, np.ndarray):
         return matrix * (factor if matrix.ndim == 1 else factor[:, None])
-    # A full copy: SciPy sorts indices in place, also under other matrices that share them.
+    # A full copy: SciPy sorts indices in place, also for other matrices that share these indices.
     out = matrix.copy()
     out.data = matrix.data * np.repeat(factor, np.diff(matrix.indptr))
     return out

@@ -1,4 +1,4 @@
-"""True labels of items: known ones, or draws of a fit."""
+"""True labels of items: known labels, or draws of a fit."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def prior_counts(prior: Any) -> tuple[float, float]:
 
 
 def labels_only(annotations: xr.Dataset) -> xr.Dataset:
-    """Return annotations that are labels, or raise: other kinds are not true or false."""
+    """Return annotations that are labels, or raise: other annotations are not right or wrong."""
     if annotations.attrs["kind"] in ("nominal", "ordinal"):
         return annotations
     raise AnnotationError(
@@ -48,23 +48,23 @@ class TrueLabels(NamedTuple):
     code: Ints
     """(draw, item): one draw if labels are known; -1 where a label is unknown."""
     coords: dict[str, Names]
-    """Of chain and draw, if there are draws."""
+    """Coordinates of chain and draw, if there are draws."""
     source: str
-    """Where they come from."""
+    """The source of the true labels."""
 
     @property
     def drawn(self) -> bool:
-        """Whether they are draws."""
+        """Whether true labels are draws."""
         return bool(self.coords)
 
     def number_of_draws(self, draws: Any) -> int:
-        """Return the number of draws to make: that of the true labels, if they are draws."""
+        """Return the number of draws: that of the true labels, if these are draws."""
         if not self.drawn:
             return DRAWS if draws is None else whole("draws", draws, 1)
         if draws is not None:
             raise ArgumentError(
                 "draws",
-                expected=f"None: as many as the fit has, {len(self.code):,}",
+                expected=f"None, which uses all {len(self.code):,} draws of the fit",
                 found=brief(draws),
             )
         return len(self.code)
@@ -109,10 +109,10 @@ def of_known_items(annotations: xr.Dataset, truth: TrueLabels) -> xr.Dataset:
 def true_labels(
     truth: Any, annotations: xr.Dataset, rng: np.random.Generator, on_missing: str
 ) -> TrueLabels:
-    """Return known labels, or draw a label of each item with each draw of a fit.
+    """Return known labels, or draw a label of each item from each draw of a fit.
 
-    A fit's ``truth`` is the probability of each label given the rest of a draw; drawing from it
-    keeps that uncertainty.
+    The ``truth`` of a fit is the probability of each label given the rest of a draw. True labels
+    are drawn with this probability, to keep the uncertainty.
     """
     arguments.one_of("on_missing", on_missing, ("raise", "drop"))
     posterior = posterior_of(truth, "truth")
@@ -128,17 +128,19 @@ def true_labels(
     items = annotations[ITEM].to_numpy()
     lacking = items[code < 0]
     if len(lacking) == len(items):
-        raise ArgumentError("truth", expected="the label of an item at least", found="none")
+        raise ArgumentError("truth", expected="the label of at least one item", found="none")
     if len(lacking) and on_missing == "raise":
         raise ArgumentError(
             "truth",
             expected="a label for every item",
             found=f"none for {len(lacking):,} of {len(items):,}: {shown(list(lacking))}",
-            hint='Leave these out with on_missing="drop", or pass a fit of a model that treats '
+            hint='Use on_missing="drop" to drop these items, or pass a fit of a model that treats '
             "them as unknown: dissensus.models.rasch.fit(annotations, truth=...)",
         )
     if len(lacking):
-        warn_caller(f"{len(lacking):,} of {len(items):,} items have no known label: left out.")
+        warn_caller(
+            f"{len(lacking):,} of {len(items):,} items have no known label and are left out."
+        )
     return TrueLabels(code[None], {}, "known labels")
 
 
@@ -149,7 +151,7 @@ def _drawn(posterior: xr.Dataset, annotations: xr.Dataset, rng: np.random.Genera
             "truth",
             expected=f"a fit whose posterior has 'truth', with dims {dims}",
             found=f"the variables {shown(list(map(str, posterior.data_vars)), 12)}",
-            hint="Models of a latent truth have it, unless fitted with keep_items=False",
+            hint="Models of a latent truth have 'truth', unless fitted with keep_items=False",
         )
     truth = posterior["truth"].transpose(*dims)
     place = place_of(truth, ITEM, annotations[ITEM].to_numpy())

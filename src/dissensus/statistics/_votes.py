@@ -1,4 +1,4 @@
-"""Votes of annotators: whether an annotator, or a system, gives the label that leads."""
+"""Votes of annotators: how often an annotator, or a system, gives the majority label."""
 
 from __future__ import annotations
 
@@ -33,25 +33,26 @@ TIES: Final = ("share", "any")
 def leave_one_out_agreement(
     annotations: xr.Dataset, *, ties: str = "share", per_item: bool = False, weights: Any = None
 ) -> xr.DataArray:
-    r"""Probability that an annotator names the label that leads among the others of the item.
+    r"""Probability that an annotator gives the majority label of the other annotators of the item.
 
     .. math:: o_i = \frac{1}{A_i} \sum_r \Bigl[ \arg\max_k \sum_{s \neq r} v_{is}(k)
         \in L_{ir} \Bigr]
 
     where :math:`L_{ir}` are the labels that annotator r gives item i. With single labels,
     :math:`v` counts votes. With rankings, :math:`v_{is}(k) = 1/(l\,|b_l|)` for a label in block l
-    of :math:`|b_l|` tied labels (the inverse rank of `models.inverse_rank`), and
-    :math:`L_{ir}` are all listed labels. The mean is over the items that have
-    :math:`A_i \geq 2` annotators, each weighing the same.
+    of :math:`|b_l|` tied labels (the inverse rank of `models.inverse_rank`), and :math:`L_{ir}` are
+    all listed labels. The mean is over the items that have :math:`A_i \geq 2` annotators, with
+    equal weights.
 
     Parameters
     ----------
     annotations : Dataset
         Labels or rankings, not continuous numbers. An annotator with several labels or rankings
-        for an item (``trial=``) counts once: with their mean votes, and all labels named in any.
+        for an item (``trial=``) counts once: votes are averaged over trials, and :math:`L_{ir}` are
+        the labels of all trials.
     ties : {"share", "any"}
-        The credit for naming one of n leading labels: 1/n, the mean over random breaks of the tie,
-        or 1, which counts disagreement as agreement.
+        The credit for giving one of n tied labels. "share": 1/n, the mean over random breaks of the
+        tie. "any": 1, which counts disagreement as agreement.
     per_item : bool
         Return :math:`o_i`; not together with weights.
     weights : array-like (item), mapping from item to weight, or DataArray, optional
@@ -65,12 +66,13 @@ def leave_one_out_agreement(
 
     Notes
     -----
-    Agreement without a model, for comparison with `annotation_certainty`, item by item (in the
-    source they correlate .85; in the first 600 of its cases .85 with `models.inverse_rank` at
-    reliability 20, and .82 with `models.plackett_luce` at 3). It includes agreement by chance, and
-    is higher for long lists. With two annotators of single labels it is `percent_agreement`; with
-    more annotators it is usually higher, since a plurality varies less than one person: do not
-    compare studies with different numbers of annotators.
+    This is agreement without a model, for comparison with `annotation_certainty`, item by item. In
+    the source their correlation is .85; in the first 600 cases of the source it is .85 with
+    `models.inverse_rank` at reliability 20, and .82 with `models.plackett_luce` at 3. Agreement by
+    chance is included, and the value is higher for long lists. With two annotators and single
+    labels it equals `percent_agreement`; with more annotators it is usually higher, since a
+    majority vote varies less than one annotator: do not compare studies with different numbers of
+    annotators.
 
     Source: Stutz et al. (2023), appendix D. The text has no rule for ties; the published code
     (google-deepmind/uncertain_ground_truth, ``agreement.py``) has ``ties="any"``.
@@ -109,15 +111,13 @@ def check_per_item(per_item: Any, weights: Any) -> None:
     """Raise if ``per_item`` is given with weights, or in the bootstrap."""
     arguments.flags(per_item=per_item)
     if per_item and weights is SUMS:
-        raise ArgumentError("per_item", expected="False: draws are of a mean", found="True")
+        raise ArgumentError("per_item", expected="False in bayesian_bootstrap", found="True")
     if per_item and weights is not None:
-        raise ArgumentError(
-            "weights", expected="None with per_item=True: items are kept apart", found="weights"
-        )
+        raise ArgumentError("weights", expected="None with per_item=True", found="weights")
 
 
 def by_annotator(annotations: xr.Dataset) -> xr.DataArray:
-    """Return each annotator's agreement with the label that leads among the others (annotator).
+    """Return each annotator's agreement with the majority label of the others: (annotator).
 
     NaN for annotators who share no item with others.
     """
@@ -130,9 +130,9 @@ def by_annotator(annotations: xr.Dataset) -> xr.DataArray:
 
 
 def credit_by_statement(annotations: xr.Dataset) -> tuple[Ints, Ints, Floats]:
-    """Return item, annotator and credit of each annotator with others on the item.
+    """Return item, annotator and credit, for each annotator of an item that has others.
 
-    The credit is 1/n for naming one of the n labels that lead among the others, and else 0.
+    The credit is 1/n for giving one of the n tied majority labels of the others, and else 0.
     """
     annotations = read(annotations, rankings=True, continuous=False)
     rows = rows_of(annotations)
@@ -165,7 +165,7 @@ def _votes(annotations: xr.Dataset, rows: Grouped) -> Floats:
     return vote / np.bincount(pair[first])[pair]
 
 
-# Accuracy of systems against one annotator of each item, or against the label with most votes.
+# Accuracy of systems against one annotator of each item, or against the majority label.
 
 
 def naive_accuracy(
@@ -175,17 +175,18 @@ def naive_accuracy(
     on_missing: str = "raise",
     weights: Any = None,
 ) -> xr.DataArray:
-    r"""Accuracy of a system, taking one annotator of each item, drawn at random, for the truth.
+    r"""Accuracy of a system if the truth is the label of one random annotator of each item.
 
     .. math:: \frac{1}{I} \sum_i \frac{1}{A_i} \sum_r [y_{ir} = m_i]
 
-    The expectation over those draws, for system m on the :math:`I` annotated items.
+    for system m on the :math:`I` annotated items. This is the expectation over random annotators.
 
     Parameters
     ----------
     annotations : Dataset
         Annotations: labels, not rankings or continuous numbers. An annotator with several labels
-        for an item (``trial=``) counts once, with their shares.
+        for an item (``trial=``) counts once: each label counts as its share of that annotator's
+        labels.
     predictions : Dataset
         One label from each system and item.
     on_missing : {"raise", "drop"}
@@ -201,10 +202,11 @@ def naive_accuracy(
 
     Notes
     -----
-    It underrates systems: a system that is always right loses for each error of an annotator, in
-    proportion to the annotators' noise, which one label an item does not reveal. It ranks systems
-    correctly if annotators' errors are independent of the systems'. To ask whether a system is as
-    good as an annotator: `discrepancy_ratio`, `advantage_probability`.
+    The accuracy of systems is underestimated: even a system that is always right is counted as
+    wrong wherever an annotator errs, and one label per item does not show how often this happens.
+    Systems are ranked correctly if their errors are independent of the annotators' errors. For
+    whether a system is as good as an annotator, see `discrepancy_ratio` and
+    `advantage_probability`.
 
     Source: Lovchinsky et al. (2020), section 4.1.1 ("naive evaluation").
 
@@ -221,7 +223,7 @@ def naive_accuracy(
 
 
 def _shares(votes: LabelShares, annotators: Ints) -> Floats:
-    """Return the share of an item's annotators that gave each label."""
+    """Return the share of an item's annotators who gave each label."""
     return votes.amount / np.repeat(annotators, np.diff(votes.start))
 
 
@@ -261,7 +263,7 @@ def majority_vote_accuracy(
     on_missing: str = "raise",
     weights: Any = None,
 ) -> xr.DataArray:
-    r"""Accuracy of a system, taking the label that most annotators gave for the truth.
+    r"""Accuracy of a system if the truth is the majority label of the annotators.
 
     .. math:: \frac{1}{I} \sum_i \frac{[m_i \in T_i]}{|T_i|}, \qquad
         T_i = \arg\max_k \sum_r [y_{ir} = k]
@@ -285,10 +287,10 @@ def majority_vote_accuracy(
 
     Notes
     -----
-    The vote removes noise, and more of it with more annotators: do not compare values from studies
-    with different numbers of annotators. It ignores how close the vote was (3 to 2 counts like 5 to
-    0); draws of a plausibility do not (`top_k_accuracy`). It does not say whether a system is as
-    good as an annotator: `discrepancy_ratio`, `advantage_probability`.
+    A vote has less noise with more annotators: do not compare values from studies with different
+    numbers of annotators. The size of the majority is ignored: a vote of 3 to 2 counts like 5 to 0,
+    unlike in `top_k_accuracy`, which uses draws of a plausibility. For whether a system is as good
+    as an annotator, see `discrepancy_ratio` and `advantage_probability`.
 
     Source: Lovchinsky et al. (2020), section 4.1.2, which has no rule for ties.
 
@@ -306,5 +308,5 @@ def majority_vote_accuracy(
 
 
 def _leading(votes: LabelShares, _: Ints) -> Floats:
-    """Return 1 for an item's leading label, split among tied ones."""
+    """Return 1 for an item's majority label, split equally among tied labels."""
     return leaders(votes.start, votes.amount)

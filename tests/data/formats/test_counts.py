@@ -84,7 +84,7 @@ def test_counts_are_read_back(table, tmp_path_factory):
         (
             "item,a,b\n1,1,\n",
             {},
-            r"a.csv: column 'b', line 2: expected a value; found a missing one",
+            r"a.csv: column 'b', line 2: expected a value; found a missing value",
         ),
         (
             "item,a,b\n1,1,x\n",

@@ -109,7 +109,7 @@ def test_formats_without_predictions_say_so(file):
         ("a.csv", b"", r"a.csv: expected a table; found an empty file \(0 bytes\)"),
         ("a.parquet", b"", "a.parquet: expected a table; found an empty file"),
         ("a.json", b"", "a.json: expected a table; found an empty file"),
-        ("a.csv", b"\n \n", "a.csv: expected a table; found nothing but blanks"),
+        ("a.csv", b"\n \n", "a.csv: expected a table; found only blanks"),
     ],
 )
 def test_unreadable_files_are_refused_by_name(read, name, content, message, file):

@@ -130,7 +130,7 @@ def test_other_controls_are_let_be(file, statements):
         ),
         (
             [{"id": 1, "sentiment": "good", "annotator": 2}],
-            "task 1: expected a list of annotations.*JSON-MIN.*label= the name of the control",
+            "task 1: expected a list of annotations.*JSON-MIN.*label= with the name of the control",
         ),
         (
             [task(5) | {"annotations": [17]}],

@@ -69,7 +69,7 @@ def test_what_cannot_be_put_together_is_refused_in_words(tmp_path):
     ):
         dx.read_annotations(folder)
     LABELS.assign(item=pd.Timestamp("2026-11-21")).to_parquet(folder / "d.parquet")
-    with pytest.raises(dx.FormatError, match=r"d\.parquet: expected columns of the types"):
+    with pytest.raises(dx.FormatError, match=r"d\.parquet: expected columns of the same types"):
         dx.read_annotations(folder)
     (folder / "d.parquet").write_bytes(b"PAR1 not really")
     with pytest.raises(dx.FormatError, match=r"d\.parquet: expected a whole Parquet file"):

@@ -205,7 +205,7 @@ def test_columns_in_the_names_of_folders_are_pointed_at(table, tmp_path):
 def test_what_cannot_be_read_is_said_at_once(table, tmp_path):
     folder = split(table, tmp_path / "labels")
     read = dx.read_annotations
-    with pytest.raises(dx.ArgumentError, match="store: expected a path where nothing is"):
+    with pytest.raises(dx.ArgumentError, match="store: expected a path that does not exist"):
         read(folder, store=tmp_path, **COLUMNS)
     with pytest.raises(dx.ArgumentError, match="store: expected a path"):
         read(folder, store=3, **COLUMNS)

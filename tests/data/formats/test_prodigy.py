@@ -120,7 +120,7 @@ OK = choice(1, "ann", "A")
     ("lines", "message"),
     [
         ([OK, OK | {"answer": "maybe"}], r"a.jsonl, line 2: expected an answer.*found 'maybe'"),
-        ([OK, question(2, "ann", "X")], "line 1 and line 2: expected lines of one kind"),
+        ([OK, question(2, "ann", "X")], "line 1 and line 2: expected a list 'accept' in all lines"),
         (
             [OK, choice(2, "ann", "A", "B")],
             r"line 2: expected a list 'accept' of one option.*'A', 'B'",

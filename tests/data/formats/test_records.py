@@ -44,7 +44,7 @@ def test_lines_may_be_blank_and_hold_any_separator_in_text(file):
             "a.json, line 2, column 2: expected JSON; found Expecting pro",
         ),
         ("a.json", f"[{RECORD}", "a.json, line 1.*expected JSON"),
-        ("a.json", f"{RECORD}\n{RECORD}", "line 2.*Extra data.*read under the ending .jsonl"),
+        ("a.json", f"{RECORD}\n{RECORD}", "line 2.*Extra data.*give the file the ending .jsonl"),
         (
             "a.json",
             '[{"item": 1, "item": 2}]',
@@ -53,7 +53,7 @@ def test_lines_may_be_blank_and_hold_any_separator_in_text(file):
         ("a.json", "[" * 200_000, "a.json: .*nested too deeply"),
         ("a.jsonl", f"{RECORD}\n{{oops}}\n", "a.jsonl, line 2, column 2: expected JSON"),
         ("a.jsonl", f"{RECORD}\n[1]\n", "a.jsonl, line 2: expected a JSON object.*found list"),
-        ("a.jsonl", f"[{RECORD}]", "a.jsonl, line 1.*read under the ending .json"),
+        ("a.jsonl", f"[{RECORD}]", "a.jsonl, line 1.*give it the ending .json"),
         ("a.jsonl", '\n{"item": 1, "item": 2}', "a.jsonl, line 2: expected distinct names"),
     ],
 )

@@ -195,7 +195,7 @@ def test_a_pilot_that_cannot_tell_is_refused():
         dx.plan_accuracy(one, **SMALL)
     alike = dx.annotations({**rows, "label": list("xxyy")})
     for name, value in (("kappa", 0.3), ("n_labels", 2)):
-        with pytest.raises(dx.ArgumentError, match=f"^{name}: expected none, as a pilot"):
+        with pytest.raises(dx.ArgumentError, match=f"^{name}: expected none, since the pilot"):
             dx.plan_accuracy(alike, **{name: value}, **SMALL)
     assert dx.plan_accuracy(alike, **SMALL).attrs["kappa"] == 1
 

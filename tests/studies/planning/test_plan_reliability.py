@@ -259,7 +259,7 @@ def test_nonsense_is_refused_by_name(bad):
 
 
 def test_a_pilot_of_rankings_is_refused_in_its_own_words(rankings):
-    with pytest.raises(dx.AnnotationError, match="study of rankings is not planned yet"):
+    with pytest.raises(dx.AnnotationError, match="plans for rankings do not exist yet"):
         dx.plan(rankings[0])
 
 

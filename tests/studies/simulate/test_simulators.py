@@ -89,7 +89,7 @@ REFUSED = {
         ({"prevalence": (0.5, 0.6, 0, 0, -0.1)}, "prevalence: expected a probability"),
         ({"prevalence": (0.5, 0.6, 0, 0, 0)}, "prevalence: .*1 in sum"),
         ({"labels_per_item": 4}, "labels_per_item: expected at most the 3 annotators"),
-        ({"related": 0.5}, "related: expected 0 with one system"),
+        ({"related": 0.5}, "related: expected 0, since there is only one system"),
         ({"related": 2, "system_accuracy": (0.5, 0.5)}, r"related: expected a number from 0 to 1"),
         ({"shared_mistakes": 1.2}, r"shared_mistakes: expected a number from 0 to 1"),
         ({"shared_mistakes": (0.1,)}, "shared_mistakes: expected a number"),
@@ -134,7 +134,7 @@ REFUSED = {
         ({"family": "ordinal", "cutpoint": [0, 1]}, "cutpoint: .* mean is 0; found a mean of 0.5"),
         ({"overlap": 0.5}, "overlap: expected 1 without pools=; found 0.5"),
         ({**THREE, "overlap": 1.5}, r"overlap: expected a number from 0 to 1; found 1.5"),
-        ({**THREE, "overlap": 0, "n_items": 2}, "n_items: expected at least 3, .* raise overlap"),
+        ({**THREE, "overlap": 0, "n_items": 2}, "at least 3, .* increase overlap"),
     ],
 }  # fmt: skip
 

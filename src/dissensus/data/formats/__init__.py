@@ -1,4 +1,4 @@
-"""Readers of files: tables by the ending of their name, exports of annotation tools by name.
+"""Readers of files: tables by file name extension, exports of annotation tools by format name.
 
 `FORMATS` is the only list of named formats. To add one, write a module with ``read_annotations``
 or ``read_predictions`` (or both) and a test, and add a line to the list.
@@ -35,7 +35,7 @@ class Format:
     >>> import dissensus as dx
     >>> prodigy = dx.formats.get("prodigy")
     >>> prodigy.reads, prodigy.summary
-    (('annotations',), 'the JSONL of Prodigy, one decision a line')
+    (('annotations',), 'the JSONL of Prodigy, one decision per line')
     """
 
     name: str
@@ -45,7 +45,7 @@ class Format:
 
     @property
     def module(self) -> ModuleType:
-        """The reader, loaded."""
+        """The module of the reader."""
         return import_module(f"dissensus.data.formats.{self.name.replace('-', '_')}")
 
 
@@ -54,7 +54,7 @@ FORMATS: Final = (
     Format("counts", ("annotations",), "an item column, then one column of votes per label"),
     Format("crowd-kit", ("annotations",), "a table with the columns task, worker, label"),
     Format("label-studio", ("annotations", "predictions"), "the JSON export of Label Studio"),
-    Format("prodigy", ("annotations",), "the JSONL of Prodigy, one decision a line"),
+    Format("prodigy", ("annotations",), "the JSONL of Prodigy, one decision per line"),
     Format(
         "wide",
         ("annotations", "predictions"),
@@ -118,42 +118,43 @@ def read_annotations(
 ) -> xr.Dataset:
     r"""Read annotations from a file.
 
-    In CSV and TSV files every cell is text and only the empty cell is missing: "None" and
-    "NA" are labels like others. Labels that are numbers throughout are read as numbers.
+    In CSV and TSV files every cell is text, and only empty cells are missing: "None" and "NA" are
+    ordinary labels. If all labels are numbers, they are read as numbers.
 
     Parameters
     ----------
     path : path
-        A table with one row per statement, ending in .csv, .tsv, .parquet, .json (a list of
-        records) or .jsonl; or a file in a named format. Text files may be packed (.gz). Or a
-        folder of Parquet files, at any depth; or a store made with ``store=``.
+        A table with one row per annotation, in a file with the extension .csv, .tsv, .parquet,
+        .json (a list of records) or .jsonl; or a file in a named format. Text files may be
+        compressed (.gz). Or a folder of Parquet files, also in subfolders; or a store made with
+        ``store=``.
     format : str, optional
         A name in ``dissensus.formats.names()``: "argilla", "counts", "crowd-kit", "label-studio",
         "prodigy" or "wide".
     item, annotator, label, rank, confidence, pool, cluster, stratum, trial, kind, labels
-        As in `dissensus.annotations`. A named format has its own names for the columns.
+        As in `dissensus.annotations`. Named formats have other default names of columns.
     encoding : str
-        Of text files.
+        Encoding of text files.
     delimiter : str, optional
         Character between cells, if it is not a comma (.csv) or a tab (.tsv).
     chunks : int, optional
         Number of items in a chunk, see `dissensus.chunked`.
     store : path, optional
-        Path of a Zarr store to make; the chunks are then read from it. A folder of Parquet files
-        may be larger than memory: only the names and a few row groups are held at a time. Rows
-        are sorted by item.
+        Path of a new Zarr store, from which chunks are then read. A folder of Parquet files may be
+        larger than memory, since only names and a few row groups are in memory at a time. Rows are
+        sorted by item.
 
     Returns
     -------
     xarray.Dataset
-        Annotations. ``attrs["format"]`` says how the file was read.
+        Annotations. ``attrs["format"]`` describes how the file was read.
 
     Raises
     ------
     FormatError
         If the file cannot be read; the error names the line.
     AnnotationError
-        If its contents cannot be used, see `dissensus.annotations`.
+        If the contents are invalid, see `dissensus.annotations`.
 
     Examples
     --------
@@ -193,7 +194,7 @@ def read_annotations(
 def _reopened(
     path: Path, options: ReadOptions, chunks: int | None, target: Path | None
 ) -> xr.Dataset:
-    """Open annotations that were stored; all other arguments must have their defaults."""
+    """Open stored annotations; all other arguments must have their default values."""
     if target is not None:
         raise FormatError("store=", expected="None for a Zarr store", found=brief(str(target)))
     given: dict[str, Any] = {
@@ -210,12 +211,12 @@ def _reopened(
     try:
         ann = opened(path)
     except (ValueError, KeyError, OSError) as problem:
-        found = f"a damaged one, or another ({str(problem)[:200]})"
+        found = f"a damaged store, or another store ({str(problem)[:200]})"
         raise FormatError(brief(str(path)), expected=expected, found=found) from problem
     for name in ("item_code", "annotator_code"):
         if name not in ann:
             hint = "dx.read_annotations(..., store=) makes one"
-            found = f"one without {name}"
+            found = f"a store without {name}"
             raise FormatError(brief(str(path)), expected=expected, found=found, hint=hint)
     return ann if chunks is None else chunked(ann, chunks)
 
@@ -236,8 +237,8 @@ def read_predictions(
 ) -> xr.Dataset:
     r"""Read predictions from a file.
 
-    A table with an item column but neither a system nor a label column is read as a wide one:
-    each further column is a system. ``attrs["format"]`` then says so.
+    If a table has an item column but neither a system nor a label column, it is read as a wide
+    table, in which every other column is a system. ``attrs["format"]`` then says so.
 
     Parameters
     ----------
@@ -253,14 +254,14 @@ def read_predictions(
     Returns
     -------
     xarray.Dataset
-        Predictions. ``attrs["format"]`` says how the file was read.
+        Predictions. ``attrs["format"]`` describes how the file was read.
 
     Raises
     ------
     FormatError
         If the file cannot be read; the error names the line.
     PredictionError
-        If its contents cannot be used, see `dissensus.predictions`.
+        If the contents are invalid, see `dissensus.predictions`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Any table in a file, read by the ending of its name, or in a folder of Parquet files."""
+"""Any table in a file, read by file name extension, or in a folder of Parquet files."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from dissensus.data.formats._text import ending, read_delimited
 from dissensus.errors import FormatError
 
 ENDINGS: Final = (".csv", ".tsv", ".parquet", ".json", ".jsonl", ".ndjson")
-"""The endings of files that can be read; ``.gz`` may follow those of text files."""
+"""The extensions of files that can be read; for text files, ``.gz`` may follow."""
 _DELIMITERS: Final = {".csv": ",", ".tsv": "\t"}
 
 
 def read_table(path: Path, options: ReadOptions) -> Table:
-    """Read a table by the ending of its file's name; raise a FormatError if it cannot be read."""
+    """Read a table by file name extension, or raise a FormatError if it cannot be read."""
     if path.is_dir():
         _refuse_delimiter(options, "folder of Parquet files")
         return read_folder(path, options)
@@ -27,7 +27,7 @@ def read_table(path: Path, options: ReadOptions) -> Table:
             path.name,
             expected=f"a name ending in {', '.join(ENDINGS)}",
             found=suffix or "no ending",
-            hint="The ending says how to read the file: rename it",
+            hint="Rename the file: the ending determines how it is read",
         )
     if suffix in _DELIMITERS:
         return read_delimited(path, options.encoding, options.delimiter or _DELIMITERS[suffix])

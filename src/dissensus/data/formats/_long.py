@@ -1,4 +1,4 @@
-"""Tables with one row per statement: the form that needs no format name."""
+"""Tables with one row per annotation, which need no format name."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from dissensus.dims import ANNOTATOR, ITEM, LABEL, SYSTEM
 from dissensus.errors import relocated
 
 _OTHER_FORMS = (
-    'If each annotator has a column, say format="wide"; if the columns count votes, format="counts"'
+    'If each annotator has a column, use format="wide"; if the columns count votes, format="counts"'
 )
 
 
 def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
-    """Read annotations, one a row."""
+    """Read annotations, one per row."""
     table = read_table(path, options)
     options.notes["format"] = _form(path)
     return annotations_of(table, options, {}, hint=_OTHER_FORMS)
 
 
 def read_predictions(path: Path, options: ReadOptions) -> xr.Dataset:
-    """Read predictions, one a row; or one system a column, if no other reading is possible."""
+    """Read predictions, one per row; or one system per column, if rows are not possible."""
     table = read_table(path, options)
     options.notes["format"] = _form(path)
     if _is_wide(table, options):
@@ -41,7 +41,7 @@ def read_predictions(path: Path, options: ReadOptions) -> xr.Dataset:
             f"{', '.join(systems)})"
         )
         return wide.predictions_of(table, options)
-    columns = _chosen(table, options, {}, hint='If each system has a column, say format="wide"')
+    columns = _chosen(table, options, {}, hint='If each system has a column, use format="wide"')
     with relocated(table.place, table.name):
         frame = _with_typed_labels(table, columns[LABEL], options)
         return predictions(frame, **columns, kind=options.kind, on_missing=options.on_missing)
@@ -54,7 +54,7 @@ def _form(path: Path) -> str:
 def annotations_of(
     table: Table, options: ReadOptions, names: Mapping[str, str], *, hint: str = ""
 ) -> xr.Dataset:
-    """Read annotations, one a row; ``names`` are the format's own names of columns by role."""
+    """Read annotations, one per row; ``names`` are the format's names of columns by role."""
     columns = _chosen(table, options, names, hint)
     with relocated(table.place, table.name):
         frame = _with_typed_labels(table, columns[LABEL], options)
@@ -72,7 +72,7 @@ def _is_wide(table: Table, options: ReadOptions) -> bool:
 def _chosen(
     table: Table, options: ReadOptions, own: Mapping[str, str], hint: str
 ) -> dict[str, Any]:
-    """Return the column for each role, all of them present."""
+    """Return the column for each role, or raise if a column is missing."""
     columns = {
         role: options.named(role) or own.get(role, name)
         for role, name in options.columns.items()

@@ -3,7 +3,7 @@
 A folder that is larger than memory is coded, sorted by item, and stored in Zarr. There are three
 passes over the files, row group by row group: the first collects the names, the second counts the
 rows of each chunk of items, and the third has Dask shuffle the rows to their chunks (through the
-disk, or from worker to worker). Memory holds the names and the row groups at work.
+disk, or from worker to worker). Only the names and the current row groups are in memory.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _INDEX: Final = "__index_level_"
 
 
 def read_file(path: Path, name: str | None = None, wanted: Sequence[str] = ()) -> Any:
-    """Read a file into a pyarrow table: the columns wanted, or all if some are missing."""
+    """Read a file into a pyarrow table: the wanted columns, or all if some are missing."""
     name = path.name if name is None else name
     try:
         source = parquet.ParquetFile(pa.BufferReader(read_bytes(path, name)))
@@ -55,7 +55,7 @@ def _damaged(name: str, problem: Exception) -> FormatError:
 
 
 def read_folder(folder: Path, options: ReadOptions) -> Table:
-    """Read all files in a folder as one table, in memory: the columns named, or all."""
+    """Read all files in a folder as one table, in memory: the named columns, or all."""
     paths = sorted(parquet_files(folder))
     names = [str(path.relative_to(folder)) for path in paths]
     wanted = list(dict.fromkeys(name for name in options.columns.values() if name is not None))
@@ -78,7 +78,7 @@ def read_folder(folder: Path, options: ReadOptions) -> Table:
 
 
 def _together(parts: list[Any], names: list[str], wanted: list[str]) -> Any:
-    """Put tables under one another; whole numbers of several sizes become the largest."""
+    """Concatenate tables; whole numbers of several sizes are converted to the largest size."""
     whole = parts[0].select(wanted)
     for part, name in zip(parts[1:], names[1:], strict=True):
         missing = [column for column in wanted if column not in part.column_names]
@@ -88,27 +88,27 @@ def _together(parts: list[Any], names: list[str], wanted: list[str]) -> Any:
         try:
             whole = pa.concat_tables([whole, part.select(wanted)], promote_options="permissive")
         except pa.ArrowException as problem:
-            expected = "columns of the types that they have in the files before it"
+            expected = "columns of the same types as in the files before"
             found = str(problem).strip()[:200]
             raise FormatError(name, expected=expected, found=found) from problem
     return whole
 
 
 def require_no_partition(path: Path, folder: Path, name: str) -> None:
-    """Raise if a column is in the names of folders, as in ``annotator=x/``."""
+    """Raise if the values of a column are in the names of folders, as in ``annotator=x/``."""
     for part in path.relative_to(folder).parts[:-1]:
         if part.startswith(f"{name}="):
             raise FormatError(
                 f"{path.relative_to(folder)}: column {name!r}",
                 expected="a column in the file",
                 found=f"the name of the folder {part!r}",
-                hint="Write the files without partitions by it, or by another column",
+                hint="Write the files without partitions by this column",
             )
 
 
 _NAMED: Final = {ITEM: "item_code", ANNOTATOR: "annotator_code", LABEL: "label_code",
                  POOL: "pool_code", "trial": "trial"}  # fmt: skip
-"""Roles of columns with names, and the variables that hold them in a Dataset."""
+"""Roles of columns with names, and the variables of a Dataset that contain them."""
 
 
 def store_partitioned(
@@ -160,7 +160,7 @@ class _Group(NamedTuple):
 
 
 def _row_groups(folder: Path, options: ReadOptions) -> list[_Group]:
-    """Find the row groups that have rows; raise if a file lacks a column."""
+    """Find the row groups that have rows, or raise if a file has no such column."""
     for role in (CLUSTER, STRATUM):
         if options.columns.get(role) is not None:
             hint = f"Read a single file, where an item has a {role}"
@@ -186,7 +186,7 @@ def _row_groups(folder: Path, options: ReadOptions) -> list[_Group]:
                 out.append(_Group(path, number, first, rows, roles))
             first += rows
     if not out:
-        raise FormatError(str(folder), expected="Parquet files with rows", found="none of them")
+        raise FormatError(str(folder), expected="Parquet files with rows", found="no rows")
     return out
 
 
@@ -196,14 +196,14 @@ class _Vocabulary(NamedTuple):
     raw: dict[str, pd.Index[Any]]
     """Names as written in the files."""
     codes: dict[str, Ints]
-    """The code of each of these."""
+    """The code of each name."""
     names: dict[str, Array]
-    """Names as annotations have them."""
+    """Names in annotations."""
     attrs: dict[str, Any]
 
 
 def _vocabulary(groups: Sequence[_Group], options: ReadOptions) -> _Vocabulary:
-    """Collect the names in all files, and code them as one table would be."""
+    """Collect the names in all files, and encode them as if all rows were in one table."""
     spelled = [role for role in _NAMED if role in groups[0].roles]
     if options.kind == "continuous":
         spelled.remove(LABEL)
@@ -239,7 +239,7 @@ def _distinct(group: _Group, roles: Sequence[str]) -> dict[str, pd.Series[Any]]:
 
 
 def _coded(group: _Group, *, vocabulary: _Vocabulary, items: int) -> pd.DataFrame:
-    """Return a row group in codes and numbers, with the chunk that each row belongs to."""
+    """Return a row group in codes and numbers, with the chunk of each row."""
     out: dict[str, Array] = {}
     with group.located():
         for role, values in group.read().items():
@@ -262,7 +262,7 @@ def _rows_per_chunk(group: _Group, coded: Any, n_chunks: int) -> Ints:
 
 
 def _sorted(groups: Sequence[_Group], coded: Any, rows: Ints) -> dict[str, Any]:
-    """Return all rows, item by item, as Dask arrays of one chunk length."""
+    """Return all rows, sorted by item, as Dask arrays with chunks of equal length."""
     import dask
     import dask.array as da
     import dask.dataframe as dd

@@ -24,7 +24,7 @@ Record = dict[str, Any]
 
 
 class _DoubledKeyError(Exception):
-    """A duplicate key in an object; JSON would silently keep the last."""
+    """A duplicate key in an object, of which JSON would silently keep the last value."""
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> Record:
@@ -39,9 +39,9 @@ _DECODER: Final = json.JSONDecoder(object_pairs_hook=_distinct)
 
 
 def read_records(path: Path, encoding: str) -> tuple[list[Record], list[str]]:
-    """Read the records of a JSON file or a file of lines; return them, and their places in words.
+    """Return the records of a JSON file or a file of lines, and descriptions of their places.
 
-    A place is "line 3" in a file of lines, else "entry 2".
+    Places are like "line 3" in a file of lines, else like "entry 2".
     """
     lines = path.name.lower().removesuffix(".gz").endswith((".jsonl", ".ndjson"))
     text = read_text(path, encoding, lines=lines)
@@ -63,7 +63,7 @@ def _from_lines(path: Path, text: str) -> tuple[list[Record], list[str]]:
                 where=f"line {number}",
                 expected='a JSON object, such as {"item": 1, "annotator": "ann", "label": "x"}',
                 found=_described(record),
-                hint="A file that is one JSON list is read under the ending .json",
+                hint="If the file is one JSON list, give it the ending .json",
             )
         records.append(record)
         places.append(f"line {number}")
@@ -97,7 +97,7 @@ def _decoded(path: Path, text: str, line: int | None) -> Any:
             where=f"line {line or problem.lineno}, column {problem.colno}",
             expected="JSON",
             found=problem.msg,
-            hint="A file with one object a line is read under the ending .jsonl" if several else "",
+            hint="If each line is an object, give the file the ending .jsonl" if several else "",
         ) from problem
     except _DoubledKeyError as problem:
         where = "" if line is None else f"line {line}"
@@ -136,9 +136,9 @@ class Export:
     path: Path
     options: ReadOptions
     noun: str
-    """The tool's word for a statement, in the plural."""
+    """The tool's word for statements (plural)."""
     cells: dict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
-    """Role to the cells of its column."""
+    """The cells of each column, by role."""
     places: list[str] = field(default_factory=list)
     """The place of each row in the file."""
     left_out: Counter[str] = field(default_factory=Counter)
@@ -155,11 +155,11 @@ class Export:
             self.cells[role].append(cell)
 
     def chosen(self, names: Sequence[str], expected: str, expected_named: str, found: str) -> str:
-        """Return the control or question to read: the only one, or that named by label=."""
+        """Return the control or question to read: the only one, or the one named by label=."""
         wanted = self.options.named(LABEL)
         if wanted is None and len(names) == 1:
             return names[0]
-        if wanted is None and LABEL in names:  # "label" is the default, but may be a name too
+        if wanted is None and LABEL in names:  # "label" is the default, but may also be a name
             return LABEL
         if wanted in names:
             return str(wanted)
@@ -171,14 +171,14 @@ class Export:
         )
 
     def objects(self, place: str, value: Any, name: str) -> list[Record]:
-        """Return a list of objects; missing counts as empty."""
+        """Return a list of objects, which is empty if it is missing."""
         values = [] if value is None else value
         if not isinstance(values, list) or not all(isinstance(entry, dict) for entry in values):
             raise self.error(place, f"{name} as objects, in a list", brief(value))
         return values
 
     def cell(self, place: str, role: str, fields: Record, source: str) -> Any:
-        """Return the field that a role names; of the item by default its id."""
+        """Return the field with the name given for a role; for items the default is the id."""
         options = self.options
         name = options.named(ITEM) or "id" if role == ITEM else str(options.columns[role])
         if fields.get(name) is None:
@@ -186,7 +186,7 @@ class Export:
                 place,
                 f"a field {name!r} of {source} to read as {role}",
                 f"the fields {shown(list(fields), 12) or 'none'}",
-                f"Name another with {role}=",
+                f"Name another field with {role}=",
             )
         return fields[name]
 
@@ -212,4 +212,4 @@ class Export:
             self.options.notes[f"{reason}_{self.noun}"] = count
         if self.left_out:
             counts = " and ".join(f"{n} {reason}" for reason, n in sorted(self.left_out.items()))
-            warn_caller(f"{self.path.name}: {counts} {self.noun} say nothing and are left out")
+            warn_caller(f"{self.path.name}: {counts} {self.noun} without a label are left out")

@@ -1,4 +1,4 @@
-"""A table that was read from a file, and the options that it was read with."""
+"""A table that was read from a file, and the options of the reader."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from dissensus.dims import ANNOTATOR, ITEM, LABEL, SYSTEM
 from dissensus.errors import AnnotationError, FormatError, brief, resembling, shown
 
 _DECIMAL: Final = re.compile(r"-?(?=[0-9.])(0|[1-9][0-9]*)?(\.[0-9]+)?([eE][-+]?[0-9]+)?\Z")
-"""Numbers as programs write them; "007" and "1." do not match."""
+"""Numbers in the spelling of programs; "007" and "1." do not match."""
 _NUMBER: Final = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\Z")
-"""Numbers as people may write them, "007" too."""
+"""Numbers in any spelling, such as "007"."""
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class Table:
     name: str
     """The file's name, for error messages."""
     text: bool = False
-    """Whether the file holds text only, so that numbers are yet to be recognised."""
+    """Whether all cells are text, so that numbers must be recognised."""
     place: Callable[[int], str] = "row {}".format
-    """From the number of a row to words that find it in the file."""
+    """Function of the number of a row that describes its place in the file."""
 
     @property
     def columns(self) -> Mapping[str, pd.Series[Any]]:
@@ -43,7 +43,7 @@ class ReadOptions:
     """The arguments of `read_annotations` or `read_predictions`."""
 
     columns: Mapping[str, str | None]
-    """Role ("item", "annotator", "label", ...) to column name."""
+    """Column names by role ("item", "annotator", "label", ...)."""
     kind: str | None = None
     labels: Sequence[Any] | None = None
     on_missing: str = "raise"
@@ -51,10 +51,10 @@ class ReadOptions:
     delimiter: str | None = None
     error: type[AnnotationError] = AnnotationError
     notes: dict[str, Any] = field(default_factory=dict)
-    """Filled while reading, for the Dataset's attributes."""
+    """Attributes of the Dataset, filled while reading."""
 
     def __post_init__(self) -> None:
-        """Raise if an argument has a type that cannot be right."""
+        """Raise if an argument has a wrong type."""
         text = {"kind": self.kind, "encoding": self.encoding, "delimiter": self.delimiter}
         names = {role: name for role, name in self.columns.items() if not isinstance(name, int)}
         for argument, value in {**names, **text}.items():
@@ -73,7 +73,7 @@ class ReadOptions:
     def named(self, role: str) -> str | None:
         """Return the column for a role if the caller chose one, else None.
 
-        "item" is the default for the item and therefore no choice: each format has its own name.
+        "item" is the default and does not count as a choice, since each format has its own name.
         """
         name = self.columns.get(role)
         return None if name in {None, role} else str(name)
@@ -87,7 +87,7 @@ class ReadOptions:
 
 
 def missing_column(table: Table, name: str, role: str, hint: str = "") -> NoReturn:
-    """Raise because a table lacks a column that is needed."""
+    """Raise because a table does not have a required column."""
     near = resembling(name, table.columns)
     advice = f"Name it with {role}={near!r}" if near else f"Name it with {role}="
     raise FormatError(
@@ -99,11 +99,11 @@ def missing_column(table: Table, name: str, role: str, hint: str = "") -> NoRetu
 
 
 def typed_labels(column: pd.Series[Any], name: str, options: ReadOptions) -> pd.Series[Any]:
-    """Turn labels into numbers if all of them are, and nothing is lost.
+    """Convert labels to numbers if all labels are numbers, and no information is lost.
 
     Whole numbers are recognised for every column by `dissensus.data.tables`, numbers with fractions
-    for labels only: an item "1.10" is not the item "1.1". Text stays text with kind="nominal", with
-    ranks, and with a label space of text. Predictions may mix numbers and text.
+    only for labels: the item "1.10" is not the item "1.1". Text stays text with kind="nominal",
+    with ranks, and with a label space of text. Predictions may mix numbers and text.
     """
     if _stays_text(options):
         return column
@@ -138,7 +138,7 @@ def _require_no_mixture(column: pd.Series[Any], distinct: list[str], name: str) 
             where=_rows_of(column, number, word),
             expected="all numbers or all text",
             found=f"a number ({number!r}) and text ({word!r})",
-            hint='If all of them are labels, say kind="nominal", or list them with labels=',
+            hint='If all are labels, use kind="nominal", or list the labels with labels=',
         )
 
 
@@ -152,7 +152,7 @@ def _require_one_spelling(column: pd.Series[Any], distinct: list[str], name: str
                 where=_rows_of(column, first, text),
                 expected="one spelling for each number",
                 found=f"{first!r} and {text!r}",
-                hint='For numbers say kind="continuous" or "ordinal", for names of labels '
+                hint='For numbers use kind="continuous" or "ordinal", for names of labels '
                 'kind="nominal"',
             )
 

@@ -1,7 +1,7 @@
-"""Files as bytes and as text, and tables of text with commas or tabs between the cells.
+"""Reading of files as bytes and as text, and of tables of text separated by commas or tabs.
 
-Every cell of such a table is read as text, and only the empty cell is missing: "None" and "NA"
-are labels like others. Readers of columns recognise numbers.
+Every cell of such a table is read as text, and only empty cells are missing: "None" and "NA" are
+ordinary labels. Readers of columns recognise numbers.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from dissensus.errors import FormatError, brief
 from dissensus.storage import is_store
 
 LONGEST_LINE: Final = 1 << 28
-"""Maximum file size in bytes. A file is held in memory, with several copies of each line."""
+"""Maximum length of a line in bytes. A file is in memory, with several copies of each line."""
 
 
 def checked_path(path: str | os.PathLike[str], *, folder: bool = False) -> Path:
-    """Return the path of a file that may be read, or of a folder of Parquet files if it may be one.
+    """Return the path of a readable file, or of a folder of Parquet files if folders are allowed.
 
     >>> checked_path(".")
     Traceback (most recent call last):
@@ -41,7 +41,7 @@ def checked_path(path: str | os.PathLike[str], *, folder: bool = False) -> Path:
             "path",
             expected="the path of a file",
             found=type(path).__name__,
-            hint="Tables in memory are read by dissensus.annotations and dissensus.predictions",
+            hint="For tables in memory use dissensus.annotations and dissensus.predictions",
         )
     place = Path(path)
     try:
@@ -55,7 +55,7 @@ def checked_path(path: str | os.PathLike[str], *, folder: bool = False) -> Path:
 
 
 def is_folder(path: Any) -> bool:
-    """Return whether the path is that of a folder; False if it is not a path."""
+    """Return whether a value is the path of a folder; False if it is not a path."""
     try:
         return Path(path).is_dir()
     except (TypeError, ValueError, OSError):
@@ -63,8 +63,8 @@ def is_folder(path: Any) -> bool:
 
 
 def _require_file(name: str, place: Path, folder: bool) -> None:
-    if "\0" in name:  # some functions raise a ValueError for it, others find no such file
-        raise FormatError(brief(name), expected="the path of a file", found="a NUL character in it")
+    if "\0" in name:  # some functions raise a ValueError, others do not find the file
+        raise FormatError(brief(name), expected="the path of a file", found="a NUL character")
     if place.is_dir():
         if is_store(place):
             raise FormatError(f"{name!r}", expected="a file", found="a Zarr store")
@@ -75,11 +75,11 @@ def _require_file(name: str, place: Path, folder: bool) -> None:
         expected = "a file, or a folder of Parquet files" if folder else "a file"
         raise FormatError(f"{name!r}", expected=expected, found="a folder", hint=hint)
     if place.is_symlink() and not place.exists():
-        found = "a link that leads nowhere, or to itself"
+        found = "a link to a missing file, or to itself"
         raise FormatError(f"{name!r}", expected="a file", found=found)
     if not place.exists():
         raise FileNotFoundError(f"no such file: {name!r}")
-    if not place.is_file():  # a pipe or a device may never end
+    if not place.is_file():  # reading a pipe or a device may never end
         raise FormatError(f"{name!r}", expected="a file", found="a pipe or a device")
 
 
@@ -95,7 +95,7 @@ def parquet_files(folder: Path) -> Iterator[Path]:
 
 
 def ending(path: Path) -> str:
-    """Return the ending of a name in small letters, the one before ``.gz`` if there is that.
+    """Return the extension of a name in lower case, without ``.gz``.
 
     >>> ending(Path("ratings.CSV")), ending(Path("ratings.tsv.gz"))
     ('.csv', '.tsv')
@@ -105,7 +105,7 @@ def ending(path: Path) -> str:
 
 
 def read_bytes(path: Path, name: str | None = None) -> bytes:
-    """Read a file, unpacking ``.gz``; raise if it is empty. Error messages call it ``name``."""
+    """Read a file, decompressing ``.gz``, or raise if it is empty; messages use ``name``."""
     name = path.name if name is None else name
     try:
         data = path.read_bytes()
@@ -124,7 +124,7 @@ def read_bytes(path: Path, name: str | None = None) -> bytes:
 
 
 def read_text(path: Path, encoding: str, *, lines: bool = False) -> str:
-    """Read a text file without its byte order mark; ``lines`` says that each row is a line."""
+    """Read a text file without its byte order mark; with ``lines``, each row is a line."""
     data = read_bytes(path)
     if lines:
         require_lines(path, data)
@@ -133,11 +133,11 @@ def read_text(path: Path, encoding: str, *, lines: bool = False) -> str:
     except UnicodeDecodeError as problem:
         raise _undecodable(path, data, encoding, problem) from problem
     except (LookupError, UnicodeError) as problem:
-        expected = "a name Python knows, such as 'cp1252'"
+        expected = "the name of an encoding in Python, such as 'cp1252'"
         raise FormatError("encoding", expected=expected, found=repr(encoding)) from problem
     text = text.removeprefix("\ufeff")
     if not text.strip():
-        raise FormatError(path.name, expected="a table", found="nothing but blanks")
+        raise FormatError(path.name, expected="a table", found="only blanks")
     if "\0" in text:
         offset = text.index("\0")
         raise FormatError(
@@ -145,23 +145,23 @@ def read_text(path: Path, encoding: str, *, lines: bool = False) -> str:
             where=f"line {text.count('\n', 0, offset) + 1}",
             expected="text",
             found=f"a NUL character at offset {offset}",
-            hint="Is it binary, or UTF-16? Then name the ending or the encoding, encoding='utf-16'",
+            hint="For a binary file, correct the ending; for UTF-16, use encoding='utf-16'",
         )
     return text
 
 
 def require_lines(path: Path, data: bytes) -> None:
-    """Raise if a line is longer than that of any table."""
+    """Raise if a line is longer than the maximum."""
     start = 0
-    while len(data) - start > LONGEST_LINE:  # from the last line end within reach to the next
+    while len(data) - start > LONGEST_LINE:  # search the next block of bytes for a line end
         end = max(data.rfind(mark, start, start + LONGEST_LINE) for mark in (b"\n", b"\r"))
         if end < 0:
             raise FormatError(
                 path.name,
                 where=f"line {data.count(b'\n', 0, start) + 1}",
                 expected=f"lines of at most {LONGEST_LINE:,} bytes",
-                found="a longer one",
-                hint="Is it a table of text, with one row a line?",
+                found="a longer line",
+                hint="The file must be a table of text with one row per line",
             )
         start = end + 1
 
@@ -177,12 +177,12 @@ def _undecodable(
         where=f"line {data.count(b'\n', 0, problem.start) + 1}",
         expected=f"text in {encoding}",
         found=f"the byte 0x{data[problem.start]:02x} at offset {problem.start}",
-        hint=f"Name the encoding it was written in, for example encoding={guess!r}, {origin}",
+        hint=f"Name the encoding of the file, for example encoding={guess!r}, {origin}",
     )
 
 
 _LONGEST: Final = 2**31 - 1
-"""Characters in a cell; the default limit of Python's reader is smaller."""
+"""Maximum number of characters in a cell; the default limit of Python's reader is smaller."""
 
 
 def read_delimited(path: Path, encoding: str, delimiter: str) -> Table:
@@ -190,7 +190,9 @@ def read_delimited(path: Path, encoding: str, delimiter: str) -> Table:
     text = read_text(path, encoding, lines=True)
     header = next(row for _, row in _rows(path, text, delimiter))
     _check_header(path, header, delimiter)
-    if '"' in text:  # a forgotten quotation mark would swallow all rows up to the next one
+    if (
+        '"' in text
+    ):  # after a missing quotation mark, all rows up to the next mark would be one cell
         for line, row in _rows(path, text, delimiter):
             if len(row) != len(header):
                 raise _ragged(path, line, len(header), len(row))
@@ -198,7 +200,7 @@ def read_delimited(path: Path, encoding: str, delimiter: str) -> Table:
     if table.num_rows == 0:
         raise FormatError(path.name, expected="rows below the header", found="only a header")
     frame = {name: pd.Series(table[name].to_pandas()) for name in table.column_names}
-    # A row of the table is one further in the file, after the header.
+    # The header comes first, so a row of the table is one line further in the file.
     place = lambda row: f"line {_line(path, text, delimiter, row + 1)}"  # noqa: E731
     return Table(frame, path.name, text=True, place=place)
 
@@ -206,7 +208,7 @@ def read_delimited(path: Path, encoding: str, delimiter: str) -> Table:
 def _parsed(path: Path, text: str, delimiter: str, header: list[str]) -> pa.Table:
     try:
         data = text.encode("utf-8") + b"\n"
-    except UnicodeEncodeError as problem:  # some encodings, such as "utf-7", can spell it
+    except UnicodeEncodeError as problem:  # some encodings, such as "utf-7", allow this
         raise FormatError(
             path.name,
             where=f"line {text.count('\n', 0, problem.start) + 1}",
@@ -251,7 +253,7 @@ def _rows(path: Path, text: str, delimiter: str) -> Iterator[tuple[int, list[str
         raise FormatError(
             path.name,
             where=f"line {rows.line_num}",
-            expected="quotation marks that come in pairs around whole cells",
+            expected="pairs of quotation marks around whole cells",
             found=str(problem),
         ) from problem
     finally:
@@ -267,23 +269,23 @@ def _check_header(path: Path, header: list[str], delimiter: str) -> None:
             where="line 1",
             expected=f"column names separated by {delimiter!r}",
             found=repr(header[0]),
-            hint=f"Name what separates them: delimiter={other!r}",
+            hint=f"Name the separator: delimiter={other!r}",
         )
 
 
 def _ragged(path: Path, line: int, width: int, cells: int) -> FormatError:
-    hint = "A cell that contains the separator belongs in quotation marks"
+    hint = "Write a cell that contains the separator in quotation marks"
     return FormatError(
         path.name,
         where=f"line {line}",
         expected=f"{width} cells, as in the header",
         found=str(cells),
-        hint=hint if cells > width else "An empty cell needs its separator too",
+        hint=hint if cells > width else "An empty cell needs a separator too",
     )
 
 
 def _line(path: Path, text: str, delimiter: str, row: int) -> int:
-    """Find the line that ends a row, the header being row 0."""
+    """Find the last line of a row; the header is row 0."""
     for number, (line, _) in enumerate(_rows(path, text, delimiter)):
         if number == row:
             return line

@@ -1,14 +1,14 @@
-"""The JSON that Argilla 2 writes: ``dataset.records.to_json(path)``, a list of records.
+"""The JSON format of Argilla 2: ``dataset.records.to_json(path)`` writes a list of records.
 
-The reader takes the responses to one question, or the suggestions: labels, ratings, or
-rankings. If there are several questions, ``label=`` names one of them. The item is the record's
-``id``, or the metadata or field that ``item=`` names; the annotator is ``user_id``; ``pool=``,
-``cluster=``, ``stratum=`` and ``trial=`` name metadata or fields too. Suggestions are read by
-`dissensus.read_predictions`; the system is their ``agent``.
+The reader reads the responses to one question, or the suggestions: labels, ratings, or rankings. If
+there are several questions, name one with ``label=``. The item is the record's ``id``, or the
+metadata or field named with ``item=``; the annotator is ``user_id``; ``pool=``, ``cluster=``,
+``stratum=`` and ``trial=`` name metadata or fields too. `dissensus.read_predictions` reads
+suggestions; the system is the ``agent``.
 
-The export does not say which responses are drafts: all count. To leave drafts out, export
-submitted responses only. Responses without a value are left out with a warning, and counted in
-``attrs["empty_responses"]``.
+The export does not say which responses are drafts, so all responses count. To leave drafts out,
+export only submitted responses. Responses without a value are left out with a warning, and counted
+in ``attrs["empty_responses"]``.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _group(export: Export, place: str, record: Record, group: str) -> Record:
 
 
 def _labels(export: Export, place: str, value: Any) -> Iterator[Record]:
-    """Yield the label, or those of a ranking with their ranks."""
+    """Yield the label, or the labels of a ranking with their ranks."""
     if not isinstance(value, list | dict):
         yield {LABEL: value}
         return
@@ -95,14 +95,14 @@ def _labels(export: Export, place: str, value: Any) -> Iterator[Record]:
                 place,
                 "a label, a number, or a ranking",
                 brief(value),
-                "Several labels at once, or spans of a text, are not one label for the item; make "
+                "Several labels or spans of text are not one label for the item; make "
                 "a table with one row for each label to analyse",
             )
         yield {LABEL: entry["value"], _RANK: entry[_RANK]}
 
 
 def _cell(export: Export, place: str, record: Record, role: str) -> Any:
-    """Return the metadata or field that a role names; of the item by default its id."""
+    """Return the metadata or field named for a role; for items the default is the id."""
     parts = [
         part for part in (record.get("fields"), record.get("metadata")) if isinstance(part, dict)
     ]

@@ -1,8 +1,8 @@
 """Tables of counts: an item column, then one column per label with the number of votes.
 
-The table does not name the annotators: every vote becomes a separate annotator, "item: 1",
-"item: 2" and so on, without relation to the voters of other items. The columns, in their order,
-are the label space.
+The table does not name the annotators: every vote becomes a separate annotator, "item: 1", "item:
+2" and so on. Annotators of different items are different. The columns, in order, are the label
+space.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
 
 
 def _votes(table: Table, columns: dict[str, pd.Series[Any]]) -> Ints:
-    """Return the table of votes: whole numbers, none missing, none negative."""
+    """Return the table of votes, or raise unless all are whole numbers, 0 or more."""
     out = np.zeros((len(next(iter(columns.values()))), len(columns)))
     for place, (name, values) in enumerate(columns.items()):
         with relocated(table.place, table.name):

@@ -1,6 +1,6 @@
-"""Tables as crowd-kit has them: the columns ``task``, ``worker`` and ``label``.
+"""Tables of crowd-kit, with the columns ``task``, ``worker`` and ``label``.
 
-The ending of the file's name says which table format it is. Other columns are named as usual.
+The file name extension determines the format of the table. Name other columns as usual.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""The JSON that Label Studio exports: tasks, each with annotations (and predictions).
+"""The JSON export of Label Studio: tasks with annotations (and predictions).
 
-The reader takes one control of the labelling interface: ``<Choices>``, ``<Rating>`` or
-``<Number>``. If there are several, ``label=`` names one of them. The item is the task's
-``id``, or the field of the task's ``data`` that ``item=`` names; the annotator is
-``completed_by``; ``cluster=`` and ``stratum=`` name fields of ``data``.
+The reader reads one control of the labelling interface: ``<Choices>``, ``<Rating>`` or
+``<Number>``. If there are several, name one with ``label=``. The item is the task's ``id``, or the
+field of the task's ``data`` named with ``item=``; the annotator is ``completed_by``; ``cluster=``
+and ``stratum=`` name fields of ``data``.
 
 Annotations that were cancelled (skipped), or that leave this control empty, are left out with a
 warning, and counted in ``attrs["cancelled_annotations"]`` and ``attrs["empty_annotations"]``.
-Models' predictions in the same file are read by `dissensus.read_predictions`; the system is
-their ``model_version``.
+`dissensus.read_predictions` reads predictions in the same file; the system is the
+``model_version``.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _statements(export: Export, tasks: list[Record]) -> Iterator[tuple[str, Reco
                 "a list of annotations, as in the export named JSON",
                 f"the fields {shown(list(task), 12)}",
                 "The export named JSON-MIN is a plain table: read it without format=, "
-                'with item="id", annotator="annotator" and label= the name of the control',
+                'with item="id", annotator="annotator" and label= with the name of the control',
             )
         for statement in export.objects(place, task.get(group), group):
             yield f"{place}, {group[:-1]} {statement.get('id', '?')}", task, statement
@@ -99,7 +99,7 @@ def _object(export: Export, place: str, record: Record, name: str) -> Record:
 
 
 def _answer(export: Export, place: str, statement: Record, control: str) -> Any:
-    """Return the one choice or number given with a control, None if there is none."""
+    """Return the choice or number given with a control, None if there is none."""
     if statement.get("was_cancelled"):
         return None
     answers: list[Any] = []
@@ -112,7 +112,7 @@ def _answer(export: Export, place: str, statement: Record, control: str) -> Any:
             place,
             f"one answer from the control {control!r}",
             f"{len(answers)}: {shown(answers)}",
-            "Choices of several labels, or for regions of an item, are not one label "
+            "Several choices, or choices for regions of an item, are not one label "
             "for the item; make a table with one row for each label to analyse",
         )
     return answers[0] if answers else None
@@ -129,6 +129,6 @@ def _who(export: Export, place: str, statement: Record) -> Any:
 
 
 def _cell(export: Export, place: str, task: Record, role: str) -> Any:
-    """Return the field of the task's data that a role names; of the item by default its id."""
+    """Return the field of the task's data named for a role; for items the default is the id."""
     fields = {**_object(export, place, task, "data"), "id": task.get("id")}
     return export.cell(place, role, fields, "the task's data")

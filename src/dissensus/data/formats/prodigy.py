@@ -1,17 +1,17 @@
-"""Prodigy's JSONL: one decision of one annotator a line.
+"""The JSONL of Prodigy: each line is one decision by one annotator.
 
-The annotator is ``_annotator_id``, or ``_session_id`` where that is missing. Which label a line
-holds depends on the question; ``attrs["label_source"]`` says how it was read:
+The annotator is ``_annotator_id`` or, if that is missing, ``_session_id``. The label of a line
+depends on the question; ``attrs["label_source"]`` says how it was read:
 
-* a choice (lines with ``accept``): the one option accepted; the item is ``_input_hash``;
+* a choice (lines with ``accept``): the accepted option; the item is ``_input_hash``;
 * a yes-or-no question about a ``label`` that an annotator rejected: "accept" or "reject"; the item
   is the question, ``_task_hash``;
 * a ``label`` that all annotators accepted: the label itself; the item is ``_input_hash``.
 
 ``label="answer"`` makes every line a yes-or-no question. ``item=``, ``pool=``, ``cluster=``,
-``stratum=`` and ``trial=`` may name other fields. Lines with the answer "ignore", rejected
-choices and choices of nothing are left out with a warning, and counted in
-``attrs["ignored_lines"]``, ``attrs["rejected_lines"]`` and ``attrs["empty_lines"]``.
+``stratum=`` and ``trial=`` may name other fields. Lines with the answer "ignore", rejected choices
+and empty choices are left out with a warning, and counted in ``attrs["ignored_lines"]``,
+``attrs["rejected_lines"]`` and ``attrs["empty_lines"]``.
 """
 
 from __future__ import annotations
@@ -61,13 +61,13 @@ def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
 
 
 def _label_source(export: Export, places: list[str], records: list[Record]) -> str:
-    """Return in words how the labels of this file are read."""
+    """Return a description of how the labels of this file are read."""
     choice = ["accept" in record for record in records]
     if any(choice) and not all(choice):
         raise export.error(
             f"{places[choice.index(True)]} and {places[choice.index(False)]}",
-            "lines of one kind: all with a list 'accept', or none",
-            "one with and one without",
+            "a list 'accept' in all lines, or in none",
+            "a line with and a line without",
         )
     wanted = export.options.named(LABEL)
     if wanted not in {None, "answer"}:
@@ -75,7 +75,7 @@ def _label_source(export: Export, places: list[str], records: list[Record]) -> s
             "label=",
             expected='"answer", or nothing',
             found=repr(wanted),
-            hint="The kind of question decides which field is the label",
+            hint="The type of the question determines which field is the label",
         )
     if wanted == "answer":
         return _QUESTION
@@ -87,7 +87,7 @@ def _label_source(export: Export, places: list[str], records: list[Record]) -> s
             places[bare],
             "a list 'accept' or a 'label'",
             f"the fields {shown(list(records[bare]), 12)}",
-            'If all lines answer the same question, label="answer" reads accept and reject',
+            'If all lines are about the same question, label="answer" reads accept and reject',
         )
     rejected = any(record["answer"] == "reject" for record in records)
     return _QUESTION if rejected else _LABEL
@@ -105,14 +105,14 @@ def _fields(options: ReadOptions, source: str) -> dict[str, tuple[str, ...]]:
 
 
 def _label(export: Export, place: str, record: Record, source: str) -> Any:
-    """Return the label of one line, None for nothing."""
+    """Return the label of one line, None if there is none."""
     if record["answer"] == "ignore":
         return None
     if source != _CHOICE:
         return record["answer" if source == _QUESTION else "label"]
     accepted = record["accept"]
     if not isinstance(accepted, list) or len(accepted) > 1:
-        hint = "Several options accepted at once are not one label for the item"
+        hint = "Several accepted options are not one label for the item"
         raise export.error(place, "a list 'accept' of one option", repr(accepted), hint)
     return accepted[0] if accepted and record["answer"] == "accept" else None
 
@@ -125,5 +125,5 @@ def _cell(export: Export, place: str, record: Record, role: str, names: tuple[st
         place,
         f"a field {' or '.join(map(repr, names))} to read as {role}",
         f"the fields {shown(list(record), 12)}",
-        f"Name another with {role}=",
+        f"Name another field with {role}=",
     )

@@ -1,8 +1,8 @@
 """Wide tables: an item column, then one column per annotator (or per system).
 
-An empty cell is a label that was not given; annotators and items without any label are kept.
-Annotators are the columns that have no other role (``cluster=``, ``stratum=``). A cell holds one
-label: rankings, confidences and trials need a table with one row per statement.
+Empty cells are missing labels; annotators and items without labels are kept. Columns without
+another role (``cluster=``, ``stratum=``) are annotators. A cell contains one label: for rankings,
+confidences and trials use a table with one row per annotation.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dissensus.data.schema import validate
 from dissensus.dims import ANNOTATOR, CLUSTER, ITEM, LABEL, STRATUM, SYSTEM
 from dissensus.errors import PredictionError, relocated, shown
 
-_REASON = "a cell holds one label, and the columns are named after who gave it"
+_REASON = "a cell contains one label, and the columns are annotators or systems"
 
 
 def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
@@ -48,7 +48,7 @@ def read_predictions(path: Path, options: ReadOptions) -> xr.Dataset:
 
 
 def predictions_of(table: Table, options: ReadOptions) -> xr.Dataset:
-    """Read the predictions in a table of items by systems; an empty cell is a missing one."""
+    """Read the predictions in a table of items by systems; empty cells are missing predictions."""
     items, columns = split(table, options, "systems")
     frame = pd.DataFrame(_typed(table, columns, options))
     kept, names = _complete(table, options, items, frame), list(frame.columns)
@@ -67,7 +67,7 @@ def predictions_of(table: Table, options: ReadOptions) -> xr.Dataset:
 def _complete(
     table: Table, options: ReadOptions, items: list[Any], frame: pd.DataFrame
 ) -> npt.NDArray[np.intp]:
-    """Return the rows with a prediction of every system; raise if others may not be dropped."""
+    """Return the rows with predictions of all systems, or raise if others may not be dropped."""
     blank = frame.isna().to_numpy()
     if blank.any() and options.on_missing == "raise":
         first, column = (int(place) for place in np.argwhere(blank)[0])
@@ -76,7 +76,7 @@ def _complete(
             where=f"{table.place(first)} (item {items[first]!r})",
             expected="a prediction of every system for every item",
             found=f"an empty cell ({int(blank.sum())} in all)",
-            hint='on_missing="drop" leaves those items out for all systems',
+            hint='Use on_missing="drop" to leave out these items for all systems',
         )
     kept = np.flatnonzero(~blank.any(axis=1))
     if not len(kept):
@@ -111,7 +111,7 @@ def split(
             where=f"{table.place(first)} and {table.place(row)}",
             expected="each item in one row",
             found=f"{shown([encoded.values[encoded.codes[row]]])} in both",
-            hint="A table with one row per statement needs no format=",
+            hint="A table with one row per label needs no format=",
         )
     rest = {name: values for name, values in columns.items() if name not in roles.values()}
     if not rest:
@@ -123,7 +123,7 @@ def split(
 def _typed(
     table: Table, columns: dict[str, pd.Series[Any]], options: ReadOptions
 ) -> dict[str, pd.Series[Any]]:
-    """Recognise numbers in the cells of a file of text, all columns together."""
+    """Recognise numbers in the cells of a text file, jointly for all columns."""
     if not table.text:
         return columns
     rows, names = len(next(iter(columns.values()))), list(columns)

@@ -1,9 +1,9 @@
 """Data sets: small published tables, and larger public sets that are downloaded.
 
-The small ones are typed in from the literature. The larger ones are downloaded from their own
-repository when they are first loaded, into the folder named by the environment variable
-``DISSENSUS_DATA`` (or the usual cache), and checked by their SHA-256 hash. The library holds no
-copy of them, and their licences are their own.
+The small data sets are typed from the literature. The larger sets are downloaded from their
+repositories when they are first loaded, into the folder named by the environment variable
+``DISSENSUS_DATA`` (or the usual cache), and checked by their SHA-256 hash. The library contains no
+copy of them; each has a separate licence.
 
 A set is registered only if its hash was computed from the file, or recorded for that file by two
 or more independent public sources, named beside the hash. The dermatology study of Stutz et al.
@@ -33,7 +33,7 @@ __all__ = ["REGISTRY", "Data", "Description", "DownloadError", "describe", "load
 REGISTRY: Final[dict[str, Entry]] = {
     entry.name: entry for entry in (ANAESTHESIA, LEHNER, FIGURE5, CIFAR10H, DICES350)
 }
-"""All data sets: the only list of them."""
+"""All data sets. This is the only list."""
 
 
 def names() -> list[str]:
@@ -67,7 +67,7 @@ def describe(name: str) -> Description:
 
 
 def load(name: str, **options: Any) -> Data:
-    """Return a data set; the larger ones are downloaded when they are first loaded.
+    """Return a data set; larger sets are downloaded when they are first loaded.
 
     Parameters
     ----------

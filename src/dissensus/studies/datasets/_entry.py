@@ -18,7 +18,7 @@ from dissensus.errors import DissensusError
 
 
 class Data(NamedTuple):
-    """A data set; predictions and truth are None where it has none.
+    """A data set; predictions and truth are None if the set has none.
 
     Examples
     --------
@@ -29,11 +29,11 @@ class Data(NamedTuple):
     """
 
     annotations: xr.Dataset
-    """As from `dissensus.annotations`."""
+    """Annotations, as from `dissensus.annotations`."""
     predictions: xr.Dataset | None
-    """As from `dissensus.predictions`."""
+    """Predictions, as from `dissensus.predictions`."""
     truth: xr.DataArray | None
-    """(item): the label that the source takes for the right one; see the description."""
+    """(item): the true label according to the source; see the description."""
 
 
 class Description(NamedTuple):
@@ -52,13 +52,13 @@ class Description(NamedTuple):
     name: str
     title: str
     kind: str
-    """Of annotations: nominal, ordinal, continuous or ranking."""
+    """Kind of the annotations: nominal, ordinal, continuous or ranking."""
     counts: dict[str, int]
-    """Items, annotators, labels, annotations (rows) and, where there are any, systems."""
+    """Numbers of items, annotators, labels, annotations (rows) and systems, if there are any."""
     citation: str
     licence: str
     address: str | None
-    """Of the downloaded file; None if the numbers are in the library."""
+    """Address of the downloaded file; None if the data are in the library."""
     sha256: str | None
     options: dict[str, str]
     """Options of `load`, and their meaning."""
@@ -70,9 +70,9 @@ class Source:
     """A file at a public address."""
 
     address: str
-    """Pinned to a commit, so that the file behind it cannot change."""
+    """The address includes a commit, so that the file cannot change."""
     file: str
-    """Its name in the folder of downloads."""
+    """The name of the file in the folder of downloads."""
     sha256: str
     megabytes: float
 
@@ -94,7 +94,7 @@ class Entry:
     notes: str = ""
 
     def description(self) -> Description:
-        """Return all but the reader."""
+        """Return the entry without the reader."""
         source = self.source
         return Description(
             self.name, self.title, self.kind, dict(self.counts), self.citation, self.licence,
@@ -104,14 +104,14 @@ class Entry:
 
 
 def per_item(frame: pd.DataFrame, item: str, column: str, annotations: xr.Dataset) -> xr.DataArray:
-    """Take a column that is the same in all rows of an item, in the annotations' order of items."""
+    """Return a column with one value per item, in the order of items of the annotations."""
     first = frame.drop_duplicates(item).set_index(item)[column]
     items = annotations[ITEM].to_numpy()
     values = np.asarray(first.loc[items].to_list())
     return xr.DataArray(values, dims=ITEM, coords={ITEM: items}, name="truth")
 
 
-# Downloads are kept on this machine, and checked by their hash.
+# Downloads are stored on this machine, and checked by their hash.
 
 
 FOLDER = "DISSENSUS_DATA"
@@ -132,12 +132,12 @@ class DownloadError(DissensusError):
     ...             dx.datasets.load("cifar10h")
     ...         except dx.datasets.DownloadError as problem:
     ...             print(problem.expected, problem.hint, sep="; ")
-    a folder to keep cifar10h-raw.zip in; Name another with the environment variable DISSENSUS_DATA
+    a writable folder for cifar10h-raw.zip; Set the environment variable DISSENSUS_DATA
     """
 
 
 def fetch(source: Source) -> Path:
-    """Return the path of the file, downloaded if it is not there yet."""
+    """Return the path of the file, which is downloaded if it does not exist yet."""
     import pooch
     import requests
 
@@ -152,14 +152,14 @@ def fetch(source: Source) -> Path:
             source.address,
             expected=f"a file to download ({source.megabytes:g} MB)",
             found=f"{type(problem).__name__}: {problem}",
-            hint=f"Where there is no network, put the file there by hand: {place / source.file}",
+            hint=f"Without a network, copy the file to {place / source.file}",
         ) from problem
     except OSError as problem:
         raise DownloadError(
             str(place),
-            expected=f"a folder to keep {source.file} in",
+            expected=f"a writable folder for {source.file}",
             found=f"{type(problem).__name__}: {problem}",
-            hint=f"Name another with the environment variable {FOLDER}",
+            hint=f"Set the environment variable {FOLDER}",
         ) from problem
     except ValueError as problem:
         got = re.search(r"but got ([0-9a-f]{64})", str(problem))
@@ -167,7 +167,7 @@ def fetch(source: Source) -> Path:
             source.address,
             expected=f"a file with the SHA-256 hash {source.sha256}",
             found=got.group(1) if got else str(problem),
-            hint="The download was deleted. It was cut short, or the file was changed at its "
-            "source: then please report it",
+            hint="The download was deleted. It was incomplete, or the file was changed at the "
+            "source: in this case please report it",
         ) from problem
     return Path(path)

@@ -36,7 +36,7 @@ _KINDS: Final = ("nominal", "ordinal")
 
 
 class Agreement(NamedTuple):
-    """Agreement of annotators, given or of a pilot."""
+    """Agreement of annotators, given or from a pilot study."""
 
     kappa: float
     n_labels: int
@@ -47,14 +47,14 @@ class Agreement(NamedTuple):
 def _agreement(
     pilot: Any, kappa: Any, n_labels: Any, prob: float, random_seed: Any
 ) -> Agreement:  # fmt: skip
-    """Return kappa and the number of labels, given or of a pilot."""
+    """Return kappa and the number of labels, given or from a pilot study."""
     if pilot is not None:
         return _of_pilot(pilot, {"kappa": kappa, "n_labels": n_labels}, prob, random_seed)
     if kappa is None:
-        expected = "how much annotators agree beyond guessing, or a pilot"
+        expected = "the agreement of annotators beyond guessing, or a pilot"
         raise ArgumentError("kappa", expected=expected, found="neither")
     if n_labels is None:
-        expected = "how many labels annotators choose from, with kappa"
+        expected = "the number of labels in the label space, with kappa"
         hint = "In a shell: --label-count"
         raise ArgumentError("n_labels", expected=expected, found="None", hint=hint)
     number = arguments.finite("kappa", kappa)
@@ -66,7 +66,9 @@ def _agreement(
 def _of_pilot(pilot: Any, given: dict[str, Any], prob: float, random_seed: Any) -> Agreement:
     for name, value in given.items():
         if value is not None:
-            raise ArgumentError(name, expected="none, as a pilot tells it", found=repr(value))
+            raise ArgumentError(
+                name, expected="none, since the pilot determines it", found=repr(value)
+            )
     kind = checked_annotations(pilot).attrs["kind"]
     n_labels = pilot.sizes[LABEL] if kind in _KINDS else 0
     if n_labels < 2:
@@ -75,13 +77,13 @@ def _of_pilot(pilot: Any, given: dict[str, Any], prob: float, random_seed: Any) 
             found=f"{n_labels} of them" if kind in _KINDS else f"the kind {kind!r}",
         )  # fmt: skip
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DissensusWarning)  # of what is NaN, which is refused below
+        warnings.simplefilter("ignore", DissensusWarning)  # NaN raises below
         kappa = float(bennett_s(pilot))
         if not kappa > 0:
             raise AnnotationError(
-                "pilot", expected="annotators who agree more often than guesses would",
+                "pilot", expected="annotators who agree more often than by guessing",
                 found=f"a kappa (bennett_s) of {kappa:.3g}",
-                hint="" if np.isfinite(kappa) else "It takes items with two labels",
+                hint="" if np.isfinite(kappa) else "The pilot needs items with two labels",
             )  # fmt: skip
         draws = bayesian_bootstrap(bennett_s, pilot, draws=2000, random_seed=random_seed)
     values = draws.to_array() if isinstance(draws, xr.Dataset) else draws
@@ -144,7 +146,7 @@ def enough(items: Sequence[int], shares: npt.ArrayLike, assurance: float) -> flo
 
 
 def _gathered(studies: Sequence[Sequence[Sequence[StudyResult]]]) -> xr.Dataset:
-    """Lay studies out as arrays."""
+    """Arrange studies as arrays."""
 
     def stacked(name: str, *dims: str) -> xr.DataArray:
         values = [[[getattr(study, name) for study in cell] for cell in row] for row in studies]
@@ -162,7 +164,7 @@ def _gathered(studies: Sequence[Sequence[Sequence[StudyResult]]]) -> xr.Dataset:
 
 
 def _share(name: str, values: xr.DataArray) -> dict[str, xr.DataArray]:
-    """Return a share of studies, with its standard error: that of a uniform prior, never 0."""
+    """Return a share of studies, with a standard error under a uniform prior, which is never 0."""
     n = values.sizes[STUDY]
     yes = values.sum(STUDY)
     error = ((yes + 1.0) * (n - yes + 1.0) / (n + 3.0)) ** 0.5 / (n + 2.0)
@@ -170,7 +172,7 @@ def _share(name: str, values: xr.DataArray) -> dict[str, xr.DataArray]:
 
 
 def _mean(name: str, values: xr.DataArray) -> dict[str, xr.DataArray]:
-    """Return a mean over studies, with its standard error; NaN where fewer than two have it."""
+    """Return a mean over studies, with its standard error; NaN for fewer than two studies."""
     n = values.notnull().sum(STUDY)
     mean = values.sum(STUDY) / n.where(n > 0)
     squares = ((values - mean) ** 2).sum(STUDY)
@@ -211,9 +213,10 @@ def plan_accuracy(
 
     .. math:: p = \frac{1}{N} + \frac{N - 1}{N} \sqrt{\kappa},
 
-    if annotators, items and errors are all alike. For each number of annotators and items, studies
-    of such annotators and of a system of known accuracy are simulated, and the accuracy is
-    estimated by `models.symmetric_confusion` and by `lehner`.
+    if annotators are equally accurate, items equally hard, and errors equally frequent. For each
+    number of annotators and items, studies with such annotators and a system of known accuracy are
+    simulated, and the system's accuracy is estimated by `models.symmetric_confusion` and by
+    `lehner`.
 
     Parameters
     ----------
@@ -225,27 +228,27 @@ def plan_accuracy(
     items : sequence of int
         Numbers of items to try.
     kappa : float, optional
-        Agreement beyond chance 1/N, as `bennett_s`: above 0, at most 1. Instead of a pilot.
+        Agreement beyond chance 1/N, as `bennett_s`: above 0, at most 1. In place of a pilot.
     n_labels : int, optional
         Number of labels, with ``kappa``.
     accuracy : float
         Accuracy of the system.
     within : float
-        Largest error of a good estimate.
+        Maximum error of a good estimate.
     assurance : float
         Share of studies that must have a good estimate.
     violated : bool
-        Simulate unequal annotators, items and errors, all at once, as Lehner (2015): accuracies
-        from .1 below :math:`p` to .1 above, lower by .2 in a third of the items and higher in
-        another, errors half as probable with every step, and entries of a confusion matrix off by
+        Simulate unequal annotators, items and errors together, as Lehner (2015): accuracies from .1
+        below :math:`p` to .1 above, lower by .2 in a third of the items and higher by .2 in another
+        third, errors half as probable with every step, and entries of a confusion matrix changed by
         up to 100 %. The model is then ``accuracy="annotator", errors="graded", difficulty=True``.
     studies : int
         Simulated studies for each number of annotators and items; 2 or more.
     draws : int
-        Posterior draws in each of two chains; 4 or 16 times as many where these are too few.
+        Posterior draws in each of two chains; if too few, 4 or 16 times this number is drawn.
     random_seed : int or numpy.random.Generator, optional
-        Makes it repeatable. With a number, results of a number of annotators and items do not
-        depend on the others that are tried.
+        The same seed gives the same plan. With a number, results for a number of annotators and
+        items do not depend on the other numbers to try.
     prob, progressbar
         As in `dissensus.plan`.
 
@@ -254,8 +257,8 @@ def plan_accuracy(
     xarray.Dataset
         Along ``estimator`` ("symmetric_confusion", its posterior mean, and "lehner"), ``scope``
         ("these items": the system's share of right answers in the study; "new items": its expected
-        accuracy), ``annotator`` and ``item``. All but the last three have a Monte Carlo standard
-        error, named ``..._error``.
+        accuracy), ``annotator`` and ``item``. All variables except the last three have a Monte
+        Carlo standard error, named ``..._error``.
 
         - ``within_share`` (estimator, scope, annotator, item): share of studies whose error is at
           most ``within``. ``rmse`` and ``bias`` of the estimate.
@@ -263,14 +266,16 @@ def plan_accuracy(
           ``coverage``: share of studies whose interval contains the truth.
         - ``observed_kappa`` (annotator, item): mean of kappa over studies.
         - ``items_enough`` (estimator, scope, annotator): number of items for which ``within_share``
-          is the assurance, interpolated in the square root of items; NaN if more than were tried,
-          and at most the least number tried. Shares that fall as items increase are averaged.
+          is the assurance, interpolated in the square root of items; NaN if it is above the largest
+          number in ``items``, and the smallest number in ``items`` if it is below. Shares that
+          decrease with items are averaged.
         - ``undefined_share`` (estimator, scope, annotator, item): share of studies without an
-          estimate, whose annotators agreed no more often than by chance; they count as not within.
-          ``poor_share`` (annotator, item): share of studies whose chains did not converge.
+          estimate, in which annotators agree no more often than by chance; these studies do not
+          count in ``within_share``. ``poor_share`` (annotator, item): share of studies whose chains
+          did not converge.
 
-        ``attrs["known_items"]`` is the number of items that would suffice if their true labels were
-        known, and ``attrs["in_words"]`` a summary with assumptions.
+        ``attrs["known_items"]`` is the number of items that would be sufficient if their true
+        labels were known, and ``attrs["in_words"]`` is a summary with assumptions.
 
     Warns
     -----
@@ -281,10 +286,10 @@ def plan_accuracy(
     -----
     Limits:
 
-    - The prevalence of labels is drawn again in each study, from a uniform distribution.
+    - The prevalence of labels is drawn separately for each study, from a uniform distribution.
     - Mistakes that annotators share are not simulated; they make estimates worse. With
-      ``violated=True``, ``accuracy`` is that before difficulty: .9 becomes .867, because no
-      accuracy exceeds 1.
+      ``violated=True``, ``accuracy`` is the accuracy without difficulty: .9 becomes .867, because
+      accuracies are at most 1.
     - With ``violated=True`` annotators of a given accuracy agree *more* than kappa (see
       ``observed_kappa``), because of errors near the truth and easy items. The annotators of a
       pilot with that kappa are then worse than this plan assumes.
@@ -294,8 +299,8 @@ def plan_accuracy(
 
     See Also
     --------
-    plan : The accuracy of a system where items need not have one true label.
-    plan_reliability : The reliability of labels.
+    plan : The accuracy of a system if items need not have one true label. plan_reliability : The
+    reliability of labels.
 
     References
     ----------
@@ -336,11 +341,11 @@ def plan_accuracy(
 
 
 def _several(annotators: Any) -> list[int]:
-    """Return numbers of annotators, 2 or more: one annotator has no agreement."""
+    """Return numbers of annotators, 2 or more, since agreement needs two."""
     numbers = counts("annotators", annotators)
     if numbers[0] < 2:
         raise ArgumentError(
-            "annotators", expected="2 or more for each item: from agreement they are known",
+            "annotators", expected="2 or more for each item",
             found=repr(annotators),
         )  # fmt: skip
     return numbers
@@ -358,7 +363,7 @@ def _simulated(
     ]
     cells: list[list[StudyResult]] = [[] for _ in range(len(annotators) * len(items))]
     with warnings.catch_warnings():
-        # Poor chains and undefined estimates are counted.
+        # Studies with poor chains and undefined estimates are counted.
         warnings.simplefilter("ignore", DissensusWarning)
         for place, k, n, rng in fitting.tracked(lots, "Simulating studies", progressbar):
             cells[place].append(studied(setting, k, n, rng))
@@ -370,7 +375,7 @@ def _warn_if_poor(plan: xr.Dataset) -> None:
     if n:
         total = plan["poor_share"].size * plan.attrs["studies"]
         warnings.warn(
-            f"In {n:,} of {total:,} simulated studies the chains have not run long enough; they "
-            "are counted all the same. Ask for more draws (draws=).",
+            f"In {n:,} of {total:,} simulated studies the chains are too short; these studies "
+            "are counted. Use more draws (draws=).",
             ConvergenceWarning, stacklevel=3,
         )  # fmt: skip

@@ -52,7 +52,7 @@ def planned(
     truths = fit["posterior"]["plausibility"].isel(chain=0).to_numpy()
     rng = generator(random_seed, "plan")
     prob = level(prob)
-    # A study of each size: the learned prior depends on the number of items.
+    # One study of each size, since the learned prior depends on the number of items.
     how = (accuracy, reliability, prior_count, draws, rng)
     studies = [[_study(truths, n, k, *how) for k in sizes["items"]] for n in sizes["annotators"]]
     largest = int(np.argmax(sizes["items"]))
@@ -85,7 +85,7 @@ def _study(
     drawn = _posterior(counts, answers, reliability, prior_count, draws, rng).argmax(axis=-1)
     frequency = np.stack([(drawn == label).mean(axis=0) for label in range(n_labels)])
     scores = (drawn == answers).astype(np.float64)
-    if isinstance(prior_count, str):  # draw what the system knows beyond the labels
+    if isinstance(prior_count, str):  # draw insight, the system's knowledge beyond the labels
         keys: Any = rng.integers(2**64, size=n_items, dtype=np.uint64)
         insight = insight_of(rng.standard_normal(draws))
         scores = leaned(scores.T, 0.0, scores.mean(axis=0), 1.0, insight, keys).T
@@ -135,41 +135,43 @@ def plan(
 ) -> xr.Dataset:
     """Plan the numbers of annotators and items of a new study.
 
-    If labels are *measurements* (numbers, or ``target``, ``width`` or ``family`` is given, or the
-    pilot is a fit of `models.crossed_effects` or `models.cross_replication`), the plan is of their
-    reliability, see `dissensus.plan_reliability`. Otherwise it is of the precision of a *system's
-    accuracy*. If items have one true label, use `dissensus.plan_accuracy`.
+    The plan is for the reliability of labels if they are *measurements*, that is, numbers, or if
+    ``target``, ``width`` or ``family`` is given, or if the pilot is a fit of
+    `models.crossed_effects` or `models.cross_replication`; see `dissensus.plan_reliability`.
+    Otherwise it is for the precision of a *system's accuracy*. If items have one true label, use
+    `dissensus.plan_accuracy`.
 
-    New studies are drawn from the pilot's posterior, with a system that names an item's most
-    plausible label with probability ``accuracy``, and analysed as by `models.dirichlet`.
+    New studies are drawn from the pilot's posterior, with a system that predicts an item's most
+    plausible label with probability ``accuracy``, and analysed by `models.dirichlet`.
 
     Parameters
     ----------
     pilot : xarray.Dataset or DataTree
-        Nominal or ordinal annotations of a first few dozen items. For reliability numbers, ordered
-        labels or two labels, or a fit.
+        Nominal or ordinal annotations of a first few dozen items. To plan reliability: numbers,
+        ordered labels or two labels, or a fit.
     annotators : sequence of int
         Annotators of each item to try.
     items : sequence of int
         Numbers of items to try.
     target, width, family
-        For reliability, see `plan_reliability`; None is its default.
+        To plan reliability, see `plan_reliability`; None is the default there.
     accuracy : float, optional
         Accuracy of the system; .8 by default.
     reliability : float, optional
-        Of the model, for the pilot and the new studies; 1 by default.
+        Reliability in the model, for the pilot and the new studies; 1 by default.
     prior_count : "learned" or float, optional
-        Of the model, likewise; learned by default, in new studies also from the system's answers.
+        Prior count in the model, for the pilot and the new studies; learned by default, in new
+        studies also from the predictions.
     prob : float, optional
         Probability of the (equal-tailed) interval; ArviZ's ``stats.ci_prob`` by default.
     draws : int, optional
         Posterior draws in each simulated study; 400 by default.
     random_seed : int, optional
-        Makes it repeatable.
+        The same seed gives the same plan.
     progressbar : bool
         Show progress of `plan_reliability`.
     **settings
-        More for `plan_reliability`.
+        Further arguments of `plan_reliability`.
 
     Returns
     -------
@@ -177,10 +179,10 @@ def plan(
         Means over simulated studies. ``certainty`` (annotator): annotation certainty;
         ``certain_share`` (annotator): share of items with certainty above .9; ``half_width``
         (annotator, item): half the length of the interval of the uncertainty-adjusted accuracy for
-        new items; ``shortfall`` (annotator): true accuracy less its mean, positive because few
-        annotators do not show which label leads (with one annotator it may be negative). With a
-        learned prior the interval includes the system's knowledge beyond the labels (``insight`` in
-        `top_k_accuracy`), which does not depend on the number of items.
+        new items; ``shortfall`` (annotator): true accuracy less its posterior mean, positive
+        because the most plausible label is uncertain with few annotators (may be negative with one
+        annotator). With a learned prior the interval includes the system's knowledge beyond the
+        labels (``insight`` in `top_k_accuracy`), which does not depend on the number of items.
 
     See Also
     --------
@@ -201,7 +203,7 @@ def plan(
     shared = {"prob": prob, "draws": draws, "random_seed": random_seed}
     goals = {"target": target, "width": width, "family": family}
     if _of_measurements(pilot, goals):
-        _none_of(own, "none, as reliability is planned")
+        _none_of(own, "none, since reliability is planned")
         return plan_reliability(
             pilot, annotators, items, **_given(goals | shared), **settings, progressbar=progressbar
         )
@@ -210,7 +212,7 @@ def plan(
 
 
 def _all_known(settings: dict[str, Any]) -> None:
-    """Raise if an argument belongs to neither kind of plan, naming those that exist."""
+    """Raise if no plan has an argument, with the names of existing arguments."""
     known = list(
         dict.fromkeys([*signature(plan).parameters, *signature(plan_reliability).parameters])
     )
@@ -223,12 +225,12 @@ def _all_known(settings: dict[str, Any]) -> None:
 
 
 def _of_measurements(pilot: Any, goals: dict[str, Any]) -> bool:
-    """Return whether reliability is to be planned."""
+    """Return whether the plan is for reliability."""
     if isinstance(pilot, xr.Dataset) and pilot.attrs.get("kind") == "ranking":
         raise AnnotationError(
-            "pilot", expected="labels or numbers: a study of rankings is not planned yet",
+            "pilot", expected="labels or numbers: plans for rankings do not exist yet",
             found="rankings",
-            hint="Plan by first choices: read the rows with rank 1 as labels",
+            hint="Use first choices: read the rows with rank 1 as labels",
         )  # fmt: skip
     numbers = isinstance(pilot, xr.Dataset) and pilot.attrs.get("kind") == "continuous"
     is_fit = isinstance(pilot, xr.DataTree)
@@ -241,6 +243,6 @@ def _given(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _none_of(settings: dict[str, Any], expected: str) -> None:
-    """Raise if a setting was given that would have no effect."""
+    """Raise if a given setting would have no effect."""
     for name, value in _given(settings).items():
         raise ArgumentError(name, expected=expected, found=repr(value))

@@ -32,7 +32,7 @@ def of_annotators(
 ) -> xr.Dataset:
     """Return the reliability of mean labels, and the number of annotators needed.
 
-    ``one`` holds draws of the ICC (chain, draw[, pool]).
+    ``one`` are draws of the ICC (chain, draw[, pool]).
     """
     mean = spearman_brown(icc_draws, annotators).rename("reliability")
     needed = annotators_needed(icc_draws, target)
@@ -49,9 +49,9 @@ def of_annotators(
 
 
 def _enough(needed: xr.DataArray, assurance: float) -> xr.DataArray:
-    """Return the least number of annotators that will do in such a share of the draws."""
+    """Return the smallest number of annotators that is enough in this share of the draws."""
     n = needed.sizes[SAMPLE[0]] * needed.sizes[SAMPLE[1]]
-    # The number of draws that must agree. Rounding, as of .7 * 10, must not add one.
+    # The required number of draws. Rounding errors, as in .7 * 10, must not increase it.
     place = max(int(np.ceil(assurance * n * (1 - 1e-12))), 1) - 1
     flat = needed.fillna(np.inf).stack(sample=SAMPLE).transpose(..., "sample")
     values = np.sort(flat.to_numpy(), axis=-1)[..., place]
@@ -87,9 +87,9 @@ def of_items(
 def _summed_up(
     length: xr.DataArray, prefix: str, width: float, assurance: float
 ) -> dict[str, xr.DataArray]:
-    """Average over studies: half the length, the share that is short enough, and items for that."""
+    """Return means over studies: half the length, the share of short intervals, enough items."""
     defined = length.notnull().any("study")
-    # Undefined, as for the xCC of a pool with itself, if no study defines the interval.
+    # Undefined if no study has an interval, as for the xCC of a pool with itself.
     short = (length <= width).mean("study").where(defined)
     items = length[ITEM].where(short >= assurance)
     return {
@@ -119,14 +119,14 @@ def plan_reliability(
 ) -> xr.Dataset:
     r"""Plan the reliability of labels: numbers of annotators and items.
 
-    Both include the uncertainty about the pilot's parameters. *Annotators*: for each draw of the
-    pilot's ICC, the reliability of the mean of k labels is
+    Both plans include the uncertainty of the parameters of the pilot. *Annotators*: for each draw
+    of the pilot's ICC, the reliability of the mean of k labels is
 
     .. math:: \mathrm{ICC}(k) = \frac{k\,\mathrm{ICC}}{(k - 1)\,\mathrm{ICC} + 1}
 
     and the share of draws in which it reaches the target is the probability that k are enough.
     *Items*: new studies are simulated, each from one draw of the pilot's posterior, and analysed
-    by the same model. The result has the widths of their intervals.
+    by the same model. The result has the lengths of the intervals in new studies.
 
     Parameters
     ----------
@@ -138,15 +138,15 @@ def plan_reliability(
     items : sequence of int
         Numbers of items to try.
     target : float
-        Reliability of the mean label to reach.
+        Required reliability of the mean label.
     width : float, optional
-        Largest length of the interval of the ICC, and between pools of normalised xCC. With None,
-        no studies are simulated.
+        Maximum length of the interval of the ICC, and of the normalised xCC between pools. With
+        None, no studies are simulated.
     assurance : float
         Probability with which a target must be reached.
     panel : int, optional
-        Annotators in new studies (in each pool), from whom those of an item are drawn; by default
-        the pilot's number, or that of an item if it is larger.
+        Total number of annotators in new studies (in each pool), from whom annotators of an item
+        are drawn; by default the number in the pilot, or the number per item if it is larger.
     family : {"gaussian", "bernoulli", "ordinal"}, optional
         Family of the labels; by default from their kind.
     priors : mapping, optional
@@ -161,29 +161,30 @@ def plan_reliability(
     Returns
     -------
     xarray.Dataset
-        With pools, all variables but ``n_labels`` also have the dim ``pool``.
+        With pools, all variables except ``n_labels`` also have the dim ``pool``.
 
         - ``icc`` (chain, draw): reliability of one label. ``reliability`` (chain, draw,
           annotator): of the mean label. ``probability_reached`` (annotator): that it is the target
           or more. ``annotators_needed`` (chain, draw): infinity if no number is enough.
-          ``annotators_enough``: the least number that is enough with the assurance, tried or not.
+          ``annotators_enough``: the smallest number that is enough with the assurance, also if it
+          is not in ``annotators``.
         - ``half_width`` (annotator, item): half the length of the interval of the ICC, averaged
           over studies. ``probability_narrow`` (annotator, item): share of studies in which the
-          whole length is at most ``width``. ``items_enough`` (annotator): the least number tried
-          for which that share is the assurance or more; NaN if none is. ``n_labels`` (annotator,
-          item): labels in all. Between pools the first three also exist with the prefix ``xcc_``
-          and the dims (pool, pool\_), of normalised xCC.
+          whole length is at most ``width``. ``items_enough`` (annotator): the smallest number in
+          ``items`` for which that share is the assurance or more; NaN if there is none.
+          ``n_labels`` (annotator, item): total number of labels. Between pools the first three also
+          exist with the prefix ``xcc_`` and the dims (pool, pool\_), of normalised xCC.
 
     Notes
     -----
     Assumptions and limits:
 
-    - New annotators and items come from the same population as the pilot's.
+    - New annotators and items are from the same population as in the pilot.
     - With three or four annotators in the pilot, the prior determines the standard deviation
-      between annotators, and probabilities rise slowly. ``priors=`` adds knowledge.
-    - With a panel of fixed size the interval has a least width, however many items there are.
-    - With one annotator an item, numbers and two labels do not separate items from error; the
-      interval is then the prior's.
+      between annotators, and probabilities increase slowly. Use ``priors=`` to add knowledge.
+    - With a fixed number of annotators, the interval has a minimum length for any number of items.
+    - With one annotator per item, numbers and two labels do not separate items from error; the
+      interval then depends on the prior.
 
     The standard error of a share of 20 studies is about .1. Twenty studies of 12,000 numbers take
     some seconds, of 12,000 ordered labels half a minute.

@@ -17,9 +17,9 @@ from dissensus.wording import clean, counted, listed, share, spoken_probability
 
 
 _ADVICE: Final = {0.3: 200, 0.55: 100}
-"""Lehner's: items for a kappa, with five labels and three annotators, to be within .1 in 90 %."""
+"""Items for a kappa by Lehner (2015): five labels, three annotators, within .1 in 90 %."""
 _ABOUT: Final = 0.05
-"""How near a kappa must be to be "around" it."""
+"""Maximum difference from a kappa that counts as "about" this kappa."""
 
 
 class Advice(NamedTuple):
@@ -52,7 +52,7 @@ def _of_annotators(plan: xr.Dataset) -> str:
 
 
 def _wanted(about: dict[str, Any]) -> str:
-    # Easy items cannot make up for hard ones where nearly all is right anyway: .9 becomes .867.
+    # Easy items do not compensate for hard items if accuracies are near 1: .9 becomes .867.
     accuracy = share(about["accuracy"]) + " before difficulty" * about["violated"]
     return (
         f"Wanted is an estimate within {share(about['within'])} of the system's accuracy, "
@@ -77,7 +77,7 @@ def _of_items(row: xr.Dataset) -> str:
 
 
 def _enough(items: float, row: xr.Dataset) -> str | None:
-    """Write a number of items with where it comes from; None if too few were tried."""
+    """Write a number of items and its origin; None if it is above all numbers tried."""
     tried = row[ITEM].to_numpy()
     if not np.isfinite(items):
         return None
@@ -152,7 +152,7 @@ def _closeness_limits(plan: xr.Dataset) -> list[str]:
 
 
 _FEW = 10
-"""Annotators of a pilot below which their standard deviation is pointed out as poorly known."""
+"""With fewer annotators in a pilot, a sentence says that their variance is uncertain."""
 
 
 def sentences(plan: xr.Dataset) -> list[str]:
@@ -166,7 +166,7 @@ def sentences(plan: xr.Dataset) -> list[str]:
 
 
 def per_pool(plan: xr.Dataset) -> list[tuple[str, xr.Dataset]]:
-    """Return the part of each pool, under its name; the whole without a name if there is one."""
+    """Return the name and the part of each pool; without pools the whole, without a name."""
     if POOL not in plan.dims:
         return [("", plan)]
     names = plan[POOL].to_numpy()
@@ -221,21 +221,22 @@ def _of_several(part: xr.Dataset) -> str:
 
 
 def _short_of(value: float, wanted: float) -> str:
-    """Write a probability that is too low so that rounding does not make it the one wanted."""
+    """Write a probability that is too low, without rounding it up to the required probability."""
     if value < 0.005 or share(value) != share(wanted):
         return spoken_probability(value)
-    down = np.floor(1000 * value * (1 + 1e-12)) / 1000  # of .799 itself nothing is lost
+    down = np.floor(1000 * value * (1 + 1e-12)) / 1000  # .799 itself stays .799
     return share(down, 3)
 
 
 def _of_width(name: str, part: xr.Dataset) -> str:
-    """Name the study with the fewest labels that suffices, or the shortfall of the best study."""
+    """Describe the sufficient study with the fewest labels, or the best insufficient study."""
     flat = part[["probability_narrow", "n_labels"]].stack(cell=(ANNOTATOR, ITEM))
     chance, labels = flat["probability_narrow"].to_numpy(), flat["n_labels"].to_numpy()
     width, studies = share(part.attrs["width"]), part.attrs["studies"]
     chance = np.nan_to_num(chance)
     enough = chance >= part.attrs["assurance"]
-    # Of the studies that will do the cheapest, else the surest, and of equal ones the cheapest.
+    # The cheapest sufficient study, else the study with the highest probability; ties: the
+    # cheapest.
     order = np.lexsort((labels, -chance)) if not enough.any() else np.lexsort((labels, ~enough))
     best, largest = int(order[0]), int(np.argmax(labels))
     named = [_study(*cell) for cell in flat["cell"].to_numpy()]

@@ -1,4 +1,4 @@
-"""Simulates new studies from a pilot's posterior, and measures the widths of their intervals."""
+"""Simulate new studies from a pilot's posterior, and compute the lengths of their intervals."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ class Pilot(NamedTuple):
     pools: list[Any] | None
     """Names; None if there is one pool without a name."""
     draws: Mapping[str, npt.NDArray[np.float64]]
-    """The parameters (sample, ...), chains one after the other."""
+    """The parameters (sample, ...); chains are concatenated."""
     anonymous: bool
     """Whether annotators have no effects."""
     n_annotators: list[int] | None
-    """In each pool; None if the fit does not hold it."""
+    """Number of annotators in each pool; None if the fit does not contain it."""
     label_value: xr.DataArray | None
     """The numbers of ordered labels."""
 
@@ -100,7 +100,7 @@ def pilot_of(
             "pilot", expected=problem.expected, found=problem.found, hint=problem.hint
         ) from problem
     if family is not None and family != parts.family:
-        expected = f"{parts.family!r}, as the pilot was fitted, or none at all"
+        expected = f"{parts.family!r}, the family of the pilot, or None"
         raise ArgumentError("family", expected=expected, found=repr(family))
     return _described(pilot, parts)
 
@@ -126,7 +126,7 @@ def _family_for(annotations: xr.Dataset) -> str:
         raise AnnotationError(
             "pilot", expected="numbers, ordered labels, or two labels, to plan reliability",
             found=f"{n_labels} {kind} labels",
-            hint="If they have an order, read them with kind='ordinal' and labels= in order",
+            hint="If labels have an order, read them with kind='ordinal' and labels= in order",
         )  # fmt: skip
     return _FAMILY[kind]
 
@@ -151,7 +151,7 @@ def _described(fit: xr.DataTree, parts: Components) -> Pilot:
 
 
 def _people(fit: xr.DataTree, n_pools: int) -> list[int] | None:
-    """Count the annotators of each pool; None if the fit does not hold the annotators of rows."""
+    """Count the annotators of each pool; None if the fit does not record who gave each label."""
     known = fit["constant_data"].to_dataset() if "constant_data" in fit.children else xr.Dataset()
     if "annotator_code" not in known:
         return None
@@ -163,13 +163,13 @@ def _people(fit: xr.DataTree, n_pools: int) -> list[int] | None:
 
 
 class Design(NamedTuple):
-    """One new study; the numbers are those of each pool."""
+    """One new study; numbers are for each pool."""
 
     n_annotators: int
-    """For each item."""
+    """Annotators of each item."""
     n_items: int
     panel: list[int]
-    """Annotators in all."""
+    """Total number of annotators, by pool."""
 
 
 def designs(pilot: Pilot, annotators: list[int], items: list[int], panel: Any) -> list[Design]:
@@ -179,22 +179,22 @@ def designs(pilot: Pilot, annotators: list[int], items: list[int], panel: Any) -
 
 
 def _panel(pilot: Pilot, panel: Any, annotators: list[int]) -> list[int]:
-    """Return the number of annotators in each pool: ``panel``, or by default those of the pilot."""
+    """Return the number of annotators in each pool: ``panel``, or by default that of the pilot."""
     if pilot.anonymous:
         if panel is not None:
-            expected = "none, as the pilot's annotators are anonymous"
+            expected = "none, since annotators of the pilot are anonymous"
             raise ArgumentError("panel", expected=expected, found=repr(panel))
         return [1] * pilot.n_pools
     if panel is None and pilot.n_annotators is None:
         expected = "the number of annotators in new studies"
-        found = "none, and the pilot's fit does not hold how many it had"
+        found = "none, and the fit of the pilot does not contain this number"
         raise ArgumentError("panel", expected=expected, found=found)
     if panel is None:
         assert pilot.n_annotators is not None
         return pilot.n_annotators
     size = arguments.whole("panel", panel)
     if size < max(annotators):
-        expected = f"{max(annotators)} or more, for so many to label each item"
+        expected = f"{max(annotators)} or more, the number of annotators of each item"
         raise ArgumentError("panel", expected=expected, found=repr(panel))
     return [size] * pilot.n_pools
 
@@ -213,7 +213,7 @@ class Widths(NamedTuple):
 
 
 class Run(NamedTuple):
-    """How each new study is analysed."""
+    """Settings of the analysis of new studies."""
 
     priors: Any
     scale: str
@@ -225,7 +225,7 @@ def widths(
     pilot: Pilot, designs: Sequence[Design], studies: int, run: Run,
     rng: np.random.Generator, progressbar: bool,
 ) -> Widths:  # fmt: skip
-    """Simulate new studies of each design, and measure their intervals.
+    """Simulate new studies of each design, and compute the lengths of their intervals.
 
     All designs use the same parameters, and as far as possible the same random numbers, so that
     designs can be compared.
@@ -236,7 +236,7 @@ def widths(
     lots = list(zip(truths, seeds, strict=True))
     tasks = [(design, truth, seed) for design, (truth, seed) in product(designs, lots)]
     with warnings.catch_warnings():
-        # Warnings about the design of simulated studies are of no use to the caller.
+        # Ignore warnings about the design of simulated studies.
         warnings.simplefilter("ignore", DissensusWarning)
         text = "Simulating studies"
         lengths = fitting.mapped(lambda task: measure(*task), tasks, text, progressbar)
@@ -288,7 +288,7 @@ def _labels(pilot: Pilot, design: Design, truth: int, seed: int) -> xr.Dataset:
 
 
 def _analysed(pilot: Pilot, run: Run, annotations: xr.Dataset, seed: int) -> xr.DataTree:
-    """Fit a new study as the pilot was fitted, with the parameters only."""
+    """Fit a new study with the model of the pilot, and keep only parameters."""
     about = pilot.fit.attrs
     more: dict[str, Any] = {}
     if pilot.pools is not None:

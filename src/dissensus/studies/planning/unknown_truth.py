@@ -28,7 +28,7 @@ EXTENDED: Final[dict[str, Any]] = {"accuracy": "annotator", "errors": "graded", 
 _ENOUGH: Final = 30.0
 """Effective sample size at which Monte Carlo error adds 1/30 to the variance of a mean."""
 _LONGER: Final = (1, 4, 16)
-"""Factors by which slow chains are run longer."""
+"""Factors of the number of draws in repeated runs of slow chains."""
 _OF_SCOPE: Final = dict(zip(SCOPES, ("system_correct", "system_accuracy"), strict=True))
 
 
@@ -38,7 +38,7 @@ class Setting(NamedTuple):
     kappa: float
     n_labels: int
     accuracy: float
-    """The system's."""
+    """The accuracy of the system."""
     violated: bool
     prob: float
     draws: int
@@ -50,9 +50,9 @@ class Setting(NamedTuple):
         return float(accuracy_from(np.array(apart), self.n_labels))
 
     def accuracies(self, n_annotators: int) -> list[float]:
-        """Return an accuracy for each annotator: all the same, or spread evenly around it."""
+        """Return an accuracy for each annotator: all equal, or evenly spaced around the mean."""
         middle = self.annotator_accuracy
-        # Accuracies stay between guessing and 1.
+        # Accuracies are between guessing and 1.
         spread = min(UNEQUAL, 1.0 - middle, middle - 1.0 / self.n_labels) * self.violated
         shifts = np.linspace(-spread, spread, n_annotators)
         return np.clip(middle + shifts, 0.0, 1.0).tolist()
@@ -64,11 +64,11 @@ class StudyResult(NamedTuple):
     error: Floats
     """(estimator, scope): estimate minus truth, NaN without an estimate."""
     half_width: Floats
-    """(scope), of the model's interval."""
+    """(scope): half the length of the model's interval."""
     covered: npt.NDArray[np.bool_]
     """(scope)"""
     kappa: float
-    """Observed in the study."""
+    """Observed kappa of the study."""
     poor: bool
     """Whether the chains are too short after all attempts."""
 

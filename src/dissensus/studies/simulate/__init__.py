@@ -1,8 +1,9 @@
 """Simulated studies with a known truth.
 
-`toy` is a line with three overlapping labels; `study` a whole evaluation of items, annotators who
-disagree, and systems of known quality; `replication_study` one or several pools of annotators with
-known reliability; `confusion_study` has one true label for each item, and known confusion matrices.
+`toy` has items on a line, with three overlapping labels; `study` has items, annotators who
+disagree, and systems of known quality; `replication_study` has one or several pools of annotators
+with known reliability; `confusion_study` has one true label for each item, and known confusion
+matrices.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ class Design:
     n_items: int
     n_labels: int
     accuracy: Floats
-    """Of annotators, then of systems, before difficulty."""
+    """Accuracies of annotators, then of systems, without difficulty."""
     n_annotators: int
     labels_per_item: int
     difficulty: float
@@ -52,7 +52,7 @@ class Design:
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """Names of the groups of items that are equally hard."""
+        """Names of the groups of items of equal difficulty."""
         return _GROUPS if self.difficulty > 0 else _ONE_GROUP
 
     @property
@@ -82,7 +82,7 @@ def _labels_per_item(value: Any, n_annotators: int) -> int:
     if each > n_annotators:
         raise ArgumentError(
             "labels_per_item", found=str(each),
-            expected=f"at most the {n_annotators} annotators there are, or None for all of them",
+            expected=f"at most {n_annotators}, the number of annotators, or None for all",
         )  # fmt: skip
     return each
 
@@ -100,7 +100,7 @@ def _prevalence(value: Any, n_labels: int) -> Floats:
 def _related(value: Any, n_systems: int) -> float:
     related = arguments.probability("related", value)
     if related > 0 and n_systems < 2:
-        expected = "0 with one system, which is related to no other"
+        expected = "0, since there is only one system"
         raise ArgumentError("related", expected=expected, found=brief(value))
     return related
 
@@ -114,7 +114,7 @@ class Process(NamedTuple):
     prevalence: Floats
     confusion: Floats
     """(respondent, group, label, response): annotators, then systems, given the apparent label,
-    without answers that systems share."""
+    without the predictions that systems share."""
 
 
 class Items(NamedTuple):
@@ -123,11 +123,11 @@ class Items(NamedTuple):
     group: Ints
     truth: Ints
     apparent: Ints
-    """The true label, or another one where annotators share a mistake."""
+    """The true label, or another label if annotators share a mistake."""
 
 
 class Answers(NamedTuple):
-    """Labels and answers as drawn."""
+    """Drawn labels and predictions."""
 
     people: Ints
     """(item, place): the annotators of the item."""
@@ -163,7 +163,7 @@ def annotated(answers: Answers, names: dict[str, npt.NDArray[Any]]) -> xr.Datase
 
 
 def predicted(answers: Answers, names: dict[str, npt.NDArray[Any]]) -> xr.Dataset:
-    """Read the systems' answers as predictions."""
+    """Read the drawn labels of systems as predictions."""
     item, system = np.indices(answers.systems.shape).reshape(2, -1)
     table = {
         "item": names[ITEM][item],
@@ -177,7 +177,7 @@ def truth_of(
     design: Design, process: Process, items: Items, answers: Answers,
     names: dict[str, npt.NDArray[Any]],
 ) -> xr.Dataset:  # fmt: skip
-    """Lay the truth out; accuracies include shared mistakes and related answers."""
+    """Return the truth as a Dataset; accuracies include shared mistakes and predictions."""
     misled = design.shared_mistakes * np.append(np.ones(design.n_annotators), design.repeated)
     whole = with_mistakes(process.confusion, misled)
     people, own = np.split(whole, [design.n_annotators])
@@ -208,7 +208,7 @@ def truth_of(
 
 
 class ConfusionStudy(NamedTuple):
-    """What `confusion_study` returns.
+    """The result of `confusion_study`.
 
     Examples
     --------
@@ -223,8 +223,8 @@ class ConfusionStudy(NamedTuple):
     truth: xr.Dataset
     """``truth_label``, ``apparent_label`` and ``item_group`` (item), ``prevalence`` (label),
     ``accuracy_shift`` (group), ``confusion`` (annotator, group, label, response),
-    ``annotator_accuracy`` and ``annotator_correct`` (annotator), and the same of systems under
-    ``system_...``."""
+    ``annotator_accuracy`` and ``annotator_correct`` (annotator), and the same for systems with the
+    prefix ``system_``."""
 
 
 def confusion_study(
@@ -244,7 +244,7 @@ def confusion_study(
     repeated: float | Sequence[float] = 1.0,
     random_seed: Any = None,
 ) -> ConfusionStudy:
-    r"""Simulate annotators and systems that mistake one label for another, after Lehner (2015).
+    r"""Simulate annotators and systems with known confusion matrices, after Lehner (2015).
 
     Every item has one true label. A label is drawn from the row of the respondent's confusion
     matrix for the true label, independently of the others. By default all assumptions of `lehner`
@@ -255,20 +255,21 @@ def confusion_study(
     Parameters
     ----------
     n_items, n_annotators, n_labels : int
-        Numbers of these; at least 1 (two labels). Labels are ordered: "A" to "Z", or numbers if
-        there are more than 26.
+        Numbers of items, annotators and labels; at least 1 (labels: 2). Labels are ordered: "A" to
+        "Z", or numbers if there are more than 26.
     ipc : float or sequence of float
-        Initial probability of being correct (IPC), of all annotators or of each; in [0, 1].
+        Initial probability of being correct (IPC) of all annotators, or of each annotator; in [0,
+        1].
     difficulty : float
         PDA, in [0, 1]: all accuracies are lower by this number in a random third of the items, and
-        higher in another third, but stay in [0, 1].
+        higher in another third, within [0, 1].
     asymmetry : float
         AD, > 0: ratio of the probabilities of an error and of one a step further off.
     error_range : float
         PER, in [0, 1]: each error's probability is multiplied by a uniform number from 1 - PER to
-        1 + PER. Then rows are made to sum to 1, and the diagonal is multiplied by one factor
-        (entries staying at most 1) that restores the accuracy over the prevalence. Every annotator
-        and system has its own matrix in each third of the items.
+        1 + PER. Then rows are normalised, and the diagonal is multiplied by one factor (with
+        entries of at most 1) that restores the accuracy over the prevalence. Every annotator and
+        system has a separate matrix in each third of the items.
     system_accuracy : float or sequence of float
         IPC of each system.
     prevalence : sequence of float, optional
@@ -277,16 +278,18 @@ def confusion_study(
     labels_per_item : int, optional
         Number of annotators of an item, a random set; by default all.
     related : float
-        Probability in [0, 1] that a system, of two or more, repeats a shared answer, drawn once for
-        each item from the first system's matrix. The other accuracies move towards the first.
+        Probability in [0, 1] that a system, of two or more, repeats a shared prediction, drawn once
+        for each item from the first system's matrix. The accuracies of the other systems are then
+        closer to that of the first.
     shared_mistakes : float
-        Probability in [0, 1] that all annotators label an item as if another label, each equally
-        likely, were true: its ``apparent_label``.
+        Probability in [0, 1] that all annotators label an item as if another label were true, the
+        ``apparent_label`` of the item. All other labels are equally likely.
     repeated : float or sequence of float
-        Probability in [0, 1] that a system shares such a mistake; of all systems, or of each.
+        Probability in [0, 1] that a system shares such a mistake; for all systems, or for each
+        system.
     random_seed : int or numpy.random.Generator, optional
-        Makes the study repeatable. With one seed, the annotators of an item do not depend on the
-        accuracies, nor the true labels on shared mistakes.
+        The same seed gives the same study. With one seed, the annotators of an item do not depend
+        on the accuracies, and true labels do not depend on shared mistakes.
 
     Returns
     -------
@@ -295,12 +298,13 @@ def confusion_study(
 
     Notes
     -----
-    ``truth`` holds both of the source's measures of accuracy: ``annotator_accuracy`` and
+    ``truth`` has both measures of accuracy of the source: ``annotator_accuracy`` and
     ``system_accuracy`` are expected, over the prevalence and groups of items; ``annotator_correct``
     and ``system_correct`` are the shares of these items' labels that are right (NaN without
-    labels). Where difficulty would move an accuracy beyond 0 or 1, the expected accuracy differs
-    from the given one: .9 becomes .867, and .1 becomes .133, with a difficulty of .2. Matrices and
-    accuracies include shared mistakes, and those of systems include shared answers.
+    labels). If an accuracy would be below 0 or above 1 because of difficulty, the expected accuracy
+    differs from the given accuracy: .9 becomes .867, and .1 becomes .133, with a difficulty of .2.
+    Matrices and accuracies include shared mistakes; for systems they also include shared
+    predictions.
 
     References
     ----------
@@ -322,7 +326,7 @@ def confusion_study(
     >>> study.truth["system_accuracy"].round(3).values
     array([0.867, 0.133])
     >>> vote = dx.majority_vote_accuracy(study.annotations, study.predictions)
-    >>> (vote < study.truth["system_correct"]).values  # the vote itself errs
+    >>> (vote < study.truth["system_correct"]).values  # the vote has errors too
     array([ True, False])
     """
     n_annotators = arguments.whole("n_annotators", n_annotators)
@@ -350,7 +354,7 @@ def confusion_study(
     process = _drawn_process(design, of_respondents)
     items = _drawn_items(design, process, of_items)
     seen = np.broadcast_to(items.truth[:, None], (design.n_items, design.n_systems + 1))
-    if design.shared_mistakes > 0:  # else draws are the same as without this setting
+    if design.shared_mistakes > 0:  # otherwise draws are the same as without this setting
         items, seen = _misled(design, items, rng.spawn(1)[0])
     answers = _drawn_labels(design, process, items, seen, people, of_labels)
     names = names_of(design)
@@ -372,7 +376,7 @@ def _drawn_process(design: Design, rng: np.random.Generator) -> Process:
 
 
 def _drawn_items(design: Design, process: Process, rng: np.random.Generator) -> Items:
-    turn = rng.permutation(len(design.groups))  # else the items left over would always be hard
+    turn = rng.permutation(len(design.groups))  # otherwise the remaining items would always be hard
     group = rng.permutation(turn[np.arange(design.n_items) % len(turn)])
     truth = rng.choice(design.n_labels, design.n_items, p=process.prevalence)
     return Items(group, truth, apparent=truth)
@@ -402,7 +406,7 @@ def _drawn_labels(
 def _answers(
     design: Design, process: Process, items: Items, seen: Ints, rng: np.random.Generator
 ) -> Ints:
-    """Draw the systems' answers, some of them from the shared source."""
+    """Draw the labels of systems, partly from the shared source."""
     alone, shared, which = rng.spawn(3)
     confusion = process.confusion[design.n_annotators :]
     system = np.arange(design.n_systems)[:, None]

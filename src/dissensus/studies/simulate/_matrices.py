@@ -19,7 +19,7 @@ def matrices(
     1 again, which changes the accuracy, and then multiplies the diagonal to restore it.
     """
     n_labels = len(prevalence)
-    # The same for all accuracies, because the total of the errors is a separate factor.
+    # Equal for all accuracies, because the total of the errors is a separate factor.
     error = np.broadcast_to(
         error_shares(n_labels, asymmetry), (*accuracy.shape, n_labels, n_labels)
     )
@@ -45,14 +45,14 @@ def error_shares(n_labels: int, asymmetry: float) -> Floats:
 def with_accuracy(right: Floats, accuracy: Floats, prevalence: Floats) -> Floats:
     """Multiply probabilities of being right (..., label) so that their mean is the accuracy (...).
 
-    No probability exceeds 1: those that would are 1, and the factor of the others is larger. Each
-    round adds such a label, so there are no more rounds than labels.
+    Probabilities that would exceed 1 are set to 1, and the factor of the other probabilities is
+    larger. Each round adds such a label, so the number of rounds is at most the number of labels.
     """
     full = np.zeros(right.shape, dtype=bool)
     while True:
         wanted = accuracy - np.where(full, prevalence, 0.0).sum(axis=-1)
         there = np.where(full, 0.0, prevalence * right).sum(axis=-1)
-        # Where nothing can be changed (accuracies 0 and 1) no factor is computed.
+        # For accuracies 0 and 1, which cannot be changed, no factor is computed.
         factor = np.divide(wanted, there, out=np.ones_like(there), where=there > 0)
         scaled = factor[..., None] * right
         more = full | (scaled >= 1)
@@ -62,7 +62,7 @@ def with_accuracy(right: Floats, accuracy: Floats, prevalence: Floats) -> Floats
 
 
 def responses(probability: Floats, rng: np.random.Generator) -> Ints:
-    """Draw a response from each row of probabilities; one of probability 0 is never drawn."""
+    """Draw a response from each row of probabilities, never a response of probability 0."""
     bound = np.cumsum(probability, axis=-1)
     place = rng.random((*probability.shape[:-1], 1)) * bound[..., -1:]
     return np.asarray((place >= bound[..., :-1]).sum(axis=-1), dtype=np.int64)
@@ -80,8 +80,8 @@ def expected_accuracy(confusion: Floats, prevalence: Floats) -> Floats:
 def with_mistakes(confusion: Floats, share: Floats) -> Floats:
     """Return matrices (respondent, group, label, response) over the true label.
 
-    They are given over the apparent label, which is another than the true one, each equally likely,
-    in a ``share`` (respondent) of the items.
+    The given matrices are over the apparent label. In a ``share`` (respondent) of the items this is
+    another label than the true label; all other labels are equally likely.
     """
     rest = (confusion.sum(axis=-2, keepdims=True) - confusion) / (confusion.shape[-1] - 1)
     wrong = share[:, None, None, None]
@@ -89,5 +89,5 @@ def with_mistakes(confusion: Floats, share: Floats) -> Floats:
 
 
 def others(label: Ints, n_labels: int, rng: np.random.Generator) -> Ints:
-    """Draw another label for each, all equally likely."""
+    """Draw another label for each label; all others are equally likely."""
     return np.asarray((label + rng.integers(1, n_labels, len(label))) % n_labels)

@@ -31,7 +31,7 @@ class Rows(NamedTuple):
 
 
 def seen_by(n_items: int, n_pools: int, overlap: float, rng: np.random.Generator) -> Flags:
-    """Draw which pool sees which item (item, pool): all see a share, the others are dealt out."""
+    """Draw the pools of items (item, pool): a share is for all pools, others for one pool each."""
     seen = np.zeros((n_items, n_pools), dtype=bool)
     order = rng.permutation(n_items)
     n_shared = round(overlap * n_items)
@@ -65,7 +65,7 @@ def subsets(n_rows: int, size: int, each: int, rng: np.random.Generator) -> Ints
     """Draw for each row a set of ``each`` numbers below ``size``: (row, each), in order.
 
     Floyd's algorithm, on all rows at once: step t draws a number up to ``size - each + t``, and
-    takes this bound itself where the number is in the set already.
+    takes the bound itself if the number is already in the set.
     """
     if each == size:
         return np.tile(np.arange(size), (n_rows, 1))
@@ -88,17 +88,17 @@ def item_effects(
 
 
 def yes(eta: Floats, rng: np.random.Generator) -> Ints:
-    """Draw 1 with the probability whose logit is the predictor, else 0."""
+    """Draw 1 with the probability whose logit is the linear predictor, else 0."""
     return (eta + rng.logistic(size=len(eta)) > 0).astype(np.int64)
 
 
 def grades(eta: Floats, cutpoint: Floats, rng: np.random.Generator) -> Ints:
-    """Draw the number of cutpoints below a normal number around each predictor."""
+    """Draw the number of cutpoints below a normal draw around each linear predictor."""
     return np.searchsorted(cutpoint, eta + rng.standard_normal(len(eta)))
 
 
 FAMILIES: Final = {"gaussian": "continuous", "bernoulli": "nominal", "ordinal": "ordinal"}
-"""Each family with the kind of its annotations."""
+"""The kind of annotations of each family."""
 _LATENT: Final = {"bernoulli": np.pi / np.sqrt(3), "ordinal": 1.0}
 _CORRELATION: Final = 0.7
 _CUTPOINT: Final = (-1.5, -0.5, 0.5, 1.5)
@@ -151,7 +151,7 @@ def _pools(pools: Any) -> tuple[str, ...]:
 
 
 def _labels_per_item(value: Any, n_annotators: list[int]) -> list[int]:
-    """Return the number in each pool, none of them more than there are annotators."""
+    """Return the number in each pool, or raise if it is above the number of annotators."""
 
     def count(name: str, entry: Any) -> int | None:
         return None if entry is None else arguments.whole(name, entry)
@@ -162,14 +162,14 @@ def _labels_per_item(value: Any, n_annotators: list[int]) -> list[int]:
             where = f"pool {place}" if len(n_annotators) > 1 else ""
             raise ArgumentError(
                 "labels_per_item", where=where, found=str(each),
-                expected=f"at most the {people} annotators there are, or None for all of them",
+                expected=f"at most {people}, the number of annotators, or None for all",
             )  # fmt: skip
     return [people if each is None else each
             for each, people in zip(given, n_annotators, strict=True)]  # fmt: skip
 
 
 def _sigma(sigma: Any, family: str, n_pools: int) -> Floats:
-    """Return the residual standard deviations: given, or those of the latent scale."""
+    """Return the residual standard deviations: the given ones, or those of the latent scale."""
     if family == "gaussian":
         given = 1.0 if sigma is None else sigma
         return np.array(for_each("sigma", given, n_pools, "pool", arguments.positive))
@@ -186,7 +186,7 @@ def _correlation(value: Any, n_pools: int) -> Floats:
     if n_pools == 1:
         if value is not None:
             raise ArgumentError(
-                "correlation", expected="None without pools=, as it is one between pools",
+                "correlation", expected="None without pools=",
                 found=brief(value),
             )  # fmt: skip
         return np.ones((1, 1))
@@ -234,20 +234,20 @@ def _cutpoint(value: Any, family: str) -> Floats:
         raise ArgumentError(
             "cutpoint", expected="numbers whose mean is 0",
             found=f"a mean of {cutpoints.mean():.6g}",
-            hint="Take the mean off the cutpoints and off mu: the labels stay the same",
+            hint="Subtract this mean from the cutpoints and from mu: labels do not change",
         )  # fmt: skip
     return cutpoints
 
 
 def _overlap(value: Any, n_pools: int, n_items: int) -> float:
-    """Return the share of items for all pools, where each pool has an item at all."""
+    """Return the share of items for all pools, or raise if a pool would have no item."""
     share = arguments.probability("overlap", value)
     if n_pools == 1 and share != 1:
         raise ArgumentError("overlap", expected="1 without pools=", found=repr(value))
     if round(share * n_items) == 0 and n_items < n_pools:
         raise ArgumentError(
-            "n_items", expected=f"at least {n_pools}, as no item is for all of {n_pools} pools",
-            found=str(n_items), hint="Or raise overlap",
+            "n_items", expected=f"at least {n_pools}, since no item is for all {n_pools} pools",
+            found=str(n_items), hint="Or increase overlap",
         )  # fmt: skip
     return share
 
@@ -256,7 +256,7 @@ _YES: Final = ("no", "yes")
 
 
 class ReplicationStudy(NamedTuple):
-    """What `replication_study` returns.
+    """The result of `replication_study`.
 
     Examples
     --------
@@ -294,14 +294,15 @@ def replication_study(
         b_j \sim \mathrm{Normal}(0, \sigma_{\mathrm{annotator}, p}^2)
 
     for item i and annotator j of pool p: the process of the models `crossed_effects` (one pool)
-    and `cross_replication`. S holds ``sigma_item`` on its diagonal, R is ``correlation``.
+    and `cross_replication`. S has ``sigma_item`` on the diagonal, R is ``correlation``.
 
     Parameters
     ----------
     n_items : int
         Number of items.
     n_annotators : int or sequence of int
-        Number of annotators, in every pool or in each. Each annotator is in one pool.
+        Number of annotators: one number for all pools, or a number for each. Each annotator is in
+        one pool.
     labels_per_item : int, None or sequence of these
         Number of annotators of a pool who label an item that the pool sees; None for all. Every set
         of annotators is equally likely.
@@ -313,27 +314,27 @@ def replication_study(
     sigma_item, sigma_annotator : float or sequence of float
         Standard deviations of the effects; >= 0.
     sigma : float or sequence of float, optional
-        Residual standard deviation, > 0, for the family "gaussian" (1 by default). The others have
-        theirs fixed on the latent scale: :math:`\pi/\sqrt 3` and 1.
+        Residual standard deviation, > 0, for the family "gaussian" (1 by default). For the other
+        families it is fixed on the latent scale: :math:`\pi/\sqrt 3` and 1.
     correlation : float or array_like (pool, pool), optional
-        Correlation of the effects of an item in different pools: of all pairs (.7 by default), or
-        the matrix.
+        Correlation of the effects of an item in different pools: one number for all pairs (.7 by
+        default), or a matrix.
     pools : sequence of str, optional
-        Names of two or more pools; by default there is one, without a name.
+        Names of two or more pools; by default there is one pool without a name.
     cutpoint : sequence of float, optional
         For the family "ordinal": K - 1 increasing numbers whose mean is 0. By default -1.5, -.5,
         .5, 1.5, for five labels.
     overlap : float
-        Share of items, from 0 to 1, that all pools see. Each of the others is seen by one pool.
+        Share of items, from 0 to 1, that all pools label. Each other item is labelled by one pool.
     random_seed : int or numpy.random.Generator, optional
-        Makes the study repeatable. With one seed, the annotators of an item do not depend on the
-        family or the parameters.
+        The same seed gives the same study. With one seed, the annotators of an item do not depend
+        on the family or the parameters.
 
     Returns
     -------
     ReplicationStudy
         With the fields ``annotations`` (continuous, nominal or ordinal) and ``truth``, which also
-        holds effects of items in pools that did not see them, and of annotators without labels.
+        has effects of items in pools that did not label them, and of annotators without labels.
 
     Notes
     -----
@@ -407,7 +408,7 @@ def _annotated(design: Design, rows: Rows, eta: Floats, rng: np.random.Generator
     table: dict[str, Any] = {"item": rows.item + 1, "annotator": rows.annotator + 1}
     settings: dict[str, Any] = {"kind": FAMILIES[design.family]}
     if design.pools is not None:
-        # Ordered, for the pools to stay as they were given and not become alphabetical.
+        # Ordered, so that pools keep the given order and are not sorted by name.
         pool = pd.Categorical.from_codes(rows.pool, pd.Index(design.pools), ordered=True)
         table["pool"], settings["pool"] = pool, "pool"
     if design.family == "gaussian":
@@ -422,7 +423,7 @@ def _annotated(design: Design, rows: Rows, eta: Floats, rng: np.random.Generator
 
 
 def _truth(design: Design, drawn: _Effects, ann: xr.Dataset) -> xr.Dataset:
-    """Lay the truth out as the models lay out their posterior."""
+    """Return the truth with the variables and dims of the models' posterior."""
     total = design.sigma_item**2 + design.sigma_annotator**2 + design.sigma**2
     per_pool = {
         "mu": design.mu, "sigma_item": design.sigma_item,

@@ -35,7 +35,7 @@ def for_each[T](
 
 LETTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _AT_LEAST: Final = 2
-"""Annotators of each item that are never missing: agreement needs two."""
+"""Minimum number of annotators of each item, since agreement needs two."""
 _LOG_SHARPNESS: Final = (-12.0, 14.0)
 _HALVINGS: Final = 32
 
@@ -50,7 +50,7 @@ class Said(NamedTuple):
 
 
 def present(n_items: int, n_annotators: int, missing: float, rng: np.random.Generator) -> Flags:
-    """Draw which annotator labels which item: missing at random, but two of each item."""
+    """Draw the annotators of each item: missing at random, but at least two per item."""
     chance = rng.random((n_items, n_annotators))
     kept = chance >= missing
     certain = np.argsort(-chance, axis=1)[:, :_AT_LEAST]
@@ -79,17 +79,18 @@ def rankings(
 def answers(plausibility: Floats, sharpness: Floats, listed: int, rng: np.random.Generator) -> Ints:
     """Draw codes of labels (item, system, position) in proportion to plausibility^sharpness.
 
-    Sharpness 0 guesses, 1 is like an annotator, and more is better. Errors are plausible labels,
-    and are more common on ambiguous items.
+    A system with sharpness 0 guesses, with 1 it is like an annotator, and with more it is better.
+    Errors are plausible labels, and are more frequent on ambiguous items.
     """
     power = sharpness[:, None] * _log(plausibility)[:, None]
     return _without_replacement(power, rng)[..., :listed]
 
 
 def sharpness_of(quality: Floats, plausibility: Floats) -> Floats:
-    """Return the sharpness at which the first label is the top one with probability ``quality``.
+    """Return the sharpness at which the first label is the top label with probability ``quality``.
 
-    The probability, a mean over the items, rises with sharpness from 1/K to 1: bisection.
+    The probability, a mean over the items, increases with sharpness from 1/K to 1, so bisection
+    finds the sharpness.
     """
     relative = _log(plausibility)
     relative -= relative.max(axis=1, keepdims=True)
@@ -137,15 +138,15 @@ _TOPICS: Final = (
 """Labels: topics of customer messages."""
 _LISTED: Final = 3
 _BLUR: Final = 0.03
-"""Added to plausibilities: else metrics below the first place would reward a good system for the
-order of labels of 1e-5 and 1e-9, which no annotator names."""
+"""Added to plausibilities: otherwise metrics of later places would depend on the order of labels
+with plausibilities of 1e-5 and 1e-9, which no annotator names."""
 _FRESH: Final = 20_000
 _CELLS: Final = 2_000_000
-"""Largest number of cells (system, label, item) in the simulation of new items."""
+"""Maximum number of cells (system, label, item) in the simulation of new items."""
 
 
 class Study(NamedTuple):
-    """What `study` returns.
+    """The result of `study`.
 
     Examples
     --------
@@ -161,7 +162,7 @@ class Study(NamedTuple):
     predictions: xr.Dataset
     truth: xr.Dataset
     """``plausibility`` (item, label), ``top_label`` (item), ``quality`` (system), and the true
-    value of each metric, under the metric's own name, over (scope, system)."""
+    value of each metric, named like the metric, over (scope, system)."""
 
 
 @dataclass(frozen=True)
@@ -178,7 +179,7 @@ class _Design:
 
     @property
     def listed(self) -> int:
-        """Labels in a system's list."""
+        """Number of labels in a system's list."""
         return min(_LISTED, self.n_labels) if self.ranking else 1
 
     def plausibility(self, n_items: int, rng: np.random.Generator) -> Floats:
@@ -186,7 +187,7 @@ class _Design:
         return rng.dirichlet(np.full(self.n_labels, self.prior_count), n_items)
 
     def seen(self, plausibility: Floats) -> Floats:
-        """Return the plausibilities as systems see them, blurred where they are tiny."""
+        """Return the plausibilities from which systems draw, with a minimum for each label."""
         return plausibility + _BLUR / self.n_labels
 
 
@@ -208,18 +209,18 @@ def study(
 
     An item has a true plausibility, :math:`\theta_i \sim \mathrm{Dirichlet}(c, \dots, c)`, and its
     largest entry is the true top label. An annotator draws one label from :math:`\theta_i`
-    ("nominal"), or up to ``max_ranked`` without replacement ("ranking", the Plackett-Luce process),
-    some of them tied. A system draws its list in the same way from
+    ("nominal"), or up to ``max_ranked`` labels without replacement ("ranking", the Plackett-Luce
+    process), some of which are tied. A system draws a list in the same way from
     :math:`(\theta_i + .03/K)^\kappa`, with :math:`\kappa` such that its first label is the true top
     label with the given probability.
 
     Parameters
     ----------
     n_items, n_annotators, n_labels, n_systems : int
-        Numbers of these; at least 1 (two labels).
+        Numbers of items, annotators, labels and systems; at least 1 (labels: 2).
     kind : {"ranking", "nominal"}
-        Annotators give partial rankings with ties, and systems lists of up to three labels with
-        scores; or both give one label.
+        "ranking": annotators give partial rankings with ties, and systems give lists of up to three
+        labels with scores. "nominal": both give one label.
     quality : sequence of float, optional
         For each system the probability that its first label is the true top label; from 1/K
         (guessing) to 1. By default from .9 down to .6 in even steps.
@@ -227,13 +228,13 @@ def study(
         :math:`c`; > 0. Small values make most items clear; 1 makes all plausibilities equally
         likely.
     missing : float
-        Probability in [0, 1) that an annotator skips an item, except two of each item.
+        Probability in [0, 1) that an annotator skips an item; two annotators of each item never do.
     ties : float
-        Probability in [0, 1] that an annotator ties a label with the one before.
+        Probability in [0, 1] that an annotator ties a label with the label before it.
     max_ranked : int
-        Length of the longest ranking; shorter ones are more common.
+        Length of the longest ranking; shorter rankings are more frequent.
     random_seed : int or numpy.random.Generator, optional
-        Makes the study repeatable.
+        The same seed gives the same study.
 
     Returns
     -------
@@ -242,14 +243,14 @@ def study(
 
     Notes
     -----
-    ``truth`` holds each metric computed against the true plausibility, over these items and over
-    new items of the same process (the mean over 20,000 of them, fewer in very large label spaces;
-    top-1 accuracy of new items is the given quality).
+    ``truth`` has each metric computed against the true plausibility, for these items and for new
+    items of the same process (the mean over 20,000 items, or fewer in very large label spaces; the
+    top-1 accuracy on new items is the given quality).
 
-    An evaluation estimates accuracies *below* the true ones, because few annotators do not show
-    which label leads where plausibilities are nearly even. The difference is larger for accurate
-    systems, few annotators and a low reliability. `docs/validation.md` compares systems on real
-    panels.
+    An evaluation estimates accuracies *below* the true accuracies, because few annotators do not
+    show which label is the most plausible if plausibilities are nearly even. The difference is
+    larger for accurate systems, few annotators and a low reliability. `docs/validation.md` compares
+    systems on real panels.
 
     Examples
     --------
@@ -387,7 +388,7 @@ _CENTRES: Final = np.array([-2.0, 0.0, 2.0])
 
 
 class Toy(NamedTuple):
-    """What `toy` returns.
+    """The result of `toy`.
 
     Examples
     --------
@@ -402,7 +403,7 @@ class Toy(NamedTuple):
     annotations: xr.Dataset
     """Nominal annotations, one label from every annotator for every item."""
     plausibility: xr.DataArray
-    """(item, label): the true p(y | x); metrics take it in place of a fit."""
+    """(item, label): the true p(y | x), which can be passed to metrics in place of a fit."""
     x: xr.DataArray
     """(item): place on the line."""
 
@@ -420,9 +421,9 @@ def toy(
     .. math:: p(y \mid x) \propto \mathrm{Normal}(x;\ \mu_y, \sigma), \qquad
         \mu = (-2, 0, 2) \text{ for Benign1, Benign2, Cancer}
 
-    Each annotator draws a label of each item from this distribution, independently: the process of
-    `dissensus.models.dirichlet` at reliability 1. Items near -1 and 1, where two labels meet, are
-    ambiguous.
+    Each annotator draws a label of each item from this distribution, independently, as in
+    `dissensus.models.dirichlet` at reliability 1. Items near -1 and 1, where two labels are equally
+    probable, are ambiguous.
 
     Parameters
     ----------
@@ -435,11 +436,11 @@ def toy(
     overlap : float
         Standard deviation :math:`\sigma` of each label; > 0.
     random_seed : int or numpy.random.Generator, optional
-        Makes the draws repeatable.
+        The same seed gives the same draws.
 
     Notes
     -----
-    After Stutz et al. (2023), Figure 2, which prints no numbers: centres and spread are ours.
+    After Stutz et al. (2023), Figure 2, which has no numbers: centres and spread are chosen here.
 
     Examples
     --------
