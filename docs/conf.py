@@ -17,7 +17,8 @@ from generate import drawn, notebooks, pages, prior_pictures
 project = "dissensus"
 copyright = "the dissensus developers"
 version = release = dx.__version__
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx.ext.napoleon"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "generate.mathml", "sphinx.ext.napoleon"]
+html_math_renderer = "mathml"
 exclude_patterns = ["_build", "generate", "validation"]
 html_theme = "furo"
 html_title = "dissensus"

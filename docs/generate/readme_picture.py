@@ -1,6 +1,7 @@
-"""Make the README's picture from the report of `dissensus demo`.
+"""Make the README's picture from the report of `dissensus demo`: its first screen.
 
-    uv run python docs/generate/readme_picture.py dissensus-demo/report.html docs/report.png
+    uv run --group browser python docs/generate/readme_picture.py dissensus-demo/report.html \\
+        docs/report.png
 
 Needs a Chromium on the path.
 """
@@ -13,37 +14,26 @@ import sys
 from pathlib import Path
 
 from PIL import Image
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import sync_playwright
 
-_LEFT = "Top-1 accuracy, by how far"
-_RIGHT = ("Top-1 accuracy over the draws", "Which is better")
 _COLOURS = 64
 """Enough for drawings; a third of the bytes."""
 
 
-def _figure(page: Page, title: str) -> Image.Image:
-    found = page.locator("figure", has_text=title).first
-    return Image.open(io.BytesIO(found.screenshot())).convert("RGB")
-
-
 def main(report: Path, out: Path) -> None:
-    """Photograph three figures of a report, and put them side by side."""
+    """Photograph a report down to the end of its table."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
         )
-        page = browser.new_page(viewport={"width": 1000, "height": 760}, device_scale_factor=1.25)
+        page = browser.new_page(viewport={"width": 800, "height": 760}, device_scale_factor=1.25)
         page.goto(report.resolve().as_uri())
-        left, right = _figure(page, _LEFT), [_figure(page, title) for title in _RIGHT]
+        end = page.locator("#table-verdict").bounding_box()
+        assert end is not None
+        size = {"x": 0, "y": 0, "width": 800, "height": end["y"] + end["height"] + 10}
+        found = Image.open(io.BytesIO(page.screenshot(clip=size, full_page=True))).convert("RGB")
         browser.close()
-    height = max(left.height, sum(one.height for one in right))
-    sheet = Image.new("RGB", (left.width + right[0].width, height), "white")
-    sheet.paste(left, (0, (height - left.height) // 2))
-    top = 0
-    for one in right:
-        sheet.paste(one, (left.width, top))
-        top += one.height
-    sheet.quantize(_COLOURS).save(out, optimize=True)
+    found.quantize(_COLOURS).save(out, optimize=True)
 
 
 if __name__ == "__main__":
