@@ -206,3 +206,21 @@ def test_items_are_the_least_certain(evaluate):
     at = result.attrs["reference_reliability"]
     certainty = result["certainty"]["annotation_certainty"].sel(reliability=at)
     assert [value for _, value in shown] == [share(float(v)) for v in np.sort(certainty)[:10]]
+
+
+def test_scores_are_on_one_side_of_the_threshold():
+    rng = np.random.default_rng(1)
+    score = rng.normal(size=30)
+    table = {"item": np.repeat(range(30), 3), "annotator": [1, 2, 3] * 30,
+             "label": np.repeat(score, 3) + rng.normal(scale=0.3, size=90)}  # fmt: skip
+    pred = {"item": range(30), "system": ["m"] * 30, "label": score}
+    result = dx.evaluate(
+        dx.annotations(table), dx.predictions(pred, kind="continuous"), threshold=0.0, draws=150,
+        random_seed=1, progressbar=False, components=None,
+    )  # fmt: skip
+    found = lead_of(result)
+    value = share(float(found.numbers["mean"].sel(scope=SCOPES[0])[0]), found.digits)
+    start = f"m is on the panel's side of the threshold for {value} of the items"
+    assert said(result).startswith(start)
+    assert "(discrepancy ratio" in said(result)
+    assert verdict.table(result, found).title.endswith("the panel's side of the threshold")

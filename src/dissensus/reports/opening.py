@@ -81,7 +81,7 @@ def leader(evaluation: xr.DataTree, values: xr.Dataset, reliability: float) -> F
         at += f" reliability {number(reliability)}"
     facts: Facts = {
         "at": at, "name": systems[0], "level": float(values.attrs["probability"]),
-        "achieves": achieves(metric, share(float(ranked["mean"][0]), d)),
+        "achieves": achieves(metric, share(float(ranked["mean"][0]), d), cut=is_cut(evaluation)),
         "these": interval(best.sel({SCOPE: THESE}), d), "new": interval(best.sel({SCOPE: NEW}), d),
         "equal": [], "second": None, "undecided": "", "best": "", "naive": "",
     }  # fmt: skip
@@ -95,8 +95,15 @@ ACCURACY: Final = "accuracy"
 """Stands for the name of a metric where accuracy against the one true label leads."""
 
 
-def achieves(metric: str, value: str) -> str:
-    """Return what a value of a metric means."""
+def is_cut(evaluation: xr.DataTree) -> bool:
+    """Return whether scores were compared by the side of a threshold."""
+    return str(evaluation["annotations"].attrs["kind"]) == "continuous"
+
+
+def achieves(metric: str, value: str, *, cut: bool = False) -> str:
+    """Return what a value of a metric means; ``cut``: of scores and a threshold."""
+    if metric == "top_1_accuracy" and cut:
+        return f"is on the panel's side of the threshold for {value} of the items"
     k = metric.removeprefix("top_").partition("_")[0]
     if metric == ACCURACY:
         return f"gives the one true label for {value} of the items"

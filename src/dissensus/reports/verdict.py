@@ -16,7 +16,7 @@ from dissensus.metrics._comparison import compare
 from dissensus.plots._source import NEW, THESE, sides
 from dissensus.reports import checks, evidence, opening, two_models
 from dissensus.reports.evidence import Facts
-from dissensus.reports.opening import ACCURACY, achieves
+from dissensus.reports.opening import ACCURACY, achieves, is_cut
 from dissensus.reports.sections import accuracy_facts
 from dissensus.reports.sentences import Name, interval, paragraph, sentences
 from dissensus.reports.tables import Body, Table, between
@@ -122,7 +122,7 @@ def headline(evaluation: xr.DataTree, found: Lead | None) -> Facts:
     here, d = found.numbers.isel({SYSTEM: 0}).sel({SCOPE: THESE}), found.digits
     facts: Facts = {
         "name": first, "second": "", "n_systems": len(found.systems), "state": "", "equal": [],
-        "achieves": achieves(found.name, share(float(here["mean"]), d)),
+        "achieves": achieves(found.name, share(float(here["mean"]), d), cut=is_cut(evaluation)),
         "these": interval(here, d), **against(evaluation, first, truth=found.name == ACCURACY),
         "note": _note(evaluation),
     }  # fmt: skip
@@ -227,7 +227,14 @@ def table(evaluation: xr.DataTree, found: Lead | None) -> Table | None:
         rows.append(row)
     left = len(found.systems) - _ROWS
     note = f"{left:,} more below." if left > 0 else ""
-    return Table("table-verdict", _heading(found.name), head, [Body(-1, rows)], note, stacked=True)
+    return Table(
+        "table-verdict",
+        _heading(found.name, cut=is_cut(evaluation)),
+        head,
+        [Body(-1, rows)],
+        note,
+        stacked=True,
+    )
 
 
 def _known(evaluation: xr.DataTree, found: Lead) -> xr.DataArray | None:
@@ -239,7 +246,9 @@ def _known(evaluation: xr.DataTree, found: Lead) -> xr.DataArray | None:
     return None if bool(known.isnull().all()) else known
 
 
-def _heading(name: str) -> str:
+def _heading(name: str, *, cut: bool) -> str:
+    if name == "top_1_accuracy" and cut:
+        return "How often a system is on the panel's side of the threshold"
     if name == ACCURACY:
         return "How often a system gives the one true label"
     if name == "top_1_accuracy":
