@@ -1,6 +1,6 @@
-"""Make the README's picture from the report of `dissensus demo`: its first screen.
+r"""Make the README's picture from the report of `dissensus demo`: its first screen.
 
-    uv run --group browser python docs/generate/readme_picture.py dissensus-demo/report.html \\
+    uv run --group browser python docs/generate/readme_picture.py dissensus-demo/report.html \
         docs/report.png
 
 Needs a Chromium on the path.

@@ -37,8 +37,8 @@ def test_evaluate_writes_draws_table_and_report(files, tmp_path):
     ann, pred = files
     out = tmp_path / "out"
     # Whether 100 draws suffice for accuracies under a true label, is a matter of chance.
-    done = call("evaluate", "--all", ann, "--predictions", pred, "--out", out, "--seed", 1, "--draws", 100,
-                "--truth-model", "none")  # fmt: skip
+    done = call("evaluate", "--all", ann, "--predictions", pred, "--out", out, "--seed", 1,
+                "--draws", 100, "--truth-model", "none")  # fmt: skip
     assert done.exit_code == 0, done.output
     assert sorted(path.name for path in out.iterdir()) == [
         "components.csv",
@@ -97,7 +97,8 @@ def test_the_ground_truth_is_judged_as_asked(one_truth, tmp_path):
     ann, pred = one_truth
     out = tmp_path / "out"
     done = call("evaluate", "--all", ann, "--predictions", pred, "--draws", 20, "--seed", 1,
-                "--truth-model", "none", "--reliability", 1, "--out", out, "--ground-truth", 0.8)  # fmt: skip
+                "--truth-model", "none", "--reliability", 1, "--out", out,
+                "--ground-truth", 0.8)  # fmt: skip
     assert done.exit_code == 0, done.output
     assert "The ground truth" in done.output
     assert "A single label is right on 80" in done.output
