@@ -92,7 +92,8 @@ def evaluate(
         A second model, with its own defaults, for the same results. By default `inverse_rank`
         beside `plackett_luce` if ``model`` is not given, else none.
     distance : str or callable, optional
-        Distance of two labels, as `discrepancy_ratio` takes it.
+        Distance of two labels, as `discrepancy_ratio` takes it; by default of rankings that of
+        their first labels, as systems often list more labels than annotators.
     margin : float
         Margin of non-inferiority, as a share: how much larger than the annotators' own discrepancy
         a system's may be.
