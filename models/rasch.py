@@ -142,9 +142,16 @@ def build(
     pymc.Model
         With ``mean_ability``, ``ability_spread``, ``ability`` (annotator), ``difficulty_spread``,
         ``difficulty`` (item), ``prevalence`` (label), with confidence ``confidence_if_right`` and
-        ``confidence_if_wrong`` (level), with a formula ``coefficient`` (term) and the data
-        ``covariates`` (annotation, term), and the observed ``labels`` (annotation): codes of
-        labels, with confidence times the number of levels, plus the level's.
+        ``confidence_if_wrong`` (level), with a formula ``coefficient`` (term), and the observed
+        ``labels`` (item, place): codes of labels, with confidence times the number of levels, plus
+        the level's; -1 where an item has no more. ``truth`` (item, label) is the probability of
+        each label to be true. The data ``label_code`` and ``respondent_code`` (item, place),
+        ``covariates`` (item, place, term) of a formula, and ``truth_code`` (item) if the truth of
+        some items is known, -1 for the others, can be set to those of other items.
+
+        `pymc.compute_log_likelihood` gives the log-likelihood of each item given its difficulty,
+        and ``fit(log_likelihood=True)`` with its difficulty summed out. Use the latter for
+        `arviz.loo`: an item's own labels inform its difficulty, and Pareto k is often too high.
 
     Raises
     ------
@@ -176,7 +183,12 @@ def _model(process: Process) -> Any:
     import pytensor.tensor as pt
 
     import dissensus.families.steps  # noqa: F401 (registers the Gibbs step)
-    from dissensus.families.rasch.distributions import LatentAnswers, joint, of_respondents
+    from dissensus.families.rasch.distributions import (
+        LatentAnswers,
+        difference,
+        joint,
+        of_items,
+    )
 
     n_labels = len(process.labels)
     coords = {
@@ -194,8 +206,10 @@ def _model(process: Process) -> Any:
         difficulty_spread = _scale("difficulty_spread", process.priors)
         difficulty = pm.Normal("difficulty", 0.0, difficulty_spread, dims=ITEM)
         respondent, label = observed(*process.observations())
-        who = of_respondents(ability, respondent, model.dim_lengths[ANNOTATOR])
-        logit = _with_covariates(process, who - difficulty[:, None])
+        # ability[respondent] - difficulty[:, None]
+        logit = difference(ability, difficulty, respondent)
+        if len(process.terms):
+            logit = logit + _of_covariates(process, respondent)
         if process.guessing:  # the odds of a right guess come on top
             logit = pt.logaddexp(logit, -np.log(n_labels - 1))
 
@@ -203,7 +217,8 @@ def _model(process: Process) -> Any:
         prevalence = pm.Dirichlet("prevalence", a=counts, dims=LABEL)
         log_truth = pt.log(prevalence)[None]
         if (process.truth != UNKNOWN).any():
-            known = pm.Data("truth_code", process.truth, dims=ITEM)[:, None]
+            known = pm.Data("truth_code", process.truth, dims=ITEM)
+            known = of_items(known, respondent)[:, None]
             possible = pt.eq(known, UNKNOWN) | pt.eq(known, np.arange(n_labels))
             log_truth = pt.switch(possible, log_truth, -np.inf)
 
@@ -220,17 +235,18 @@ def _model(process: Process) -> Any:
     return model
 
 
-def _with_covariates(process: Process, logit: Any) -> Any:
-    """Make the coefficients of a formula, and add the covariates' part to logits (item, place)."""
+def _of_covariates(process: Process, respondent: Any) -> Any:
+    """Make the coefficients of a formula, and return the covariates' part of logits."""
     import pymc as pm
 
-    if not len(process.terms):
-        return logit
+    from dissensus.families.rasch.distributions import of_items
+
     centre, sd = process.coefficient_prior.T
     coefficient = pm.Normal("coefficient", mu=centre, sigma=sd, dims=TERM)
     value = by_place(process.item, len(process.items), process.covariates, empty=0.0)
-    rows = pm.Data("covariates", value, dims=(ITEM, PLACE, TERM)).reshape((-1, value.shape[-1]))
-    return logit + (rows @ coefficient).reshape(logit.shape)
+    given = of_items(pm.Data("covariates", value, dims=(ITEM, PLACE, TERM)), respondent)
+    # A matrix: of an array of three dimensions the product takes seven times as long.
+    return (given.reshape((-1, value.shape[-1])) @ coefficient).reshape(respondent.shape)
 
 
 def fit(

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import numpy as np
 import pytensor.tensor as pt
 from pymc.distributions.distribution import Discrete, SymbolicRandomVariable
 from pymc.distributions.shape_utils import rv_size_is_none
 from pymc.pytensorf import normalize_rng_param
-from pytensor.graph.basic import Constant
 from pytensor.raise_op import Assert
 from pytensor.tensor.random.basic import uniform
 from pytensor.tensor.random.utils import normalize_size_param
@@ -19,6 +17,11 @@ from dissensus.sampling import places
 
 _LABELS: Final = Assert("labels must be codes below the number of labels times that of levels")
 _RESPONDENTS: Final = Assert("respondents must be codes below the number of annotators")
+_ITEMS: Final = Assert(
+    "difficulty, truth_code and covariates must be of the items of respondent_code: set all data "
+    "of items by pymc.set_data, and let pymc.sample_posterior_predictive draw new difficulties, by "
+    'sample_vars=["difficulty", "truth"]'
+)
 
 
 class LatentAnswersRV(SymbolicRandomVariable):
@@ -100,8 +103,7 @@ class LatentAnswers(Discrete):
     A coin for the truth, and labels that are right three times in four: two of one item, and one
     of another:
 
-    >>> import numpy as np
-    >>> import pymc as pm
+    >>>     >>> import pymc as pm
     >>> from dissensus.families.distributions import LatentAnswers
     >>> share, logit = np.log([[0.5, 0.5]]), np.full((2, 2), np.log(3.0))
     >>> y = LatentAnswers.dist(share, logit, np.zeros((2, 1)), [[0, 1], [1, -1]])
@@ -141,27 +143,27 @@ class LatentAnswers(Discrete):
 def joint(code: Any, log_truth: Any, logit: Any, log_level: Any, respondent: Any) -> Any:
     """Return log-probabilities of each truth together with the labels (item, label)."""
     n_items, n_labels, n_levels = respondent.shape[0], log_truth.shape[1], log_level.shape[1]
-    there: Any = True
-    if isinstance(respondent, Constant) and isinstance(code, Constant):  # nothing for empty places
-        item, place = places.filled(np.asarray(respondent.data), np.asarray(code.data))
-        logit, code = logit[item, place], pt.as_tensor(code.data[item, place])
-    else:
-        there = places.paired(respondent, code).ravel() >= 0
-        item = pt.repeat(pt.arange(n_items), respondent.shape[1])
-        logit, code = logit.ravel(), pt.maximum(code, 0).ravel()
-    code = _LABELS(code, pt.all(code < n_labels * n_levels))  # compiled code would read on
+    # Compiled code would read on past arrays of another shape, and labels past the table.
+    logit, code = (pt.specify_shape(each, respondent.shape) for each in (logit, code))
+    item, place = (places.paired(respondent, code) >= 0).nonzero()
+    logit, code = logit[item, place], code[item, place]
+    code = _LABELS(code, pt.all(code < n_labels * n_levels))
     label, level = code // n_levels, code % n_levels
-    odds = logit + pt.log(n_labels - 1.0) + log_level[1, level] - log_level[0, level]
     wrong = log_level[0, level] - pt.softplus(logit) - pt.log(n_labels - 1.0)
-    base = pt.inc_subtensor(pt.zeros(n_items)[item], pt.switch(there, wrong, 0.0))
-    table = pt.zeros((n_items, n_labels))
-    table = pt.inc_subtensor(table[item, label], pt.switch(there, odds, 0.0))
+    odds = log_level[1, level] - log_level[0, level] + logit + pt.log(n_labels - 1.0)
+    base = pt.inc_subtensor(pt.zeros(n_items)[item], wrong)
+    table = pt.inc_subtensor(pt.zeros((n_items, n_labels))[item, label], odds)
     return table + base[:, None] + log_truth
 
 
-def of_respondents(values: Any, respondent: Any, n: Any) -> Any:
-    """Return the values of who gave each label (item, place), of n annotators."""
+def difference(ability: Any, difficulty: Any, respondent: Any) -> Any:
+    """Return ability of the respondent less difficulty of the item, for each label (item, place)."""
     who = pt.maximum(respondent, 0)
-    who = _RESPONDENTS(who, pt.all(who < n))  # compiled code would read on past the values
+    who = _RESPONDENTS(who, pt.all(who < ability.shape[0]))
     # A vector of places: not all backends take a matrix of them.
-    return values[who.ravel()].reshape(who.shape)
+    return ability[who.ravel()].reshape(who.shape) - of_items(difficulty, respondent)[:, None]
+
+
+def of_items(values: Any, respondent: Any) -> Any:
+    """Return values (item, ...) of a graph, which raises if they are of other items."""
+    return _ITEMS(values, pt.eq(values.shape[0], respondent.shape[0]))
