@@ -231,7 +231,9 @@ def _model(process: Process) -> Any:
         # The truth of each item is summed out.
         given = log_truth, logit, pt.as_tensor(log_level), respondent
         LatentAnswers("labels", *given, observed=label, dims=(ITEM, PLACE))
-        pm.Deterministic("truth", pm.math.softmax(joint(label, *given), axis=-1), dims=(ITEM, LABEL))
+        pm.Deterministic(
+            "truth", pm.math.softmax(joint(label, *given), axis=-1), dims=(ITEM, LABEL)
+        )
     return model
 
 

@@ -301,7 +301,7 @@ NOT_EXACT = {
     },
     r"difficulty of shape \(12,\); found shape \(13,\)": {
         "difficulty": lambda v: pm.Normal("difficulty", 0.0, v.item_spread, shape=N_ITEMS + 1),
-        "above": lambda v: PARTS["above"](SimpleNamespace(**vars(v) | {"difficulty": v.difficulty[1:]})),
+        "above": lambda v: v.ability[v.said.who] - v.difficulty[1:, None],
     },
     r"mean_ability of shape \(\); found shape \(1,\)": {
         "mean": lambda _: pm.Normal("mean_ability", 1.0, 1.5, shape=1)

@@ -157,7 +157,7 @@ def joint(code: Any, log_truth: Any, logit: Any, log_level: Any, respondent: Any
 
 
 def difference(ability: Any, difficulty: Any, respondent: Any) -> Any:
-    """Return ability of the respondent less difficulty of the item, for each label (item, place)."""
+    """Return ability of the respondent less difficulty of the item, of labels (item, place)."""
     who = pt.maximum(respondent, 0)
     who = _RESPONDENTS(who, pt.all(who < ability.shape[0]))
     # A vector of places: not all backends take a matrix of them.

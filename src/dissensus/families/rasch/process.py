@@ -29,8 +29,8 @@ from dissensus.families.crossed.priors import (
 from dissensus.families.rasch.kernels.data import Said
 from dissensus.kernels.types import UNKNOWN, Array, Floats, Ints
 from dissensus.sampling import fitting
-from dissensus.sampling.places import by_place
 from dissensus.sampling.design import anchored, islands, listed_islands, pairs, scattered, two_sided
+from dissensus.sampling.places import by_place
 
 
 def warn_of_design(process: Process) -> None:
