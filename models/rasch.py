@@ -83,14 +83,15 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, LEVEL, TERM
+from dissensus.dims import ANNOTATOR, ITEM, LABEL, LEVEL, TERM
 from dissensus.families.base import FitOptions, run
 from dissensus.families.rasch.fit import RaschFit
 from dissensus.families.rasch.process import KINDS as KINDS
 from dissensus.families.rasch.process import Process
 from dissensus.families.rasch.process import process as rasch_process
 from dissensus.kernels.types import UNKNOWN
-from dissensus.models.crossed_effects import _scale, _with_covariates
+from dissensus.models.crossed_effects import _scale
+from dissensus.sampling.places import PLACE, by_place, observed
 
 
 def build(
@@ -141,9 +142,16 @@ def build(
     pymc.Model
         With ``mean_ability``, ``ability_spread``, ``ability`` (annotator), ``difficulty_spread``,
         ``difficulty`` (item), ``prevalence`` (label), with confidence ``confidence_if_right`` and
-        ``confidence_if_wrong`` (level), with a formula ``coefficient`` (term) and the data
-        ``covariates`` (annotation, term), and the observed ``labels`` (annotation): codes of
-        labels, with confidence times the number of levels, plus the level's.
+        ``confidence_if_wrong`` (level), with a formula ``coefficient`` (term), and the observed
+        ``labels`` (item, place): codes of labels, with confidence times the number of levels, plus
+        the level's; -1 where an item has no more. ``truth`` (item, label) is the probability of
+        each label to be true. The data ``label_code`` and ``respondent_code`` (item, place),
+        ``covariates`` (item, place, term) of a formula, and ``truth_code`` (item) if the truth of
+        some items is known, -1 for the others, can be set to those of other items.
+
+        `pymc.compute_log_likelihood` gives the log-likelihood of each item given its difficulty,
+        and ``fit(log_likelihood=True)`` with its difficulty summed out. Use the latter for
+        `arviz.loo`: an item's own labels inform its difficulty, and Pareto k is often too high.
 
     Raises
     ------
@@ -175,12 +183,17 @@ def _model(process: Process) -> Any:
     import pytensor.tensor as pt
 
     import dissensus.families.steps  # noqa: F401 (registers the Gibbs step)
-    from dissensus.families.rasch.distributions import LatentAnswers
+    from dissensus.families.rasch.distributions import (
+        LatentAnswers,
+        difference,
+        joint,
+        of_items,
+    )
 
-    n_labels, n_levels = len(process.labels), len(process.levels)
+    n_labels = len(process.labels)
     coords = {
         ITEM: process.items, ANNOTATOR: process.annotators, LABEL: process.labels,
-        ANNOTATION: np.arange(len(process.label)), LEVEL: process.levels,
+        LEVEL: process.levels,
     } | ({TERM: process.terms} if len(process.terms) else {})  # fmt: skip
     with pm.Model(coords=coords, model=None) as model:
         centre, sd = process.priors["mean_ability"]
@@ -192,28 +205,50 @@ def _model(process: Process) -> Any:
         ability = pm.Normal("ability", mean, ability_spread, dims=ANNOTATOR)
         difficulty_spread = _scale("difficulty_spread", process.priors)
         difficulty = pm.Normal("difficulty", 0.0, difficulty_spread, dims=ITEM)
-        logit = _with_covariates(process, ability[process.annotator] - difficulty[process.item])
+        respondent, label = observed(*process.observations())
+        # ability[respondent] - difficulty[:, None]
+        logit = difference(ability, difficulty, respondent)
+        if len(process.terms):
+            logit = logit + _of_covariates(process, respondent)
         if process.guessing:  # the odds of a right guess come on top
             logit = pt.logaddexp(logit, -np.log(n_labels - 1))
 
         counts = np.full(n_labels, process.prior_count)
         prevalence = pm.Dirichlet("prevalence", a=counts, dims=LABEL)
-        truth = process.truth[:, None]
-        possible = (truth == UNKNOWN) | (truth == np.arange(n_labels))
-        log_truth = pt.switch(possible, pt.log(prevalence), -np.inf)
+        log_truth = pt.log(prevalence)[None]
+        if (process.truth != UNKNOWN).any():
+            known = pm.Data("truth_code", process.truth, dims=ITEM)
+            known = of_items(known, respondent)[:, None]
+            possible = pt.eq(known, UNKNOWN) | pt.eq(known, np.arange(n_labels))
+            log_truth = pt.switch(possible, log_truth, -np.inf)
 
-        log_level, code = np.zeros((2, 1)), process.label
-        if n_levels:
-            shape = np.full(n_levels, process.level_prior)
+        log_level: Any = np.zeros((2, 1))
+        if len(process.levels):
+            shape = np.full(len(process.levels), process.level_prior)
             right = pm.Dirichlet("confidence_if_right", a=shape, dims=LEVEL)
             wrong = pm.Dirichlet("confidence_if_wrong", a=shape, dims=LEVEL)
             log_level = pt.log(pt.stack([wrong, right]))
-            code = code * n_levels + process.level
         # The truth of each item is summed out.
-        LatentAnswers(
-            "labels", log_truth, logit, log_level, process.item, observed=code, dims=ANNOTATION
+        given = log_truth, logit, pt.as_tensor(log_level), respondent
+        LatentAnswers("labels", *given, observed=label, dims=(ITEM, PLACE))
+        pm.Deterministic(
+            "truth", pm.math.softmax(joint(label, *given), axis=-1), dims=(ITEM, LABEL)
         )
     return model
+
+
+def _of_covariates(process: Process, respondent: Any) -> Any:
+    """Make the coefficients of a formula, and return the covariates' part of logits."""
+    import pymc as pm
+
+    from dissensus.families.rasch.distributions import of_items
+
+    centre, sd = process.coefficient_prior.T
+    coefficient = pm.Normal("coefficient", mu=centre, sigma=sd, dims=TERM)
+    value = by_place(process.item, len(process.items), process.covariates, empty=0.0)
+    given = of_items(pm.Data("covariates", value, dims=(ITEM, PLACE, TERM)), respondent)
+    # A matrix: of an array of three dimensions the product takes seven times as long.
+    return (given.reshape((-1, value.shape[-1])) @ coefficient).reshape(respondent.shape)
 
 
 def fit(

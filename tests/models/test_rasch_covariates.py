@@ -272,7 +272,7 @@ def test_a_prior_of_coefficients_is_used_and_said():
     assert "coefficient normal(1, 0.5)" in fit.attrs["hyper_priors"]
     assert fit.attrs["hyper_formula"] == FORMULA
     default = rasch.build(ann, **known)["coefficient"].owner.inputs[3].eval()
-    spread = default * rasch.build(ann, **known)["covariates"].get_value().std(axis=0)
+    spread = default * rasch.build(ann, **known)["covariates"].get_value().std(axis=(0, 1))
     np.testing.assert_allclose(spread, 2.5)
 
 

@@ -7,6 +7,7 @@ import pymc as pm
 import pytest
 import xarray as xr
 from pymc_runs import run
+from rasch_cases import simulated
 from scipy import stats
 
 import dissensus as dx
@@ -124,6 +125,163 @@ def test_truth_of_new_items_by_set_data():
     with model, pytest.raises(Exception, match="must be codes below the numbers of respondents"):
         pm.set_data({"respondent_code": [[0, 1, 2], [2, -1, -1]]})
         pm.sample_posterior_predictive(trace, var_names=["truth"], progressbar=False)
+
+
+def joint(ann, trace, known=None, guessing=True):
+    """Return the probability of each truth together with the labels of an item (..., item, label).
+
+    By the definition, label by label.
+    """
+    post = trace["posterior"].to_dataset().stack(draws=("chain", "draw"))
+    level = np.unique(ann["confidence"], return_inverse=True)[1]
+    n = ann.sizes["label"]
+    out = np.empty((post.sizes["draws"], ann.sizes["item"], n))
+    for s, i, z in np.ndindex(*out.shape):
+        at = post.isel(draws=s)
+        chance = float(at["prevalence"][z]) * (known is None or known.get(i, z) == z)
+        for row in np.flatnonzero(ann["item_code"].to_numpy() == i):
+            j, right = int(ann["annotator_code"][row]), int(ann["label_code"][row]) == z
+            logit = float(at["ability"][j] - at["difficulty"][i])
+            if "coefficient" in at:
+                logit += float(at["coefficient"][0]) * (int(j == 1) - AGED)
+            odds = np.exp(logit) + (1 / (n - 1) if guessing else 0)
+            chance *= odds / (1 + odds) if right else 1 / (1 + odds) / (n - 1)
+            if "confidence_if_right" in at:
+                name = "confidence_if_right" if right else "confidence_if_wrong"
+                chance *= float(at[name][level[row]])
+        out[s, i, z] = chance
+    return out
+
+
+AGED = 8 / 30
+"""The share of the labels that annotator 1 gave."""
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"truth": {0: 1, 4: 2}, "confidence": True}, {"guessing": False, "formula": "~ aged"}],
+    ids=["plain", "known truths and confidence", "covariates, no guessing"],
+)
+def test_likelihoods_and_truths_of_rasch_are_those_of_the_definition(settings):
+    ann = simulated(10, 4, 3, seed=4)[0]
+    of_one, of_two = ann["annotator_code"] == 0, (ann["annotator_code"] == 1)
+    left_out = (of_one & (ann["item_code"] % 2 == 0)) | (of_two & (ann["item_code"] > 7))
+    left_out |= (ann["annotator_code"] == 2) & (ann["item_code"] < 3)
+    ann = ann.isel(annotation=~left_out.to_numpy())
+    ann = ann.isel(annotation=np.random.default_rng(1).permutation(ann.sizes["annotation"]))
+    people = {"annotator": range(4), "aged": [0.0, 1.0, 0.0, 0.0]}
+    more = {"annotators": people} if "formula" in settings else {}
+    model = dx.models.rasch.build(ann, **settings, **more)
+    trace = run(model, draws=3, tune=2, chains=1)
+    expected = joint(ann, trace, settings.get("truth"), settings.get("guessing", True))
+    with model:
+        likely = pm.compute_log_likelihood(trace, extend_inferencedata=False, progressbar=False)
+    assert likely["labels"].dims == ("chain", "draw", "item")
+    np.testing.assert_allclose(np.exp(likely["labels"][0]), expected.sum(axis=-1))
+    truth = expected / expected.sum(axis=-1, keepdims=True)
+    assert trace["posterior"]["truth"].dims == ("chain", "draw", "item", "label")
+    np.testing.assert_allclose(trace["posterior"]["truth"][0], truth, atol=1e-12)
+
+
+NEW = {
+    "respondent_code": [[0, 1, 1, -1], [2, -1, -1, -1]],
+    "label_code": [[0, 0, 1, -1], [1, -1, -1, -1]],
+}
+DRAWN = ["difficulty", "truth"]
+
+
+def test_truth_of_new_items_of_unknown_difficulty():
+    """Weighted by the likelihood of an item it is that of a grid of difficulties."""
+    ann = simulated(20, 4, 2, seed=4)[0]
+    model = dx.models.rasch.build(ann)
+    trace = run(model, draws=1000, tune=100)
+    one = trace["posterior"].to_dataset().isel(chain=[0], draw=[-1])
+    repeated = one.isel(draw=np.zeros(4000, int)).assign_coords(draw=np.arange(4000))
+    trace = xr.DataTree.from_dict({"posterior": repeated})
+    with model:
+        step = pm.sampling.mcmc.assign_step_methods(model)[1]
+        (made,) = (each(moved) for each, moved in step.items())
+        pm.set_data(NEW, coords={"item": ["new", "other"]})
+        found = pm.sample_posterior_predictive(
+            trace, sample_vars=DRAWN, random_seed=1, progressbar=False
+        )["posterior_predictive"].to_dataset()
+        with pytest.raises(dx.ArgumentError, match=r"Make a new step after pymc\.set_data"):
+            made.step(model.initial_point())
+        drawn = repeated.drop_dims("item").assign(difficulty=found["difficulty"])
+        likely = pm.compute_log_likelihood(
+            xr.DataTree.from_dict({"posterior": drawn}), extend_inferencedata=False,
+            progressbar=False,
+        )["labels"]  # fmt: skip
+    at = one.squeeze()
+    difficulty = np.linspace(-8, 8, 4001) * float(at["difficulty_spread"])
+    prior = stats.norm.pdf(difficulty, 0, float(at["difficulty_spread"]))
+    who, said = (np.array(NEW[name]) for name in NEW)
+    for i, item in enumerate(("new", "other")):
+        given = found.sel(item=item).squeeze()
+        both = []
+        for z in range(2):
+            chance, at_draws = float(at["prevalence"][z]), float(at["prevalence"][z])
+            for j, y in zip(who[i], said[i], strict=True):
+                if j >= 0:
+                    odds = np.exp(float(at["ability"][j]) - difficulty) + 1
+                    chance = chance * np.where(y == z, odds, 1) / (1 + odds)
+                    odds = np.exp(float(at["ability"][j]) - given["difficulty"].to_numpy()) + 1
+                    at_draws = at_draws * np.where(y == z, odds, 1) / (1 + odds)
+            both.append((at_draws, (chance * prior).sum()))
+        np.testing.assert_allclose(given["truth"][:, 0], both[0][0] / (both[0][0] + both[1][0]))
+        weight = np.exp(likely.sel(item=item))
+        share = float((found["truth"].sel(item=item, label=0) * weight).sum() / weight.sum())
+        assert share == pytest.approx(both[0][1] / (both[0][1] + both[1][1]), abs=0.01)
+
+
+@pytest.mark.filterwarnings("ignore:The following trace variables were implicitly frozen")
+@pytest.mark.parametrize(
+    ("change", "how", "words"),
+    [
+        ({}, {"var_names": ["truth"]}, 'sample_vars=\\["difficulty", "truth"\\]'),
+        ({"truth_code": None}, {"sample_vars": DRAWN}, "truth_code and covariates must be of the"),
+        ({"covariates": None}, {"sample_vars": DRAWN}, "truth_code and covariates must be of the"),
+        ({"respondent_code": [[0, 1, 1, -1], [4, -1, -1, -1]]}, {"sample_vars": DRAWN},
+         "respondents must be codes below the number of annotators"),
+        ({"label_code": [[0, 2, 1, -1], [1, -1, -1, -1]]}, {"sample_vars": DRAWN},
+         "labels must be codes below"),
+        ({"label_code": [[0, 0, -1, -1], [1, -1, -1, -1]]}, {"sample_vars": DRAWN},
+         "must be there, or both -1"),
+    ],
+)  # fmt: skip
+def test_new_items_that_do_not_fit_are_refused(change, how, words):
+    ann, truth, *_ = simulated(20, 4, 2, seed=4)
+    people = {"annotator": range(4), "aged": [0.0, 1.0, 0.0, 0.0]}
+    model = dx.models.rasch.build(
+        ann, truth={0: int(truth[0])}, formula="~ aged", annotators=people
+    )
+    trace = drawn(model)
+    data = {**NEW, "truth_code": [-1, -1], "covariates": np.zeros((2, 4, 1)), **change}
+    with model, pytest.raises(AssertionError, match=words):
+        pm.set_data(
+            {name: values for name, values in data.items() if values is not None},
+            coords={"item": ["new", "other"]},
+        )
+        pm.sample_posterior_predictive(trace, progressbar=False, **how)
+
+
+@pytest.mark.filterwarnings("ignore:annotator_discrimination is undefined")
+def test_statistics_that_take_a_trace_of_rasch():
+    ann = simulated(20, 4, 2, seed=4)[0]
+    people = {"annotator": range(4), "aged": [0.0, 1.0, 0.0, 0.0]}
+    trace = drawn(dx.models.rasch.build(ann, formula="~ aged", annotators=people))
+    np.testing.assert_array_equal(
+        dx.contrast(trace, {"aged": 2.0}), 2 * trace["posterior"]["coefficient"][..., 0]
+    )
+    np.testing.assert_array_equal(
+        dx.confidence_difficulty(ann, trace, random_seed=1)["difficulty"],
+        trace["posterior"]["difficulty"],
+    )
+    assert dx.confidence_check(ann, trace, random_seed=1).sizes["draw"] == 30
+    for ask in (lambda: dx.weighted_reliability(ann, accuracy=trace),
+                lambda: dx.items_to_review(trace)):  # fmt: skip
+        with pytest.raises(dx.ArgumentError, match=r"type .*models\.rasch\.fit\(annotations\)"):
+            ask()
 
 
 def test_labels_of_new_items_by_set_data():

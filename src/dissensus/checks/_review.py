@@ -78,11 +78,13 @@ class ReviewDraws:
 def review_draws(fit: Any) -> ReviewDraws:
     """Read a fit of a latent truth model that kept the draws of all items."""
     posterior = group_of(fit, "posterior")
-    model = fit.attrs.get("model", "?")
+    model = fit.attrs.get("model", "an unknown model")
     if model not in MODELS:
         raise ArgumentError(
             "fit", expected=f"a fit of {', '.join(MODELS[:-1])} or {MODELS[-1]}",
             found=f"one of {model}",
+            hint="A trace of pymc.sample does not say its model: type "
+            "dissensus.models.rasch.fit(annotations)",
         )  # fmt: skip
     _require(posterior, model, ("truth", "accuracy") if model == RASCH else ("truth",))
     require_whole(fit, posterior, (ITEM, LABEL))

@@ -24,9 +24,11 @@ from pytensor.tensor.elemwise import DimShuffle, Elemwise
 from pytensor.tensor.random.basic import NormalRV
 from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.random.type import RandomType
+from pytensor.tensor.special import LogAddExp
 from pytensor.tensor.subtensor import AdvancedSubtensor
 
 from dissensus.kernels.types import Array, Ints
+from dissensus.sampling.places import LABELS
 from dissensus.sampling.step import refuse_other_uses, unfit
 
 COEFFICIENT, COVARIATES = "coefficient", "covariates"
@@ -139,7 +141,10 @@ class _Expressions:
                 )
         whole = [replaced.get(output, output) for output in outputs]
         cloned = clone_replace(whole, replaced, rebuild_strict=False)
-        canonical = rewrite_graph(cloned, include=("canonicalize",), clone=False)
+        # An Assert changes no value.
+        canonical = rewrite_graph(
+            cloned, include=("canonicalize", "local_remove_all_assert"), clone=False
+        )
         seen: dict[Any, int] = {}
         numbers = []
         for output in canonical:
@@ -203,6 +208,8 @@ class _Expressions:
             if isinstance(scalar, Mul):
                 return ("product", tuple(sorted(numbers)))
             return ("each", scalar, tuple(numbers))
+        if isinstance(op, LogAddExp):  # whose equality also compares static shapes
+            op = LogAddExp
         return ("operation", op, tuple(self._of(part, names, seen) for part in inputs))
 
     def _terms(
@@ -266,6 +273,19 @@ def observed_values(model: Any, observed: Any, ndim: int = 1) -> Array:
     return values
 
 
+def by_place(model: Any, labels: Any, respondent: Any) -> tuple[Ints, Array]:
+    """Return respondents and labels (item, place); ``truth`` must be given these labels."""
+    (who,) = constants(model, [respondent])
+    said = observed_values(model, labels, 2)
+    if who.shape != said.shape:
+        raise unfit(f"a respondent for each of {said.shape} labels", f"{who.shape}")
+    if "truth" in model and not (
+        LABELS in model and np.array_equal(np.asarray(model[LABELS].eval()), said)
+    ):
+        raise unfit(f"the data {LABELS} as labels: truth is of them. Use pymc.set_data", "others")
+    return who, said
+
+
 def codes(values: Array, n: int, noun: str) -> Ints:
     """Return whole numbers from 0 to n - 1 as such, or raise."""
     whole = values.astype(np.int64)
@@ -326,15 +346,18 @@ def constants(model: Any, parameters: Sequence[Any]) -> list[Any]:
     return list(pytensor.function([], given, mode=PLAIN)())
 
 
-def regression(model: Any, n: int) -> dict[str, Any]:
-    """Return the fields of a process for coefficients of data `covariates` (n, term), if any."""
+def regression(model: Any, *shape: int) -> dict[str, Any]:
+    """Return the fields of a process for coefficients, if any.
+
+    ``shape`` is that of the data `covariates` without its last dimension, which is of terms.
+    """
     rv = next((rv for rv in model.free_RVs if rv.name == COEFFICIENT), None)
     if rv is None or COVARIATES not in model.named_vars:
         return {}
     (value,) = constants(model, [model[COVARIATES]])
     (n_terms,) = shapes(model)[COEFFICIENT]
-    if np.shape(value) != (n, n_terms):
-        raise unfit(f"{COVARIATES} of shape {(n, n_terms)}", f"{np.shape(value)}")
+    if np.shape(value) != (*shape, n_terms):
+        raise unfit(f"{COVARIATES} of shape {(*shape, n_terms)}", f"{np.shape(value)}")
     if not isinstance(rv.owner.op, NormalRV):
         raise unfit(f"{COEFFICIENT} with a Normal prior", str(rv.owner.op))
     columns = [

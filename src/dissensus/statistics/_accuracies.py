@@ -127,7 +127,9 @@ def _array(given: Any, annotations: xr.Dataset) -> xr.DataArray:
                 found=f"the variables {shown(list(map(str, given.data_vars)))}"
                 if given.data_vars
                 else "no variables",
-                hint="Models of a true label have it, rasch unless fitted with keep_items=False",
+                hint="Fits of a true label have it, rasch unless fitted with keep_items=False. A "
+                "trace of pymc.sample on the model of rasch has none: type "
+                "accuracy=dissensus.models.rasch.fit(annotations)",
             )
         return given[name]
     if isinstance(given, xr.DataArray):

@@ -14,7 +14,7 @@ from dissensus.families.rasch.distributions import LatentAnswers
 CASES = {
     "CumulativeProbit": lambda: CumulativeProbit.dist(eta=[0.5, -1.0], cutpoint=[-1.0, 0.5]),
     "LatentAnswers": lambda: LatentAnswers.dist(
-        np.log([[0.5, 0.5]]), np.log([3.0, 3.0]), np.zeros((2, 1)), item=[0, 0]
+        np.log([[0.5, 0.5]]), np.full((2, 2), 1.1), np.zeros((2, 1)), [[0, 0], [0, -1]]
     ),
     "LogGamma": lambda: LogGamma.dist(alpha=[0.5, 3.0]),
     "PowerMultinomial": lambda: PowerMultinomial.dist(n=4, p=[0.7, 0.3], power=0.5),

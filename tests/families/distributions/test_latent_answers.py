@@ -6,6 +6,7 @@ from itertools import product
 
 import numpy as np
 import pymc as pm
+import pytensor
 import pytest
 from scipy import special
 
@@ -14,72 +15,94 @@ from dissensus.families.rasch.distributions import LatentAnswers
 
 # PyMC runs on a slower BLAS, and says so.
 pytestmark = pytest.mark.filterwarnings("ignore:PyTensor could not link to a BLAS:UserWarning")
-ITEM = np.array([0, 0, 1])
-LOGIT = np.array([0.4, 1.5, -0.7])
+WHO = np.array([[1, 0], [-1, 0]])
+ITEM, PLACE = np.nonzero(WHO >= 0)
+LOGIT = np.array([[0.4, 1.5], [99.0, -0.7]])
 SHARE = np.log([[0.2, 0.5, 0.3], [0.6, 0.1, 0.3]])
 LEVEL = np.log([[0.7, 0.3], [0.1, 0.9]])
 
 
-def by_hand(label, level, log_truth, log_level):
-    """Return the probability of labels and levels, by the sum over truths."""
-    total = 1.0
-    for i in range(2):
-        of_item = 0.0
+def placed(code):
+    out = np.full(WHO.shape, -1)
+    out[ITEM, PLACE] = code
+    return out
+
+
+def by_hand(code, log_truth):
+    """Return the probability of labels and levels of each item, by the sum over truths."""
+    out = []
+    for i, row in enumerate(code):
+        total = 0.0
         for z in range(3):
             one = np.exp(log_truth[i, z])
-            for n in np.flatnonzero(i == ITEM):
-                right = special.expit(LOGIT[n])
-                chance = right if label[n] == z else (1 - right) / 2
-                one *= chance * np.exp(log_level[int(label[n] == z), level[n]])
-            of_item += one
-        total *= of_item
-    return total
+            for n in np.flatnonzero(WHO[i] >= 0):
+                (label, level), right = divmod(row[n], 2), special.expit(LOGIT[i, n])
+                one *= right if label == z else (1 - right) / 2
+                one *= np.exp(LEVEL[int(label == z), level])
+            total += one
+        out.append(total)
+    return np.array(out)
 
 
 @pytest.mark.long
 @pytest.mark.unit(1)
-@pytest.mark.parametrize("known", [False, True])
-def test_density_is_that_of_the_definition_and_sums_to_one(known):
+@pytest.mark.parametrize("form", ["each", "known", "one row of all", "data"])
+def test_density_is_that_of_the_definition_and_sums_to_one(form):
     share = SHARE.copy()
-    if known:
+    if form == "known":
         share[1] = [-np.inf, 0.0, -np.inf]
-    y = LatentAnswers.dist(share, LOGIT, LEVEL, ITEM)
+    if form == "one row of all":
+        share = share[:1]
+    who = pytensor.shared(WHO) if form == "data" else WHO
+    y = LatentAnswers.dist(share, LOGIT, LEVEL, who)
     value = pm.draw(y, random_seed=1)
-    assert value.shape == (3,)
+    np.testing.assert_array_equal(value < 0, WHO < 0)
+    share = np.broadcast_to(share, SHARE.shape)
     total = 0.0
-    for label in product(range(3), repeat=3):
-        for level in product(range(2), repeat=3):
-            code = np.array(label) * 2 + np.array(level)
-            total += by_hand(label, level, share, LEVEL)
-            if sum(label) % 3 == 0 and sum(level) == 1:  # some of them: each is compiled
-                found = float(np.exp(pm.logp(y, code).eval()))
-                assert found == pytest.approx(by_hand(label, level, share, LEVEL), rel=1e-12)
+    for code in product(range(6), repeat=3):
+        chances = by_hand(placed(code), share)
+        total += chances.prod()
+        if sum(code) == 7 and code[0] < 3:  # some of them: each is compiled
+            found = np.exp(pm.logp(y, placed(code)).eval())
+            np.testing.assert_allclose(found, chances, rtol=1e-12)
     assert total == pytest.approx(1.0)
 
 
 @pytest.mark.long
 def test_draws_come_as_often_as_the_density_says():
-    y = LatentAnswers.dist(SHARE, LOGIT, LEVEL, ITEM)
+    y = LatentAnswers.dist(SHARE, LOGIT, LEVEL, WHO)
     draws = pm.draw(y, 20_000, random_seed=2)
     cells, counts = np.unique(draws, axis=0, return_counts=True)
-    expected = 20_000 * np.array([by_hand(one // 2, one % 2, SHARE, LEVEL) for one in cells])
+    expected = 20_000 * np.array([by_hand(one, SHARE).prod() for one in cells])
     often = expected > 50
     away = (counts - expected)[often] / np.sqrt(expected[often])
     assert np.abs(away).max() < 4.5
     assert often.sum() > 50
 
 
+@pytest.mark.parametrize("name", ["log_truth", "logit", "log_level", "respondent"])
+def test_refuses_shapes_that_do_not_fit(name):
+    given = {"log_truth": SHARE, "logit": LOGIT, "log_level": LEVEL, "respondent": WHO}
+    with pytest.raises(dx.ArgumentError, match=f"{name}: expected 2 dimensions; found 1"):
+        LatentAnswers.dist(**given | {name: np.zeros(3, dtype=int)})
+
+
+@pytest.mark.parametrize("data", [False, True])
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("code", "message"),
     [
-        ({"log_truth": np.zeros(3)}, "log_truth: expected 2 dimensions; found 1"),
-        ({"logit": np.zeros((3, 1))}, "logit: expected 1 dimensions; found 2"),
-        ({"log_level": np.zeros(2)}, "log_level: expected 2 dimensions; found 1"),
-        ({"item": np.zeros((3, 1))}, "item: expected 1 dimension; found 2"),
+        ([[0, 6], [-1, 0]], "labels must be codes below"),
+        ([[0, -1], [-1, 0]], "must be there, or both -1"),
+        ([[0, 0], [0, 0]], "must be there, or both -1"),
     ],
 )
-def test_refuses_shapes_that_do_not_fit(change, message):
-    given = {"log_truth": SHARE, "logit": LOGIT, "log_level": LEVEL, "item": ITEM}
-    with pytest.raises(dx.ArgumentError) as found:
-        LatentAnswers.dist(**given | change)
-    assert message in str(found.value)
+def test_labels_that_do_not_fit_are_refused(code, message, data):
+    y = LatentAnswers.dist(SHARE, LOGIT, LEVEL, pytensor.shared(WHO) if data else WHO)
+    with pytest.raises(AssertionError, match=message):
+        pm.logp(y, np.array(code)).eval()
+
+
+def test_log_odds_of_other_places_are_refused():
+    y = LatentAnswers.dist(SHARE, LOGIT[:, :1], LEVEL, pytensor.shared(WHO))
+    with pytest.raises(Exception, match="SpecifyShape"):
+        pm.logp(y, placed([0, 0, 0])).eval()

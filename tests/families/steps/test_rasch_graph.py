@@ -17,6 +17,7 @@ from rasch_cases import N_ITEMS, N_PEOPLE, only, study
 import dissensus as dx
 from dissensus.families.rasch.distributions import LatentAnswers
 from dissensus.families.rasch.step import RaschGibbs
+from dissensus.sampling.places import by_place
 
 # PyMC runs on a slower BLAS, and says so.
 pytestmark = pytest.mark.filterwarnings("ignore:PyTensor could not link to a BLAS:UserWarning")
@@ -25,18 +26,26 @@ pytestmark = pytest.mark.filterwarnings("ignore:PyTensor could not link to a BLA
 def _said(_):
     """Take the labels of a study of three labels, and what is known: the truth of one item."""
     ann, truth = study(3)
-    codes = {dim: ann[f"{dim}_code"].to_numpy() for dim in ("item", "annotator", "label")}
     level = np.unique(ann["confidence"].to_numpy(), return_inverse=True)[1]
+    item = ann["item_code"].to_numpy()
+    who, label, level = (
+        by_place(item, N_ITEMS, codes)
+        for codes in (ann["annotator_code"].to_numpy(), ann["label_code"].to_numpy(), level)
+    )
     allowed = np.ones((N_ITEMS, 3), dtype=bool)
     allowed[0] = np.arange(3) == truth[0]
-    return SimpleNamespace(**codes, level=level, allowed=allowed)
+    return SimpleNamespace(who=who, label=label, level=level, allowed=allowed)
 
 
-def _answers(v):
-    code = v.said.label * 3 + v.said.level
-    return LatentAnswers(
-        "labels", v.log_truth, v.logit, v.log_level, v.said.item, observed=code
-    )  # fmt: skip
+def _answers(v, n_levels=3):
+    code = np.where(v.said.who < 0, -1, v.said.label * n_levels + v.said.level)
+    return LatentAnswers("labels", v.log_truth, v.logit, v.log_level, v.said.who, observed=code)
+
+
+def _of_covariates(v, data=None):
+    """Return a regression of each label (item, place)."""
+    data = v.data if data is None else data
+    return (data.reshape((-1, 2)) @ v.coefficient).reshape(v.said.who.shape)
 
 
 PARTS = {
@@ -51,7 +60,10 @@ PARTS = {
     "share": lambda _: pm.Dirichlet("prevalence", a=[1.0, 2.0, 3.0]),
     "right": lambda _: pm.Dirichlet("confidence_if_right", a=np.ones(3)),
     "wrong": lambda _: pm.Dirichlet("confidence_if_wrong", a=np.ones(3)),
-    "above": lambda v: v.ability[v.said.annotator] - v.difficulty[v.said.item],
+    "above": lambda v: (
+        v.ability[np.maximum(v.said.who, 0).ravel()].reshape(v.said.who.shape)
+        - v.difficulty[:, None]
+    ),
     "logit": lambda v: pt.logaddexp(v.above, -np.log(2)),
     "log_truth": lambda v: pt.switch(v.said.allowed, pt.log(v.share), -np.inf),
     "log_level": lambda v: pt.log(pt.stack([v.wrong, v.right])),
@@ -73,18 +85,18 @@ def _with_nobody(v):
     """Add an item whose truth is known and one whose truth is not, which nobody labelled."""
     said = _said(v)
     said.allowed = np.vstack([said.allowed, np.ones((1, 3), bool), [[False, False, True]]])
+    nobody = np.full((2, said.who.shape[1]), -1)
+    for name in ("who", "label", "level"):
+        setattr(said, name, np.vstack([getattr(said, name), nobody]))
     return said
 
 
 FOUR_LEVELS = {
     "right": lambda _: pm.Dirichlet("confidence_if_right", a=np.full(4, 0.8)),
     "wrong": lambda _: pm.Dirichlet("confidence_if_wrong", a=np.full(4, 0.8)),
-    "labels": lambda v: LatentAnswers(
-        "labels", v.log_truth, v.logit, v.log_level, v.said.item,
-        observed=v.said.label * 4 + v.said.level,
-    ),
-}  # fmt: skip
-COVARIATES = np.random.default_rng(2).normal(size=(N_ITEMS * N_PEOPLE, 2))
+    "labels": lambda v: _answers(v, 4),
+}
+COVARIATES = np.random.default_rng(2).normal(size=(N_ITEMS, N_PEOPLE, 2))
 
 
 def _coefficient(**more):
@@ -92,7 +104,7 @@ def _coefficient(**more):
     return {
         "data": lambda _: pm.Data("covariates", COVARIATES),
         "coefficient": lambda _: pm.Normal("coefficient", [0.3, 0.0], [0.5, 2.0], shape=2),
-        "above": lambda v: PARTS["above"](v) + v.data @ v.coefficient,
+        "above": lambda v: PARTS["above"](v) + _of_covariates(v),
         **more,
     }  # fmt: skip
 
@@ -171,6 +183,18 @@ def test_what_stands_beside_it_is_left_to_other_steps():
         np.testing.assert_allclose(*averages, atol=0.25)
 
 
+def _another_person(v):
+    said = _said(v)
+    said.who[-1, -1] = 4
+    return said
+
+
+def _empty_in_front(v):
+    said = _said(v)
+    said.who[3, 0] = -1
+    return said
+
+
 def _two_may_be_true(v):
     said = _said(v)
     said.allowed[1] = [True, True, False]
@@ -179,19 +203,19 @@ def _two_may_be_true(v):
 
 NOT_EXACT = {
     "labels with logit as the library writes": _coefficient(
-        above=lambda v: PARTS["above"](v) + 2.0 * (v.data @ v.coefficient)
+        above=lambda v: PARTS["above"](v) + 2.0 * _of_covariates(v)
     ),
     "labels with logit as the library writes it; found another": _coefficient(
-        above=lambda v: PARTS["above"](v) + COVARIATES[::-1] @ v.coefficient
+        above=lambda v: PARTS["above"](v) + _of_covariates(v, COVARIATES[::-1])
     ),
     "labels with logit as the": {  # on the log odds, guesses and all
         **_coefficient(above=PARTS["above"]),
-        "logit": lambda v: PARTS["logit"](v) + v.data @ v.coefficient,
+        "logit": lambda v: PARTS["logit"](v) + _of_covariates(v),
     },
     "ability ~ ": _coefficient(
         above=PARTS["above"],
         ability=lambda v: pm.Normal(
-            "ability", v.mean + v.data[:N_PEOPLE] @ v.coefficient, v.spread, shape=N_PEOPLE
+            "ability", v.mean + v.data[0] @ v.coefficient, v.spread, shape=N_PEOPLE
         ),
     ),
     "coefficient with a Normal prior": _coefficient(
@@ -200,9 +224,8 @@ NOT_EXACT = {
     "priors with given parameters; found ExpandDims": _coefficient(
         coefficient=lambda _: pm.Normal("coefficient", 0.0, pm.HalfNormal("slope_sd"), shape=2)
     ),
-    r"covariates of shape \(48, 2\); found \(2, 48\)": _coefficient(
-        data=lambda _: pm.Data("covariates", COVARIATES.T),
-        above=lambda v: PARTS["above"](v) + v.data.T @ v.coefficient,
+    r"covariates of shape \(12, 4, 2\); found \(48, 2\)": _coefficient(
+        data=lambda _: pm.Data("covariates", COVARIATES.reshape((-1, 2))),
     ),
     "only the labels to depend on these variables; found test": {
         "more": lambda v: pm.Normal("test", v.ability[0], 1.0, observed=0.3)
@@ -214,11 +237,11 @@ NOT_EXACT = {
         "labels": lambda v: pm.Bernoulli("labels", logit_p=v.logit, observed=v.said.label > 0)
     },
     "labels with logit as the library writes it": {
-        "logit": lambda v: v.above + pm.Normal("slope") * np.linspace(0, 1, N_ITEMS * N_PEOPLE)
+        "logit": lambda v: v.above + pm.Normal("slope") * np.linspace(0, 1, N_PEOPLE)
     },
     "labels with logit as the library": {"logit": lambda v: 1.5 * v.above},
     "labels with logit as": {
-        "above": lambda v: v.ability[v.said.annotator] - v.difficulty[v.said.item[::-1]]
+        "above": lambda v: PARTS["above"](v) + v.difficulty[:, None] - v.difficulty[::-1, None]
     },
     "labels with logit": {
         "logit": lambda v: pt.logaddexp(v.above, -1.0)  # others guess one label in two
@@ -277,17 +300,20 @@ NOT_EXACT = {
         "difficulty": lambda v: pm.Normal("difficulty", 0.5, v.item_spread, shape=N_ITEMS)
     },
     r"difficulty of shape \(12,\); found shape \(13,\)": {
-        "difficulty": lambda v: pm.Normal("difficulty", 0.0, v.item_spread, shape=N_ITEMS + 1)
+        "difficulty": lambda v: pm.Normal("difficulty", 0.0, v.item_spread, shape=N_ITEMS + 1),
+        "above": lambda v: v.ability[v.said.who] - v.difficulty[1:, None],
     },
     r"mean_ability of shape \(\); found shape \(1,\)": {
         "mean": lambda _: pm.Normal("mean_ability", 1.0, 1.5, shape=1)
     },
     "labels in codes from 0 to 8; found 0 to 9": {
         "labels": lambda v: LatentAnswers(
-            "labels", v.log_truth, v.logit, v.log_level, v.said.item,
-            observed=np.arange(N_ITEMS * N_PEOPLE) % 10,
+            "labels", v.log_truth, v.logit, v.log_level, v.said.who,
+            observed=np.arange(N_ITEMS * N_PEOPLE).reshape((N_ITEMS, N_PEOPLE)) % 10,
         )
     },
+    "respondents in codes from 0 to 3; found 0 to 4": {"said": _another_person},
+    "labels with logit and respondent as the library": {"said": _empty_in_front},
 }  # fmt: skip
 
 

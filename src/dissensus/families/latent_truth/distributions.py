@@ -23,18 +23,14 @@ from pytensor.tensor.random.utils import normalize_size_param
 from scipy import integrate, special
 
 from dissensus.errors import ArgumentError, brief
-from dissensus.families.latent_truth.process import NO_ANSWER
 from dissensus.kernels.types import Floats
 from dissensus.kernels.votes import votes
+from dissensus.sampling import places
 
 _INSIDE: Final = Assert(
     "respondents and labels must be codes below the numbers of respondents and of labels; "
     "annotators whom the model does not tell apart are all respondent 0"
 )
-
-
-_PAIRED: Final = "a label and who gave it must be there, or both -1, at each place of an item"
-_BOTH: Final = Assert(_PAIRED)
 
 
 class LatentTruthRV(SymbolicRandomVariable):
@@ -66,7 +62,7 @@ class LatentTruthRV(SymbolicRandomVariable):
         state = pt.clip(pt.searchsorted(edges, first, side="right"), 0, edges.shape[0] - 1)
         chances = _rows(pt.exp(log_response).transpose(0, 2, 1), who, state[:, None])
         label = (pt.cumsum(chances, axis=-1)[..., :-1] <= second[..., None]).sum(axis=-1)
-        label = pt.switch(who < 0, NO_ANSWER, label).astype("int64")
+        label = pt.switch(who < 0, places.EMPTY, label).astype("int64")
         return cls(
             inputs=[rng, size, log_weight, log_response, respondent], outputs=[next_rng, label]
         )(rng, size, log_weight, log_response, respondent)
@@ -129,16 +125,14 @@ class LatentTruth(Discrete):
 
     def support_point(rv: Any, *args: Any) -> Any:  # noqa: N805
         """Return the first label for all."""
-        return pt.switch(args[-1] < 0, NO_ANSWER, 0)
+        return pt.switch(args[-1] < 0, places.EMPTY, 0)
 
     def logp(value: Any, log_weight: Any, log_response: Any, respondent: Any) -> Any:  # noqa: N805
         """Return the log-probability of the labels of each item."""
         if not (isinstance(respondent, Constant) and isinstance(value, Constant)):
             return pt.logsumexp(joint(value, log_weight, log_response, respondent), axis=-1)
         people, labels = (np.asarray(x.data, dtype=np.int64) for x in (respondent, value))
-        if ((people < 0) != (labels < 0)).any():
-            raise ArgumentError("labels", expected=_PAIRED, found="one without the other")
-        item, place = np.nonzero(people >= 0)
+        item, place = places.filled(people, labels)
         patterns, pattern = votes(item, people[item, place], labels[item, place], len(people))
         rows = patterns.times[:, None] * log_response[patterns.respondent, patterns.label]
         group = np.repeat(np.arange(len(patterns.n_items)), np.diff(patterns.start))
@@ -149,7 +143,7 @@ class LatentTruth(Discrete):
 
 def joint(label: Any, log_weight: Any, log_response: Any, respondent: Any) -> Any:
     """Return log-probabilities of each state together with the labels (item, state)."""
-    respondent = _BOTH(respondent, pt.all(pt.eq(respondent < 0, label < 0)))
+    respondent = places.paired(respondent, label)
     rows = _rows(log_response, respondent, label)
     return pt.switch(respondent[..., None] < 0, 0.0, rows).sum(axis=1) + log_weight
 

@@ -26,11 +26,11 @@ from dissensus.families.latent_truth.kernels.data import (
     Priors,
     fifths,
 )
-from dissensus.families.latent_truth.likelihood import LABELS, oracle
+from dissensus.families.latent_truth.likelihood import oracle
 from dissensus.families.latent_truth.parameters import PARAMETERS, TYPICAL
 from dissensus.families.latent_truth.process import NO_ANSWER, Process
 from dissensus.kernels.types import Floats
-from dissensus.sampling.proof import codes, constants, number, observed_values, prove, regression
+from dissensus.sampling.proof import by_place, codes, constants, number, prove, regression
 from dissensus.sampling.step import uncompiled, unfit
 
 _NAMES: Final = frozenset(parameter.name for parameter in PARAMETERS)
@@ -98,12 +98,7 @@ def _process(model: Any, labels: Any) -> Process:
     form, ease = _form(set(free), n_respondents, table.shape[1], n_systems, len(weights))
     covariates = regression(model, form.first_system) if form.pooling == HIERARCHICAL else {}
     form = form._replace(terms=len(covariates.get("terms", ())))
-    (who,) = constants(model, [respondent])
-    said = observed_values(model, labels, 2)
-    if who.shape != said.shape:
-        raise unfit(f"a respondent for each of {said.shape} labels", f"{who.shape}")
-    if "truth" in model and (LABELS not in model or (model[LABELS].eval() != said).any()):
-        raise unfit(f"the data {LABELS} as labels: truth is of them. Use pymc.set_data", "others")
+    who, said = by_place(model, labels, respondent)
     items, place = np.nonzero(who >= 0)
     respondents = codes(who[items, place], len(table), "respondents")
     value = codes(said[items, place], table.shape[1], "labels")

@@ -11,15 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE, SYSTEM, TERM
-from dissensus.families.latent_truth.process import NO_ANSWER, Process
+from dissensus.families.latent_truth.process import Process
 from dissensus.kernels.types import Floats, Ints
+from dissensus.sampling import places
+from dissensus.sampling.places import PLACE as PLACE
 
-PLACE = "place"
-"""The labels of an item: of annotators, then of systems."""
 RESPONDENT = "respondent"
 OTHER_LABEL = "other_label"
-RESPONDENTS, LABELS = "respondent_code", "label_code"
-"""The data of a PyMC model, for `pymc.set_data`."""
 OUTCOME = "outcome"
 _NEVER = -1e10
 """The logarithm of probability 0, with which sums are still numbers."""
@@ -160,11 +158,7 @@ def _known_items(process: Process) -> Ints:
 
 def observed(process: Process) -> tuple[Any, Any]:
     """Add the data: respondents and labels (item, place)."""
-    import pymc as pm
-
-    who, said = observations(process)
-    dims = (ITEM, PLACE)
-    return pm.Data(RESPONDENTS, who, dims=dims), pm.Data(LABELS, said, dims=dims)
+    return places.observed(*observations(process))
 
 
 def name_truth(process: Process, log_joint: Any) -> None:
@@ -190,10 +184,7 @@ def observations(process: Process) -> tuple[Ints, Ints]:
     used, known = process.respondent < process.form.evidence, _known_items(process)
     last = np.full(len(known), process.form.first_system + process.n_modelled_systems)
     item = np.concatenate([process.item[used], known])
-    order = np.argsort(item, kind="stable")
-    count = np.bincount(item, minlength=len(process.items))
-    taken = np.arange(count.max(initial=0)) < count[:, None]
-    out = np.full((2, *taken.shape), NO_ANSWER)
-    out[0][taken] = np.concatenate([process.respondent[used], last])[order]
-    out[1][taken] = np.concatenate([process.label[used], process.known[known]])[order]
-    return out[0], out[1]
+    respondent = np.concatenate([process.respondent[used], last])
+    label = np.concatenate([process.label[used], process.known[known]])
+    n = len(process.items)
+    return places.by_place(item, n, respondent), places.by_place(item, n, label)

@@ -2,81 +2,96 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
-import numpy as np
 import pytensor.tensor as pt
 from pymc.distributions.distribution import Discrete, SymbolicRandomVariable
 from pymc.distributions.shape_utils import rv_size_is_none
 from pymc.pytensorf import normalize_rng_param
+from pytensor.raise_op import Assert
 from pytensor.tensor.random.basic import uniform
 from pytensor.tensor.random.utils import normalize_size_param
 
 from dissensus.errors import ArgumentError
+from dissensus.sampling import places
+
+_LABELS: Final = Assert("labels must be codes below the number of labels times that of levels")
+_RESPONDENTS: Final = Assert("respondents must be codes below the number of annotators")
+_ITEMS: Final = Assert(
+    "difficulty, truth_code and covariates must be of the items of respondent_code: set all data "
+    "of items by pymc.set_data, and let pymc.sample_posterior_predictive draw new difficulties, by "
+    'sample_vars=["difficulty", "truth"]'
+)
 
 
 class LatentAnswersRV(SymbolicRandomVariable):
-    """Truths of items, and a label and a level of confidence for each row."""
+    """Draws the truth of each item, and labels and levels of confidence given the truths."""
 
     name = "latent_answers"
-    extended_signature = "[rng],[size],(i,k),(n),(r,c),(n)->[rng],(n)"
+    extended_signature = "[rng],[size],(k),(m),(r,c),(m)->[rng],(m)"
     _print_name = ("LatentAnswers", "\\operatorname{LatentAnswers}")
 
     @classmethod
     def rv_op(
-        cls, log_truth: Any, logit: Any, log_level: Any, item: Any, *, size: Any = None,
+        cls, log_truth: Any, logit: Any, log_level: Any, respondent: Any, *, size: Any = None,
         rng: Any = None,
     ) -> Any:  # fmt: skip
         """Build the graph of a draw."""
         log_truth, logit, log_level = (
             pt.as_tensor(one, dtype="float64") for one in (log_truth, logit, log_level)
         )
-        item = pt.as_tensor(item, dtype="int64")
+        respondent = pt.as_tensor(respondent, dtype="int64")
         rng, size = normalize_rng_param(rng), normalize_size_param(size)
-        if not rv_size_is_none(size) and size.type.shape != (0,):
-            raise NotImplementedError("labels of one study at a time: size is not supported")
+        who = respondent
+        if not rv_size_is_none(size) and size.type.shape != (0,):  # of items
+            if size.type.shape != (1,):
+                raise NotImplementedError("labels of one study at a time: size is of items only")
+            who = pt.broadcast_to(respondent, (size[0], respondent.shape[1]))
         draws = []
         last = rng
-        for shape in ((log_truth.shape[0],), item.shape, item.shape, item.shape):
+        for shape in (who.shape[:1], who.shape, who.shape, who.shape):
             last, one = uniform(size=shape, rng=last, return_next_rng=True)
             draws.append(one)
         n_labels, n_levels = log_truth.shape[1], log_level.shape[1]
-        truth = _place(draws[0], pt.exp(log_truth))[item]
+        truth = _place(draws[0], pt.exp(log_truth))[:, None]
         right = draws[1] < pt.sigmoid(logit)
         step = 1 + pt.floor(draws[2] * (n_labels - 1)).astype("int64")
         label = pt.switch(right, truth, (truth + step) % n_labels)
-        level = _place(draws[3], pt.exp(log_level)[right.astype("int64")])
-        code = (label * n_levels + level).astype("int64")
-        return cls(inputs=[rng, size, log_truth, logit, log_level, item], outputs=[last, code])(
-            rng, size, log_truth, logit, log_level, item
-        )
+        weight = pt.exp(log_level)
+        level = _place(draws[3], pt.switch(right[..., None], weight[1], weight[0]))
+        code = pt.switch(who < 0, places.EMPTY, label * n_levels + level).astype("int64")
+        inputs = [rng, size, log_truth, logit, log_level, respondent]
+        return cls(inputs=inputs, outputs=[last, code])(*inputs)
 
 
 def _place(number: Any, weight: Any) -> Any:
     """Return the category of a uniform number by the weights of its row."""
-    edge = pt.cumsum(weight, axis=1)
-    return (edge[:, :-1] <= number[:, None] * edge[:, -1:]).sum(axis=1)
+    edge = pt.cumsum(weight, axis=-1)
+    return (edge[..., :-1] <= number[..., None] * edge[..., -1:]).sum(axis=-1)
 
 
 class LatentAnswers(Discrete):
     r"""Labels that are right with given probabilities, and wrong ones at random; truths summed out.
 
-    .. math:: P(y, c) = \prod_i \sum_z t_{iz} \prod_{n: \, i_n = i} \begin{cases}
-        p_n\, l_{1 c_n} & y_n = z \\ \frac{1 - p_n}{K - 1}\, l_{0 c_n} & y_n \ne z \end{cases}
+    .. math:: P(y_i, c_i) = \sum_z t_{iz} \prod_n \begin{cases}
+        p_{in}\, l_{1 c_{in}} & y_{in} = z \\
+        \frac{1 - p_{in}}{K - 1}\, l_{0 c_{in}} & y_{in} \ne z \end{cases}
 
-    A value is the code of a label times the number of levels, plus the code of the level.
+    A value is the code of a label times the number of levels, plus the code of the level. The
+    log-probability has one number for each item.
 
     Parameters
     ----------
     log_truth : tensor_like of float (item, label)
-        Log-probabilities of truths; minus infinity for the others if one is known.
-    logit : tensor_like of float (given)
-        Log odds of each label to be right.
+        Log-probabilities of truths; minus infinity for the others if one is known. One row is of
+        all items.
+    logit : tensor_like of float (item, place)
+        Log odds of each label to be right; any number at places without a label.
     log_level : tensor_like of float (right, level)
         Log-probabilities of levels of confidence of wrong labels (0), and of right ones (1). One
         level, of log-probability 0, if there is no confidence.
-    item : array of int (given)
-        Item of each label; constant.
+    respondent : tensor_like of int (item, place)
+        Who gave each label of an item; -1 at places without a label, as in the labels.
 
     Raises
     ------
@@ -85,46 +100,70 @@ class LatentAnswers(Discrete):
 
     Examples
     --------
-    A coin for the truth, and two labels that are right three times in four:
+    A coin for the truth, and labels that are right three times in four: two of one item, and one
+    of another:
 
-    >>> import numpy as np
-    >>> import pymc as pm
+    >>>     >>> import pymc as pm
     >>> from dissensus.families.distributions import LatentAnswers
-    >>> share, logit = np.log([[0.5, 0.5]]), np.log([3.0, 3.0])
-    >>> y = LatentAnswers.dist(share, logit, np.zeros((2, 1)), item=[0, 0])
-    >>> bool(np.isclose(np.exp(pm.logp(y, [1, 1]).eval()), (0.75**2 + 0.25**2) / 2))
-    True
+    >>> share, logit = np.log([[0.5, 0.5]]), np.full((2, 2), np.log(3.0))
+    >>> y = LatentAnswers.dist(share, logit, np.zeros((2, 1)), [[0, 1], [1, -1]])
+    >>> np.exp(pm.logp(y, [[1, 1], [0, -1]]).eval()).round(4)
+    array([0.3125, 0.5   ])
     """
 
     rv_type = LatentAnswersRV
     rv_op = LatentAnswersRV.rv_op
 
     @classmethod
-    def dist(cls, log_truth: Any, logit: Any, log_level: Any, item: Any, **kwargs: Any) -> Any:
+    def dist(
+        cls, log_truth: Any, logit: Any, log_level: Any, respondent: Any, **kwargs: Any
+    ) -> Any:
         """Return an unnamed variable."""
         log_truth, logit, log_level = (
             pt.as_tensor(one, dtype="float64") for one in (log_truth, logit, log_level)
         )
-        item = np.asarray(item, dtype=np.int64)
-        for name, value, ndim in (
-            ("log_truth", log_truth, 2), ("logit", logit, 1), ("log_level", log_level, 2)
+        respondent = pt.as_tensor(respondent, dtype="int64")
+        for name, value in (
+            ("log_truth", log_truth), ("logit", logit), ("log_level", log_level),
+            ("respondent", respondent),
         ):  # fmt: skip
-            if value.type.ndim != ndim:
-                raise ArgumentError(name, expected=f"{ndim} dimensions", found=str(value.type.ndim))
-        if item.ndim != 1:
-            raise ArgumentError("item", expected="1 dimension", found=str(item.ndim))
-        return super().dist([log_truth, logit, log_level, item], **kwargs)
+            if value.type.ndim != 2:
+                raise ArgumentError(name, expected="2 dimensions", found=str(value.type.ndim))
+        return super().dist([log_truth, logit, log_level, respondent], **kwargs)
 
     def support_point(rv: Any, *args: Any) -> Any:  # noqa: N805
-        """Return the first label for all rows."""
-        return pt.zeros_like(args[-1])
+        """Return the first label for all."""
+        return pt.switch(args[-1] < 0, places.EMPTY, 0)
 
-    def logp(value: Any, log_truth: Any, logit: Any, log_level: Any, item: Any) -> Any:  # noqa: N805
-        """Return the log-probability of all labels together."""
-        n_labels, n_levels = log_truth.shape[1], log_level.shape[1]
-        label, level = value // n_levels, value % n_levels
-        right = -pt.softplus(-logit) + log_level[1, level]
-        wrong = -pt.softplus(logit) - pt.log(n_labels - 1.0) + log_level[0, level]
-        base = pt.inc_subtensor(pt.zeros(log_truth.shape[0])[item], wrong)
-        table = pt.inc_subtensor(pt.zeros_like(log_truth)[item, label], right - wrong)
-        return pt.sum(pt.logsumexp(table + log_truth, axis=1) + base)
+    def logp(value: Any, log_truth: Any, logit: Any, log_level: Any, respondent: Any) -> Any:  # noqa: N805
+        """Return the log-probability of the labels of each item."""
+        return pt.logsumexp(joint(value, log_truth, logit, log_level, respondent), axis=-1)
+
+
+def joint(code: Any, log_truth: Any, logit: Any, log_level: Any, respondent: Any) -> Any:
+    """Return log-probabilities of each truth together with the labels (item, label)."""
+    n_items, n_labels, n_levels = respondent.shape[0], log_truth.shape[1], log_level.shape[1]
+    # Compiled code would read on past arrays of another shape, and labels past the table.
+    logit, code = (pt.specify_shape(each, respondent.shape) for each in (logit, code))
+    item, place = (places.paired(respondent, code) >= 0).nonzero()
+    logit, code = logit[item, place], code[item, place]
+    code = _LABELS(code, pt.all(code < n_labels * n_levels))
+    label, level = code // n_levels, code % n_levels
+    wrong = log_level[0, level] - pt.softplus(logit) - pt.log(n_labels - 1.0)
+    odds = log_level[1, level] - log_level[0, level] + logit + pt.log(n_labels - 1.0)
+    base = pt.inc_subtensor(pt.zeros(n_items)[item], wrong)
+    table = pt.inc_subtensor(pt.zeros((n_items, n_labels))[item, label], odds)
+    return table + base[:, None] + log_truth
+
+
+def difference(ability: Any, difficulty: Any, respondent: Any) -> Any:
+    """Return ability of the respondent less difficulty of the item, of labels (item, place)."""
+    who = pt.maximum(respondent, 0)
+    who = _RESPONDENTS(who, pt.all(who < ability.shape[0]))
+    # A vector of places: not all backends take a matrix of them.
+    return ability[who.ravel()].reshape(who.shape) - of_items(difficulty, respondent)[:, None]
+
+
+def of_items(values: Any, respondent: Any) -> Any:
+    """Return values (item, ...) of a graph, which raises if they are of other items."""
+    return _ITEMS(values, pt.eq(values.shape[0], respondent.shape[0]))

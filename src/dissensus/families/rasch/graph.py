@@ -59,7 +59,7 @@ def read(model: Any) -> Reading:
     with uncompiled():
         process = _process(model, answers)
         reference = base.model_of("rasch")(process)
-        parameters = ("log_truth", "logit", "log_level", "item")
+        parameters = ("log_truth", "logit", "log_level", "respondent")
         proof.prove(model, answers, reference, parameters=parameters)
     moved = {rv.name for rv in reference.free_RVs}
     return Reading(process, tuple(name for name in NAMES if name in moved))
@@ -68,8 +68,10 @@ def read(model: Any) -> Reading:
 def _process(model: Any, answers: Any) -> Process:
     """Return the process that a model may be of."""
     free, shape = {rv.name: rv for rv in model.free_RVs}, proof.shapes(model)
-    log_truth, logit, _, item = proof.prior(answers)
-    truth, n_labels = _truth(model, log_truth)
+    log_truth, logit, _, respondent = proof.prior(answers)
+    who, said = proof.by_place(model, answers, respondent)
+    items, place = np.nonzero(who >= 0)
+    truth, n_labels = _truth(model, log_truth, len(who))
     names = sorted(_LEVELS & set(free))
     if len(names) == 1:
         raise unfit(f"both of {RIGHT} and {WRONG}, or none", names[0])
@@ -77,36 +79,34 @@ def _process(model: Any, answers: Any) -> Process:
     n_levels = len(counts[0]) if counts else 0
     if len({count for each in counts for count in each}) > 1:
         raise unfit("one prior count for all levels of confidence", str(counts))
-    n_codes = n_labels * max(n_levels, 1)
-    code = proof.codes(proof.observed_values(model, answers), n_codes, "labels")
-    (items,) = proof.constants(model, [item])
-    if items.shape != code.shape:
-        raise unfit(f"an item for each of {len(code)} labels", f"items of shape {items.shape}")
-    where = "the log odds of the labels"
-    annotator, *more = proof.places(logit, free[ABILITY], shape[ABILITY], len(code), where)
-    if more:
-        raise unfit(f"{ABILITY} with 1 dimension", str(len(shape[ABILITY])))
+    code = proof.codes(said[items, place], n_labels * max(n_levels, 1), "labels")
     label, level = np.divmod(code, max(n_levels, 1))
+    if len(shape[ABILITY]) != 1:
+        raise unfit(f"{ABILITY} with 1 dimension", str(len(shape[ABILITY])))
+    (n_people,) = shape[ABILITY]
+    design = proof.regression(model, *who.shape)
+    if design:
+        design["covariates"] = design["covariates"][items, place]
     op = logit.owner.op if logit.owner is not None else None
     mean, sd, least = _mean_prior(model, free[MEAN])
     return Process(
         annotations=xr.Dataset(coords={
             dims.ITEM: np.arange(len(truth)), dims.LABEL: np.arange(n_labels),
-            dims.ANNOTATOR: np.arange(shape[ABILITY][0]),
+            dims.ANNOTATOR: np.arange(n_people),
         }),
-        item=proof.codes(items, len(truth), "items"), annotator=annotator, label=label,
-        truth=truth, level=level if n_levels else level[:0],
+        item=items, annotator=proof.codes(who[items, place], n_people, "respondents"),
+        label=label, truth=truth, level=level if n_levels else level[:0],
         levels=np.arange(n_levels, dtype=np.float64), guessing=isinstance(op, LogAddExp),
         priors={MEAN: (mean, sd)}
         | {name: scale_prior(model, free[name]) for name in (ABILITY_SPREAD, DIFFICULTY_SPREAD)},
         prior_count=_counts(model, free[PREVALENCE]),
         least=least,
         level_prior=float(counts[0][0]) if counts else 1.0,
-        **proof.regression(model, len(code)),
+        **design,
     )  # fmt: skip
 
 
-def _truth(model: Any, log_truth: Any) -> tuple[Ints, int]:
+def _truth(model: Any, log_truth: Any, n_items: int) -> tuple[Ints, int]:
     """Return the known labels of items, and the number of labels."""
     evaluate = model.compile_fn(
         model.replace_rvs_by_values([log_truth]), inputs=model.value_vars, on_unused_input="ignore"
@@ -115,7 +115,8 @@ def _truth(model: Any, log_truth: Any) -> tuple[Ints, int]:
     n_possible, n_labels = possible.sum(axis=1), possible.shape[1]
     if not np.isin(n_possible, (1, n_labels)).all():
         raise unfit("items of which one label may be true, or all", "some of the labels")
-    return np.where(n_possible == 1, possible.argmax(axis=1), UNKNOWN), n_labels
+    truth = np.where(n_possible == 1, possible.argmax(axis=1), UNKNOWN)
+    return np.broadcast_to(truth, n_items).copy(), n_labels
 
 
 def _mean_prior(model: Any, rv: Any) -> tuple[float, float, float]:

@@ -30,6 +30,7 @@ from dissensus.families.rasch.kernels.data import Said
 from dissensus.kernels.types import UNKNOWN, Array, Floats, Ints
 from dissensus.sampling import fitting
 from dissensus.sampling.design import anchored, islands, listed_islands, pairs, scattered, two_sided
+from dissensus.sampling.places import by_place
 
 
 def warn_of_design(process: Process) -> None:
@@ -167,6 +168,13 @@ class Process(NamedTuple):
     def lead(self) -> float:
         """Offset of an ability before the logit of knowing: odds are relative to wrong labels."""
         return -float(np.log1p(-self.floor))
+
+    def observations(self) -> tuple[Ints, Ints]:
+        """Return annotators, and codes of labels with levels of confidence (item, place)."""
+        code, n_levels, n = self.label, len(self.levels), len(self.items)
+        if n_levels:
+            code = code * n_levels + self.level
+        return by_place(self.item, n, self.annotator), by_place(self.item, n, code)
 
     def data(self) -> Crossed:
         """Lay out the labels for the Gibbs sampler."""
