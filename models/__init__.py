@@ -25,8 +25,6 @@ class Model:
     >>> import dissensus as dx
     >>> dx.models.get("rasch").summary
     'abilities and difficulties, the truth known or not'
-    >>> [model.name for model in dx.models.MODELS if "ranking" in model.kinds]
-    ['inverse_rank', 'plackett_luce']
     """
 
     name: str
@@ -80,8 +78,8 @@ def names() -> list[str]:
     Examples
     --------
     >>> import dissensus as dx
-    >>> dx.models.names()[:4]
-    ['dirichlet', 'inverse_rank', 'plackett_luce', 'normal_scores']
+    >>> "plackett_luce" in dx.models.names()
+    True
     """
     return [model.name for model in MODELS] + plugins()
 
