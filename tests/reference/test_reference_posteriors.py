@@ -117,7 +117,7 @@ def test_a_fit_has_the_means_spreads_and_tails_of_its_reference(name):
     found = gaps(name, fitted(name))
     assert len(found) >= 12
     few = {what: round(gap.effective) for what, gap in found.items() if not gap.effective > LEAST}
-    assert not few, "too few effective draws to judge by"
+    assert not few, "too few effective draws: choose other data, or add the model to SELDOM"
     assert not past(found)
 
 
