@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import signal
 import sys
 from collections import defaultdict
@@ -66,7 +67,7 @@ def pytest_ignore_collect(collection_path, config):
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest leaves out what is marked
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """Mark long folders, cases beyond those of a unit test, and where designs may be too small."""
     cases = defaultdict(list)
     for item in items:
@@ -76,6 +77,7 @@ def pytest_collection_modifyitems(items):
             cases[item.nodeid.split("[")[0]].append(item)
         if _SMALL.intersection([*item.path.parts, "/".join(item.path.parts[-2:])]):
             item.add_marker(pytest.mark.filterwarnings(_OF_DESIGNS))
+    words = set(re.findall(r"\w+", config.option.keyword.lower())) - {"and", "or", "not"}
     for name, every in cases.items():
         mark = every[0].get_closest_marker("unit") or pytest.mark.unit(_CASES).mark
         short = [item for item in every if not item.get_closest_marker("long")]
@@ -84,7 +86,14 @@ def pytest_collection_modifyitems(items):
         for item in rest:
             item.add_marker("long")
         for item in _spread(name, rest, mark.kwargs.get("long", len(rest)))[1]:
-            item.add_marker("slow")
+            if not _is_named(item, words):
+                item.add_marker("slow")
+
+
+def _is_named(item, words):
+    """Return whether `-k` has a word of a case's id: `-k <name>` runs all cases of a new model."""
+    case = item.nodeid.partition("[")[2].lower()
+    return any(word in case for word in words)
 
 
 _CASES = 3

@@ -85,5 +85,8 @@ def related(name: str) -> tuple[str, ...]:
     """Return the related names: the row of the table, or the names in the docstring."""
     if name in RELATED:
         return RELATED[name]
-    named = re.findall(r"`(\w+)`", inspect.getdoc(getattr(dx, name)) or "")
-    return tuple(dict.fromkeys(other for other in named if other != name and hasattr(dx, other)))
+    models = dx.models.names()
+    documented = dx.models.get(name).module if name in models else getattr(dx, name)
+    named = re.findall(r"`(\w+)`", inspect.getdoc(documented) or "")
+    known = [other for other in named if other in models or hasattr(dx, other)]
+    return tuple(dict.fromkeys(other for other in known if other != name))

@@ -114,6 +114,20 @@ def positive(name: str, value: Any, *, other: str = "") -> float:
     return number
 
 
+def within(name: str, value: Any, low: float, high: float) -> float:
+    """Return a positive number in the range in which sampling can be relied on.
+
+    >>> within("scale", 1e300, 1e-6, 1e6)
+    Traceback (most recent call last):
+    ...
+    dissensus.errors.ArgumentError: scale: expected a number from 1e-06 to 1e+06; found 1e+300
+    """
+    number = positive(name, value)
+    if not low <= number <= high:
+        raise ArgumentError(name, expected=f"a number from {low:g} to {high:g}", found=brief(value))
+    return number
+
+
 def probability(name: str, value: Any, *, zero: bool = True, one: bool = True) -> float:
     """Return a number from 0 to 1; ``zero`` and ``one`` are whether 0 and 1 are allowed.
 

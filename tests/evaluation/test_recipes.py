@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 
 import pytest
+from lean import LEAN
 
 import dissensus as dx
 from dissensus.evaluation.recipes import DEFAULT, RECIPES, companion_for, recipe_for
@@ -52,6 +53,17 @@ def test_a_companion_that_cannot_be_is_refused(rankings, name):
     main = recipe_for(rankings[0])
     with pytest.raises(dx.ArgumentError, match=r"companion: expected one of \['inverse_rank'\]"):
         companion_for(main, name, by_default=True)
+
+
+def test_a_registered_model_needs_no_recipe(votes, monkeypatch):
+    panel = dx.models.Model("panel", ("nominal",), "shares of labels", home="plugins.panel")
+    monkeypatch.setattr(dx.models, "MODELS", (*dx.models.MODELS, panel))
+    result = dx.evaluate(*votes, model="panel", draws=20, random_seed=1, progressbar=False, **LEAN)
+    assert result.attrs["model"] == "panel"
+    with pytest.raises(dx.ArgumentError, match="one for ordinal annotations; found 'panel'"):
+        recipe_for(votes[0].assign_attrs(kind="ordinal"), model="panel")
+    with pytest.raises(dx.ArgumentError, match=r"model: expected one of \['dirichlet'"):
+        recipe_for(votes[0], model="dawid_skene")  # has no plausibility
 
 
 def test_scores_have_no_companion():

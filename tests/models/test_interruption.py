@@ -16,7 +16,7 @@ from seeds import rest_long
 import dissensus as dx
 from dissensus.sampling import chains, fitting
 
-SWEPT = ("crossed_effects", "cross_replication", "symmetric_confusion", "dawid_skene", "rasch")
+SWEPT = sorted(with_chains() - {"plackett_luce"})
 """Models whose chains are advanced by `fitting.swept`."""
 LOTS = 50
 
@@ -37,10 +37,6 @@ def fit(model, examples, **options):
     options = {"draws": 200, "tune": 100, "chains": 2, "random_seed": 3, "progressbar": False,
                **options}  # fmt: skip
     return dx.models.get(model).module.fit(examples[dx.models.get(model).kinds[-1]], **options)
-
-
-def test_every_model_with_chains_has_its_place_here():
-    assert with_chains() == {*SWEPT, "plackett_luce"}
 
 
 @pytest.mark.filterwarnings("ignore:.*chains have not run long enough")

@@ -116,6 +116,7 @@ def test_fit_returns_arviz_groups(model, kind, complete, examples):
     fit = complete(model, kind)
     assert isinstance(fit, xr.DataTree)
     assert set(fit.children) >= GROUPS
+    assert ("plausibility" in fit["posterior"]) == model.plausibility
     for name, draws in fit["posterior"].data_vars.items():
         assert draws.dims[:2] == ("chain", "draw"), name
         assert draws.shape[:2] == (2, 50)

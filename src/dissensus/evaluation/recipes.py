@@ -180,7 +180,7 @@ def dense(values: Any, annotations: xr.Dataset, labels: Any) -> xr.DataArray:
     return xr.DataArray(values, dims=(ITEM, LABEL), coords=coords, name=NAME)
 
 
-# The recipe of a model that another package brings.
+# The recipe of a model that has none below: a new one, or one that another package brings.
 
 
 _RELIABILITY = "reliability"
@@ -188,7 +188,7 @@ _RELIABILITY = "reliability"
 
 @dataclass(frozen=True)
 class PluggedRecipe(Recipe):
-    """A model of another package, whose fit has a plausibility."""
+    """A model without a recipe of its own, whose fit has a plausibility."""
 
     def fit(self, annotations: xr.Dataset, reliability: float, **options: Any) -> xr.DataTree:
         """Fit the model, and add the diagnostics that the library's own models have."""
@@ -217,14 +217,16 @@ class PluggedRecipe(Recipe):
 
 
 def plugged(name: str, kind: str) -> Recipe | None:
-    """Return the recipe of a model of that name, if another package brings one.
+    """Return a recipe for a model that is not in `RECIPES`, if it has a plausibility.
 
     Raises
     ------
     ArgumentError
         If its fits are not of this kind of annotations.
     """
-    if name not in models.plugins():
+    own = {recipe.model for recipe in RECIPES}
+    new = [one.name for one in models.MODELS if one.plausibility and one.name not in own]
+    if name not in [*new, *models.plugins()]:
         return None
     model = models.get(name)
     if kind not in model.kinds:
@@ -314,7 +316,7 @@ RECIPES: Final = (
         leading="the side of the threshold that each item's mean score is on",
     ),
 )  # fmt: skip
-"""The only list of recipes: ``model`` is one of these."""
+"""Recipes of models that need more than `plugged` gives: a range of reliabilities, for example."""
 
 _DEFAULT: Final = {"continuous": "normal_scores", "ranking": "plackett_luce"}
 DEFAULT: Final = "default"

@@ -75,8 +75,9 @@ def _jobs(names: tuple[str, ...], *, whole: bool) -> Iterator[Job]:
     studies = {kind: _study(kind) for kind in ("nominal", "continuous", "ordinal")}
     studies |= {"ranking": _rankings(), "few rankings": from_rankings(few, labels="xyz")}
     for name in names:
-        for kind, options in _FORMS.get(name, ()):
-            study = _study(kind, pools=True) if models.get(name).pools else studies[kind]
+        model = models.get(name)
+        for kind, options in _FORMS.get(name, ((model.kinds[0], {}),)):
+            study = _study(kind, pools=True) if model.pools else studies[kind]
             yield _fit(name, study, options)
     if whole:
         yield lambda: evaluate(studies["nominal"], _answers("xyz"), **_FEW)
@@ -88,10 +89,8 @@ def _jobs(names: tuple[str, ...], *, whole: bool) -> Iterator[Job]:
 _FEW: Final[dict[str, Any]] = {"draws": 20, "random_seed": 1, "progressbar": False}
 
 _FORMS: Final[dict[str, tuple[tuple[str, dict[str, Any]], ...]]] = {
-    "dirichlet": (("nominal", {}),),
     "inverse_rank": (("ranking", {}),),
     "plackett_luce": (("ranking", {}), ("few rankings", {})),  # two ways of sampling
-    "normal_scores": (("continuous", {}),),
     "crossed_effects": (("continuous", {}), ("ordinal", {"family": "ordinal"})),
     "cross_replication": (("continuous", {}), ("ordinal", {"family": "ordinal"})),
     "symmetric_confusion": (
@@ -100,7 +99,7 @@ _FORMS: Final[dict[str, tuple[tuple[str, dict[str, Any]], ...]]] = {
     "dawid_skene": (("nominal", {"predictions": True}), ("nominal", {})),
     "rasch": (("nominal", {}), ("nominal", {"truth": True})),
 }  # fmt: skip
-"""Kinds of annotations and options that each model with compiled code is fitted with."""
+"""Kinds of annotations and options of a model's fits; by default its first kind without options."""
 
 
 def _fit(name: str, study: xr.Dataset, options: dict[str, Any]) -> Job:

@@ -104,8 +104,8 @@ def names() -> list[str]:
     Examples
     --------
     >>> import dissensus as dx
-    >>> dx.metrics.names()[:4]
-    ['annotation_certainty', 'certainty', 'top_k_accuracy', 'set_accuracy']
+    >>> "top_k_accuracy" in dx.metrics.names()
+    True
     """
     return [metric.name for metric in METRICS]
 

@@ -208,8 +208,8 @@ def names() -> list[str]:
     Examples
     --------
     >>> import dissensus as dx
-    >>> dx.statistics.names()[:4]
-    ['percent_agreement', 'bennett_s', 'cohen_kappa', 'fleiss_kappa']
+    >>> "cohen_kappa" in dx.statistics.names()
+    True
     """
     return [statistic.name for statistic in STATISTICS]
 

@@ -88,9 +88,11 @@ def reference(form: str, known: Any, guessing: bool) -> None:
             stored.append(Quantity("prevalence", {"label": label}, beta))
     else:
         stored += _truths(nuts.values(run, "second_is_true"), known)
+    wrong = {"priors": {"difficulty_spread": ["half_normal", 1.3 * 1.5]}}
     write(
         "rasch", form, question="How able is each annotator, and how difficult each item?",
         data=_data(known), hyper={"guessing": guessing}, script=__file__, seed=SEED,
+        wrong=wrong if form == "truth known" else None,
         method="NUTS on a likelihood written from the card, truths summed out, nothing centred",
         criteria=nuts.criteria(run, [v for _, v in draws.values()]), quantities=stored,
         packages=nuts.packages(),

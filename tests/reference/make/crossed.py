@@ -31,7 +31,8 @@ steps; and labels that no effects explain leave nothing to a residual near 0."""
 
 
 def main() -> None:
-    reference("numbers, stated priors", STATED, {"priors": STATED})
+    wrong = {"priors": STATED | {"sigma_item": ["half_t", 1.3 * 1.5, 6.0]}}
+    reference("numbers, stated priors", STATED, {"priors": STATED}, wrong)
     # The card's: scaled to the labels.
     sd = float(np.std(Y, ddof=1))
     card: dict[str, Any] = {"mu": [float(Y.mean()), 2.5 * sd]}
@@ -39,7 +40,9 @@ def main() -> None:
     reference("numbers, default priors", card, {})
 
 
-def reference(form: str, priors: dict[str, Any], hyper: dict[str, Any]) -> None:
+def reference(
+    form: str, priors: dict[str, Any], hyper: dict[str, Any], wrong: dict[str, Any] | None = None
+) -> None:
     fine, coarse = summaries(priors, 1.0), summaries(priors, 1.25)
     gaps = {key: least_difference(fine[key].statistics, coarse[key].statistics) for key in fine}
     apart = max(gaps.values())
@@ -52,7 +55,7 @@ def reference(form: str, priors: dict[str, Any], hyper: dict[str, Any]) -> None:
         "crossed_effects", form,
         question="How much of a number is the item, how much the annotator, how much chance?",
         data={"columns": columns, "options": {"kind": "continuous", "trial": "trial"}},
-        hyper={"family": "gaussian", **hyper}, script=__file__,
+        hyper={"family": "gaussian", **hyper}, wrong=wrong, script=__file__,
         method="quadrature over three standard deviations; mean and effects integrated out",
         criteria={"quadrature_error_below_1e-6": apart < 1e-6},
         quantities=fine.values(),

@@ -31,7 +31,7 @@ def main() -> None:
         "dawid_skene", "hierarchical",
         question="What does each annotator say of each true label, as one of a population?",
         data={"columns": columns(spelled(SAID)), "options": {"kind": "nominal", "labels": [0, 1]}},
-        hyper={}, script=__file__,
+        hyper={}, wrong={"prior_count": 1.3}, script=__file__,
         method="exact enumeration of all truths, quadrature over the population and annotators",
         criteria={"quadrature_error_below_1e-6": apart < 1e-6}, quantities=fine.values(),
     )  # fmt: skip

@@ -53,6 +53,7 @@ def reference(form: str, hyper: dict[str, Any]) -> None:
         question="How plausible is each label as the first of a ranking, given ties and lists "
         "that break off?",
         data={"rankings": RANKED, "options": {"labels": LABELS}}, hyper=hyper, script=__file__,
+        wrong={"concentration": 1.3 / len(LABELS)} if hyper["concentration"] is None else None,
         method="quadrature over the simplex; the likelihood summed over all orders that a "
         "ranking allows",
         criteria={"quadrature_error_below_1e-6": apart < 1e-6},

@@ -26,7 +26,7 @@ def main() -> None:
         "normal_scores", "given prior",
         question="What is the mean score of each item, and how far do annotators spread?",
         data={"columns": columns(rows), "options": {"kind": "continuous"}}, hyper={"prior": PRIOR},
-        script=__file__,
+        wrong={"prior": (*PRIOR[:3], 1.3 * PRIOR[3])}, script=__file__,
         method="closed form (Student's t, inverse Gamma), held against quadrature in 2-D",
         criteria={"exact": True, "quadrature_agrees_to_1e-6": apart < 1e-6},
         quantities=quantities,

@@ -158,6 +158,7 @@ def symmetric(n: int) -> None:
         "symmetric_confusion", f"{n} labels", weight, quantities,
         question="How accurate are annotators on the whole, and systems, and what is true?",
         data=truths.data(systems=True), hyper={"prior_count": before},
+        wrong={"prior_count": 1.3 * before} if n == 2 else None,
     )  # fmt: skip
 
 

@@ -44,14 +44,20 @@ def write(
     model: str, form: str, *, question: str, data: Mapping[str, Any], hyper: Mapping[str, Any],
     script: str, method: str, criteria: Mapping[str, Any], quantities: Iterable[Quantity],
     seed: int | None = None, packages: Iterable[str] = ("numpy", "scipy"),
+    wrong: Mapping[str, Any] | None = None,
 ) -> None:  # fmt: skip
-    """Write one file; refuse where a criterion fails."""
+    """Write one file; refuse where a criterion fails.
+
+    ``wrong``: arguments of `fit`, of which one hyperparameter is 1.3 times too large. The tests
+    must detect it. One form of each model has one.
+    """
     held = {name: bool(value) for name, value in criteria.items()}
     if not held or not all(held.values()):
         raise SystemExit(f"{model}, {form}: not written, since of {held} not all are true")
     name = Path(script).stem
     content = {
         "model": model, "form": form, "question": question, "data": data, "hyper": hyper,
+        **({"wrong": wrong} if wrong else {}),
         "provenance": {
             "script": f"tests/reference/make/{name}.py",
             "command": f"PYTHONPATH=tests uv run python -m reference.make {name}",

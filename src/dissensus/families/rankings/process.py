@@ -269,7 +269,7 @@ def _each_label(laid: LaidOut, concentration: Any) -> Floats:
             found=repr(concentration),
         )  # fmt: skip
     if concentration is not None:
-        return np.full(n_cells.sum(), _within("concentration", concentration, 1e-9, 1e9))
+        return np.full(n_cells.sum(), arguments.within("concentration", concentration, 1e-9, 1e9))
     # Every item has a cell: without named labels, that of the unnamed; otherwise it is refused.
     total = np.add.reduceat(laid.n_labels, laid.rankings.cell_start[:-1])
     return np.repeat(1.0 / total, n_cells)
@@ -279,7 +279,7 @@ def _checked_reliability(
     reliability: float | str, tempering: str, annotations: xr.Dataset
 ) -> float | str:
     if not isinstance(reliability, str):
-        return _within("reliability", reliability, 1e-6, 1e6)
+        return arguments.within("reliability", reliability, 1e-6, 1e6)
     if reliability not in LEARNED:
         raise ArgumentError(
             "reliability", expected="a finite number > 0, 'common' or 'annotator'",
@@ -323,13 +323,3 @@ def _warn_of_silence(annotations: xr.Dataset, laid: LaidOut) -> None:
             "each has one block, and unlisted labels are absent. The plausibilities of these items "
             "are those of the prior."
         )
-
-
-def _within(name: str, value: float, low: float, high: float) -> float:
-    """Return a positive number in the range in which sampling can be relied on."""
-    if isinstance(value, bool | np.bool_):
-        raise ArgumentError(name, expected="a finite number > 0", found=repr(value))
-    number = arguments.positive(name, value)
-    if not low <= number <= high:
-        raise ArgumentError(name, expected=f"a number from {low:g} to {high:g}", found=repr(value))
-    return number
