@@ -242,7 +242,7 @@ def test_annotators_who_copy_each_other_are_caught():
     ann = table(rows, kind="nominal")  # a learned prior would say: they all see the same
     check = dx.agreement_check(fitted("dirichlet", ann, draws=100, prior_count=1))
     assert (check["tail_probability"] < 0.01).all()
-    assert check.attrs["in_words"].count("not reproduced, higher in the data") == 3
+    assert check.attrs["in_words"].count("not reproduced: higher in the data") == 3
 
 
 def test_a_prior_too_strong_is_caught_and_one_that_fits_is_not():

@@ -87,7 +87,9 @@ def test_a_senseless_number_of_items_is_refused(items):
 def test_rows_in_the_wrong_chunk_are_named():
     cut = chunked(annotations(), 5)
     turned = cut.isel(annotation=slice(None, None, -1))
-    with pytest.raises(dx.AnnotationError, match=r"chunk of items 0 to 4: expected rows of these"):
+    with pytest.raises(
+        dx.AnnotationError, match=r"chunk of items 0 to 4: expected only rows of these"
+    ):
         dx.models.dirichlet.fit(turned, draws=2, random_seed=1).compute()
 
 

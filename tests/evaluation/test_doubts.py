@@ -107,7 +107,11 @@ INTERVAL = re.compile(r"[.\d]+ to [.\d]+$|[.\d]+ to [.\d]+ !$")
 
 @pytest.mark.parametrize("group", ["metrics", "components", "accuracy"])
 def test_every_interval_on_the_terminal_is_marked(planted, group):
-    parts = [part.renderables for part in results(planted(group)) if isinstance(part, Group)]
+    parts = [
+        part.renderables
+        for part in results(planted(group), everything=True)
+        if isinstance(part, Group)
+    ]
     tables = {render(title).plain: rest for title, *rest in parts}
     titles = {
         "metrics": ["Metrics of the systems: dirichlet at 1"],

@@ -120,7 +120,7 @@ def test_labels_that_are_numbers_are_scores():
 def test_words_are_no_scores():
     table = {"item": [1, 1], "annotator": [1, 2], "label": ["low", "high"]}
     ann = dx.annotations(table, kind="ordinal", labels=["low", "high"])
-    with pytest.raises(dx.AnnotationError, match="numbers: which have distances"):
+    with pytest.raises(dx.AnnotationError, match="numbers, which have distances"):
         fit(ann)
 
 

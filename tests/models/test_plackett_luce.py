@@ -208,7 +208,7 @@ def test_draws_of_an_item_do_not_hang_on_the_others(ann):
 
 def test_a_bar_shows_progress(ann, capsys):
     fit(ann, draws=5, progressbar=True)
-    assert "Sampling rankings" in capsys.readouterr().out
+    assert "Sampling rankings" in capsys.readouterr().err
 
 
 # -- What is refused --------------------------------------------------------------------------

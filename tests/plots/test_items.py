@@ -148,7 +148,7 @@ def test_a_panel_for_each_top_set(candidates):
 def test_draws_into_given_axes(candidates):
     _, ax = plt.subplots()
     assert dx.plots.certainty(candidates, top=2, ax=ax) is ax.figure
-    assert ax.get_ylabel() == "certainty of the leading 2 labels"
+    assert ax.get_ylabel() == "certainty of the top 2 labels"
     with pytest.raises(ArgumentError, match="one of"):
         dx.plots.certainty(candidates, top=[1, 2], ax=ax)
 
@@ -201,7 +201,7 @@ def test_points_are_before_and_after_and_the_line_is_the_expected_accuracy(order
     np.testing.assert_allclose(line.get_ydata()[-1], 0.66 + 0.7 / 5)
     assert half.get_xdata()[0] == 2
     assert texts_of(along) == ["now .66", "2 items: .76", "4 items: .80"]
-    assert figure.get_supxlabel().startswith("Gain by 2 further labels for each item.")
+    assert figure.get_supxlabel().startswith("Gain from 2 further labels per item.")
 
 
 def test_only_so_many_items_are_named():

@@ -109,9 +109,9 @@ def said(monkeypatch):
 
 def test_steps_go_by_as_they_are(capsys):
     assert list(tracked(iter("abc"), "Walking", show=True, total=3)) == list("abc")
-    assert "Walking" in capsys.readouterr().out
+    assert "Walking" in capsys.readouterr().err
     assert list(tracked("abc", "Walking", show=False)) == list("abc")
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr().err == ""
 
 
 def test_it_says_so_while_something_is_compiled(said):

@@ -53,13 +53,15 @@ def test_positive_is_the_second_of_two_in_order():
     )  # fmt: skip
     assert dx.annotator_roc(ordered, {1: "high", 2: "low"}).attrs["positive"] == "high"
     named = dx.from_matrix([["no", "yes"], ["yes", "yes"]])
-    with pytest.raises(dx.ArgumentError, match=r"positive: expected the label .* found None"):
+    with pytest.raises(
+        dx.ArgumentError, match=r"positive: expected the positive label.* found None"
+    ):
         dx.annotator_roc(named, {0: "no", 1: "yes"})
 
 
 def test_who_never_saw_a_positive_item_has_the_prior():
     ann = dx.from_matrix([[1, 1], [None, 1], [0, 0]])
-    said = r"1 of 2 annotators \(0\) labelled no item that is positive: their sensitivity is the"
+    said = r"1 of 2 annotators \(0\) labelled no item that is positive: their sensitivity is drawn from the"
     with pytest.warns(dx.DissensusWarning, match=said):
         roc = dx.annotator_roc(ann, {0: 0, 1: 1, 2: 0}, random_seed=1)
     prior = roc["sensitivity"].sel(annotator=0).to_numpy().ravel()
@@ -70,7 +72,9 @@ def test_items_without_truth_are_named_or_left_out_with_a_warning(ann):
     some = {k: v for k, v in TRUTH.items() if k < 6}
     with pytest.raises(dx.ArgumentError, match=r"truth: .* found none for 6 of 12.*on_missing"):
         dx.annotator_roc(ann, some, positive="b")
-    with pytest.warns(dx.DissensusWarning, match="6 of 12 items without known label are left out"):
+    with pytest.warns(
+        dx.DissensusWarning, match="6 of 12 items have no known label and are left out"
+    ):
         roc = dx.annotator_roc(ann, some, positive="b", on_missing="drop")
     np.testing.assert_array_equal(roc.attrs["n_positive"], [3, 3])
 

@@ -127,10 +127,10 @@ def test_items_that_tell_nothing_of_a_statistic_do_not_count(said):
     dx.bayesian_bootstrap("percent_agreement", doubled(500, 60), cluster=cluster, **how)
     found = texts(said)
     assert [text.split(":")[0] for text in found] == [
-        "3 of 500 items bear on percent_agreement",
-        "2 of 500 items bear on percent_agreement",
-        "2 of 500 items bear on <lambda>",
-        "4 of 30 clusters bear on percent_agreement",
+        "percent_agreement depends on 3 of 500 items",
+        "percent_agreement depends on 2 of 500 items",
+        "<lambda> depends on 2 of 500 items",
+        "percent_agreement depends on 4 of 30 clusters",
     ]
     assert all("fewer than 20" in text and "too narrow" in text for text in found)
     dx.bayesian_bootstrap("percent_agreement", doubled(500, 20), **how)
@@ -163,7 +163,7 @@ def test_annotators_whose_value_rests_on_few_items_are_named(said):
     dx.bayesian_bootstrap("advantage_probability", ann, pred, **how)
     names = ["annotator_discrepancy_ratio"] * 2 + ["advantage_probability"]
     for text, name in zip(texts(said), names, strict=True):
-        start = f"{name} of 'd' (2 items), 'e' (19 items) rests on fewer than 20 items: "
+        start = f"{name} of 'd' (2 items), 'e' (19 items) depends on fewer than 20 items: "
         assert text.startswith(start)
         assert "too narrow" in text
     dx.bayesian_bootstrap("annotator_discrepancy_ratio", rarely(n_rare=20), **how)
@@ -183,8 +183,10 @@ def test_few_items_of_an_annotator_are_counted_after_weights_and_clusters(said):
     # Where all have few, that is said.
     dx.bayesian_bootstrap("annotator_discrepancy_ratio", rarely(19), **how)
     one, two, three, four = (text.split(":")[0] for text in texts(said))
-    assert one == "annotator_discrepancy_ratio of 'd' (1 item) rests on fewer than 20 items"
-    assert two == "annotator_discrepancy_ratio of 'd' (11 clusters) rests on fewer than 20 clusters"
+    assert one == "annotator_discrepancy_ratio of 'd' (1 item) depends on fewer than 20 items"
+    assert (
+        two == "annotator_discrepancy_ratio of 'd' (11 clusters) depends on fewer than 20 clusters"
+    )
     assert "is undefined" in three
     assert four == "19 items are few"
 
@@ -224,7 +226,7 @@ def test_days_and_times_are_names_of_items():
 def test_items_with_one_annotator_tell_nothing_of_agreement(name):
     label = np.random.default_rng(1).choice(["x", "y"], 208)
     table = {"item": [*range(200), *range(8)], "annotator": ["a"] * 200 + ["b"] * 8, "label": label}
-    with pytest.warns(dx.DissensusWarning, match=f"8 of 200 items bear on {name}"):
+    with pytest.warns(dx.DissensusWarning, match=f"{name} depends on 8 of 200 items"):
         dx.bayesian_bootstrap(name, dx.annotations(table), draws=20, random_seed=1)
 
 
@@ -240,7 +242,7 @@ def test_a_pool_with_few_items_is_named():
         "label": rng.choice(["x", "y"], len(rows)),
     }
     pred = dx.predictions({"item": range(60), "system": ["s"] * 60, "label": ["x"] * 60})
-    with pytest.warns(dx.DissensusWarning, match=r"'experts' \(6 items\) rests on fewer than 20"):
+    with pytest.warns(dx.DissensusWarning, match=r"'experts' \(6 items\) depends on fewer than 20"):
         dx.bayesian_bootstrap(
             "discrepancy_ratio", dx.annotations(table, pool="pool"), pred, by_pool=True, draws=20,
             random_seed=1,

@@ -36,6 +36,7 @@ from dissensus.kernels.majority import MOST, annotators_for_target, in_all, majo
 from dissensus.kernels.types import Floats
 from dissensus.statistics._accuracies import Accuracies, accuracies
 from dissensus.statistics._bayesian_bootstrap import bayesian_bootstrap
+from dissensus.statistics._resampling import ARE_FEW, OF_FEW_ITEMS
 
 GROUP: Final = "weighted_reliability"
 SOURCE: Final = "accuracy"
@@ -142,7 +143,7 @@ TARGET: Final = 0.95
 LEAST_DRAWS: Final = 1000
 FEW_LABELS: Final = 5000
 """Maximum number of annotations for which all draws are made: they are quick."""
-_SAID: Final = r".*(are few:|bear on)"
+_SAID: Final = rf".*({ARE_FEW}|{OF_FEW_ITEMS})"
 """Matches warnings about few items, which ``agreement`` notes already."""
 
 

@@ -27,7 +27,7 @@ from dissensus.statistics._advantage_probability import NO_ITEMS
 from dissensus.statistics._bayesian_bootstrap import bayesian_bootstrap
 from dissensus.statistics._discrepancy_ratio import NO_OTHERS
 from dissensus.statistics._non_inferiority import non_inferiority
-from dissensus.statistics._resampling import FEW_UNITS
+from dissensus.statistics._resampling import FEW_UNITS, OF_FEW
 from dissensus.wording import counted
 
 Options = Mapping[str, Any]
@@ -52,7 +52,7 @@ COEFFICIENTS: Final[Mapping[str, tuple[tuple[str, str, Options], ...]]] = {
 """By kind of annotations: the name in an evaluation, the statistic, and its arguments."""
 
 
-_OF_SOME: Final = rf".*(rests on fewer than|{NO_OTHERS}|{NO_ITEMS})"
+_OF_SOME: Final = rf".*({OF_FEW}|{NO_OTHERS}|{NO_ITEMS})"
 """Matches warnings about annotators with few or no items to judge them by."""
 
 CLASSES: Final = (

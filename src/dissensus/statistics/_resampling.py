@@ -126,6 +126,10 @@ def _side_by_side(parts: tuple[Matrix, ...]) -> tuple[Matrix, ...]:
 
 
 FEW_UNITS: Final = 20
+ARE_FEW: Final = "are few:"
+OF_FEW_ITEMS: Final = r"depends on [\d,]+ of"
+OF_FEW: Final = "depends on fewer than"
+"""Words of the three warnings below, by which callers ignore them."""
 """With fewer items (or clusters) the intervals of the bootstrap are known to be too narrow."""
 
 _NARROW: Final = (
@@ -205,7 +209,7 @@ def warn_of_few(name: str, bears: Flags, units: Units) -> bool:
     if n >= FEW_UNITS:
         return False
     if units.n < FEW_UNITS and n in (0, units.n):
-        warn_caller(f"{n or units.n} {units.plural} are few: {_NARROW}")
+        warn_caller(f"{n or units.n} {units.plural} {ARE_FEW} {_NARROW}")
     elif n:
         warn_caller(
             f"{name} depends on {n:,} of {units.n:,} {units.plural}: with fewer than {FEW_UNITS}, "
@@ -231,6 +235,6 @@ def warn_of_few_each(sums: Sums, units: Units) -> None:
         cells = [f"{shown([names[k]])} ({units.counted(counts[k])})" for k in few[:5]]
         rest = f" and {len(few) - 5} more" if len(few) > 5 else ""
         warn_caller(
-            f"{sums.name} of {', '.join(cells)}{rest} depends on fewer than {FEW_UNITS} "
+            f"{sums.name} of {', '.join(cells)}{rest} {OF_FEW} {FEW_UNITS} "
             f"{units.plural}: {_NARROW}"
         )
