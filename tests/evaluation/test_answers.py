@@ -145,7 +145,9 @@ def test_known_labels_let_the_truth_lead_the_page_and_the_terminal():
     first, second = (answers["accuracy"].sel(system=f"system {name}") for name in "AB")
     low, high = first.quantile([0.055, 0.945]).to_numpy()
     held = f"{share(float(first.mean()))} of the items ({share(low)} to {share(high)})"
-    start = f"system A is the better of 2 systems: it gives the one true label for {held}"
+    start = (
+        f"system A is the better of 2 systems: it gives the one true label for an estimated {held}"
+    )
     assert lines[0] == f"{start}, system B on {share(float(second.mean()))}."
     above = probability(float(result["accuracy"]["above_annotators"].sel(system="system A")))
     assert "often than the average annotator" in lines[1]

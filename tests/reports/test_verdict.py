@@ -120,7 +120,10 @@ def test_accuracy_leads_where_the_truth_is_asked_for():
     best = draws.mean(("chain", "draw"))
     assert said(tree).startswith(f"{found.systems[0]} is ")
     assert found.systems[0] == best["system"][int(np.argmax(best.data))].item()
-    assert f"gives the one true label for {share(float(best.max()), found.digits)}" in said(tree)
+    assert (
+        f"gives the one true label for an estimated {share(float(best.max()), found.digits)}"
+        in said(tree)
+    )
     assert verdict.table(tree, found).title == "How often a system gives the one true label"
 
 
@@ -164,7 +167,7 @@ def test_more_items_is_where_the_probability_reaches_its_limit(dictated):
     close = with_draws(tree, base + 0.02, base, (base + gap - 0.018, base))
     assert verdict.more_items(lead_of(close)) is None
     box = verdict.boxes(close, lead_of(close))[-1]
-    assert (box.state, box.remedy) == ("careful", "Treat the two as equal.")
+    assert (box.state, box.remedy) == ("careful", "Many more items would not settle it soon.")
 
 
 def test_boxes_say_what_is_wrong(dictated, evaluate):

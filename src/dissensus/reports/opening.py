@@ -46,11 +46,12 @@ def data(evaluation: xr.DataTree) -> Facts:
     # Names that occur once each, as in tables of counts, do not show the number of annotators.
     is_nameless = n_annotators == given > n_items
     return {
-        "annotators": "Annotators named once each" if is_nameless
+        "annotators": "Annotators whose names occur once each" if is_nameless
         else counted(n_annotators, "annotator"),
         "given": counted(given, {"ranking": "ranking", "continuous": "score"}.get(kind, "label")),
         "n_items": counted(n_items, "item"),
         "each": number(round(given / max(1, n_items), 1)),
+        "known": int(evidence.group(evaluation, "accuracy").attrs.get("n_known", 0)),
         "split": split, "all_shared": bool(several.all()),
         "alone": "" if has_shared_items(annotations) else ALONE,
     }  # fmt: skip
@@ -106,7 +107,7 @@ def achieves(metric: str, value: str, *, cut: bool = False) -> str:
         return f"is on the panel's side of the threshold for {value} of the items"
     k = metric.removeprefix("top_").partition("_")[0]
     if metric == ACCURACY:
-        return f"gives the one true label for {value} of the items"
+        return f"gives the one true label for an estimated {value} of the items"
     if metric == "top_1_accuracy":
         return f"agrees with the panel on {value} of the items"
     if metric.startswith("top_") and metric.endswith("_set_accuracy"):

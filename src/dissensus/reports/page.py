@@ -200,7 +200,8 @@ def _title(evaluation: xr.DataTree, values: xr.Dataset | None) -> str:
     if values is None:
         return f"The annotations of {counted(len(items), 'item')}"
     left = _without_predictions(evaluation)
-    n_items = counted(len(items) - left, "item")
+    n_items = counted(len(items), "item")
+    n_items = f"{len(items) - left:,} of {n_items}" if left else n_items
     return f"{counted(values.sizes[SYSTEM], 'system')} on {n_items}"
 
 

@@ -45,6 +45,7 @@ _SETTINGS: Final[dict[Any, Any]] = {
     "figure.facecolor": _PAPER,
     "savefig.facecolor": "none",
     "legend.framealpha": 0.0,
+    "lines.solid_capstyle": "butt",
     "text.usetex": False,
     "path.simplify_threshold": 0.2,
 }

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
-from dissensus.dims import ANNOTATOR, ITEM, RELIABILITY, SCOPE, SYSTEM, other
+from dissensus.dims import ANNOTATOR, ITEM, RELIABILITY, SAMPLE, SCOPE, SYSTEM, other
 from dissensus.evaluation.answers import PANEL_LEADS, TRUTH
 from dissensus.evaluation.doubts import DOUBT, of_answer
 from dissensus.evaluation.evidence import summary
@@ -21,7 +21,7 @@ from dissensus.reports.sections import accuracy_facts
 from dissensus.reports.sentences import Name, interval, paragraph, sentences
 from dissensus.reports.tables import Body, Table, between
 from dissensus.sampling.intervals import spread
-from dissensus.wording import digits_for, metric_title, percent, probability, share
+from dissensus.wording import digits_for, metric_title, percent, probability, share, short
 
 SURE: Final = 0.95
 LIKELY: Final = 0.8
@@ -141,12 +141,27 @@ def headline(evaluation: xr.DataTree, found: Lead | None) -> Facts:
 def _note(evaluation: xr.DataTree) -> str:
     """Return why agreement with a panel leads where the true label was asked for."""
     data = evidence.group(evaluation, "answers")
+    if _wants_truth(evaluation):
+        return _other_order(evaluation, data)
     if data.attrs.get("notes"):
         return str(data.attrs["notes"])
     doubt = of_answer(evaluation, "accuracy") if "accuracy" in data else ""
     if not doubt or data.attrs["question"] != TRUTH:
         return ""
     return f"Accuracy against the one true label is not reliable ({doubt}): {PANEL_LEADS}."
+
+
+def _other_order(evaluation: xr.DataTree, data: xr.Dataset) -> str:
+    """Return which system leads by agreement with the panel, if it is another one."""
+    panel, own = (data[name].mean(SAMPLE) for name in ("panel_agreement", "accuracy"))
+    first, other_first = (str(one.idxmax(SYSTEM).item()) for one in (panel, own))
+    if first == other_first:
+        return ""
+    values = (share(float(panel.sel({SYSTEM: name}))) for name in (first, other_first))
+    return (
+        f"By agreement with the panel {short(first)} is first ({' against '.join(values)}): the "
+        "label of most annotators is not always the true one."
+    )
 
 
 def _state(p: float) -> str:
@@ -335,7 +350,11 @@ def _settled(found: Lead) -> Box:
     if ahead >= SURE:
         return Box(question, "fine", words)
     n = more_items(found)
-    remedy = "Treat the two as equal." if n is None else "More items would settle it: see below."
+    remedy = (
+        "Many more items would not settle it soon."
+        if n is None
+        else "More items would settle it: see below."
+    )
     return Box(question, "careful", words, remedy)
 
 

@@ -103,7 +103,8 @@ class LatentAnswers(Discrete):
     A coin for the truth, and labels that are right three times in four: two of one item, and one
     of another:
 
-    >>>     >>> import pymc as pm
+    >>> import numpy as np
+    >>> import pymc as pm
     >>> from dissensus.families.distributions import LatentAnswers
     >>> share, logit = np.log([[0.5, 0.5]]), np.full((2, 2), np.log(3.0))
     >>> y = LatentAnswers.dist(share, logit, np.zeros((2, 1)), [[0, 1], [1, -1]])
