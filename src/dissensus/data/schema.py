@@ -213,7 +213,8 @@ def _check_codes(annotations: xr.Dataset, name: str, dim: str, vocabulary: str) 
 
 
 _SELECT: Final = (
-    "isel and sel over {dim!r} drop names, not rows. Select the rows instead: frame = "
+    "A subset taken with isel or sel over {dim!r} is not valid: the names are fewer, the rows "
+    "are all there. Select rows instead, from all annotations: frame = "
     "dx.to_dataframe(annotations), then dx.annotations(frame[frame[{dim!r}].isin(names)]), with "
     "kind= and labels= as before"
 )
