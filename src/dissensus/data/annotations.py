@@ -215,7 +215,7 @@ def _into(
             expected=f"one of labels= ({shown(list(space.values), 12)})",
             found=f"{column.iloc[row]!r}; outside the label space are {shown(list(stray))}",
             hint='If the labels are scores, use kind="continuous" without labels='
-            if encoded.values.dtype.kind == "f"
+            if tables.are_fractions(encoded.values)
             else "",
         )
     return tables.Encoded(place[encoded.codes], space.values)

@@ -84,8 +84,8 @@ _SYNONYMS: Final = {
     "filename object",
     "annotator": "annotator rater worker coder user reader judge labeler labeller reviewer expert "
     "person participant observer respondent",
-    "label": "label class category rating value answer response annotation judgment judgement grade "
-    "vote choice diagnosis prediction predicted predictedlabel pred score",
+    "label": "label class category rating value answer response annotation judgment judgement "
+    "grade vote choice diagnosis prediction predicted predictedlabel pred score",
     "system": "system model method classifier algorithm modelversion",
     "rank": "rank ranking position place",
     "score": "score probability prob confidence",

@@ -32,6 +32,7 @@ TIME: Final = "a time"
 KINDS: Final = (TEXT, NUMBER, BOOLEAN, DAY, TIME)
 
 _INTEGER = re.compile(r"(0|-?[1-9][0-9]{0,18})\Z")
+_DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?\Z")
 _INT64 = np.iinfo(np.int64)
 _OBJECT_TEXT_BYTES = 1 << 28
 
@@ -371,6 +372,18 @@ def numbers(
             hint=hint,
         )
     return values
+
+
+def are_fractions(values: Array) -> bool:
+    """Return whether names are numbers, or text of numbers, some with fractions.
+
+    >>> are_fractions(np.array(["8.84", "9"])), are_fractions(np.array(["8", "9"]))
+    (True, False)
+    """
+    if values.dtype.kind not in "UO":
+        return values.dtype.kind == "f"
+    text = [str(value) for value in values]
+    return all(map(_DECIMAL.match, text)) and any("." in value for value in text)
 
 
 def match(values: Array, vocabulary: Array) -> Ints:

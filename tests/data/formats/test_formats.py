@@ -151,8 +151,8 @@ def test_a_table_of_another_form_is_recognised_by_what_it_lacks(file):
         dx.read_annotations(file("a.csv", "item,ann,bob\n1,x,y\n"))
     message = str(caught.value)
     assert (
-        "a.csv: columns 'annotator', 'label': expected columns of these names to read as annotator, "
-        "label" in message
+        "a.csv: columns 'annotator', 'label': expected columns of these names to read as "
+        "annotator, label" in message
     )
     assert "found the columns 'item', 'ann', 'bob'" in message
     assert "annotator=" in message

@@ -95,9 +95,9 @@ def _chosen(
 def _export(table: Table, contents: str) -> Format | None:
     """Return the format of a known tool whose export has these columns, if any."""
     for known in FORMATS:
-        if contents in known.reads and hasattr(known.module, "recognised"):
-            if known.module.recognised(table.columns):
-                return known
+        recognised = getattr(known.module, "recognised", None)
+        if contents in known.reads and recognised and recognised(table.columns):
+            return known
     return None
 
 

@@ -128,8 +128,8 @@ def _require_no_mixture(column: pd.Series[Any], distinct: list[str], name: str) 
             where=_rows_of(column, number, word),
             expected="all numbers or all text",
             found=f"a number ({number!r}) and text ({word!r})",
-            hint='If all are labels, use kind="nominal", or list the labels with labels=. If they are '
-            'scores, correct the text, and use kind="continuous"',
+            hint='If all are labels, use kind="nominal", or list the labels with labels=. If they '
+            'are scores, correct the text, and use kind="continuous"',
         )
 
 
