@@ -212,6 +212,7 @@ COMMAND = {
     "progress": (False, {"progressbar"}, {}),
     "force": (True, {"error"}, {"out": "full"}),
     "as_json": (True, {"as_json", "progressbar"}, {}),
+    "everything": (True, {"everything"}, {}),
 }
 
 
@@ -234,9 +235,9 @@ def called(tmp_path, monkeypatch):
         handed.update({name: one if one is None else data_hash(one) for name, one in data.items()})
         handed.update({name: repr(value) for name, value in options.items()})
 
-    def finish(result, out, store, *, as_json):
+    def finish(result, out, store, *, as_json, everything):
         del result
-        handed.update(out=out, store=store, as_json=as_json)
+        handed.update(out=out, store=store, as_json=as_json, everything=everything)
 
     monkeypatch.setattr(dx, "evaluate", evaluate)
     monkeypatch.setattr("dissensus.cli.output.finish", finish)
