@@ -89,7 +89,7 @@ def test_several_questions_want_a_name(read):
 
 def test_responses_without_a_value_are_counted_and_said(read):
     records = [record("a", [("ann", "x"), ("bob", None)]), record("b")]
-    with pytest.warns(dx.DissensusWarning, match="1 empty responses say nothing"):
+    with pytest.warns(dx.DissensusWarning, match="1 empty responses without a label"):
         ann = read(records)
     assert ann.attrs["empty_responses"] == 1
     assert ann.sizes["annotation"] == 1
