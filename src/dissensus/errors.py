@@ -111,7 +111,7 @@ class AnnotationError(DissensusError):
     ...     dx.annotations({"item": [1, 1], "annotator": ["a", "b"], "label": ["x", None]})
     ... except dx.AnnotationError as problem:
     ...     print(problem)
-    column 'label', row 1: expected a value; found a missing value (1 of 2 rows)
+    column 'label', row 1: expected a value; found a missing value (1 of 2 rows). Delete...
     """
 
 

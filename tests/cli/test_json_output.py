@@ -96,4 +96,4 @@ def test_what_is_not_valid_is_said_in_json(tmp_path):
     assert done.exit_code == 2
     found = json.loads(done.stdout)
     assert found["valid"] is False
-    assert "one label for each item and annotator" in found["error"]
+    assert "one label for each item and annotator" in found["errors"][0]

@@ -166,7 +166,7 @@ def test_ordered_categories_stay_ordered():
         (np.zeros((2, 2, 2)), {}, r"\(2, 2, 2\)"),
         ([[None, None]], {}, "matrix: expected at least one label; found only missing"),
         ([[1, "a"]], {}, r"item 0, annotator 0 and item 0, annotator 1.*a number \(1\) and text"),
-        ([["a", ""]], {}, "column 'label', item 0, annotator 1.*empty text"),
+        ([["a", ""]], {}, "column 'label', item 0, annotator 1.*nothing but blanks"),
         ([[1, 2], [3, None]], {"labels": [1, 2]}, "item 1, annotator 0: expected one of labels="),
         ([["lo"]], {"kind": "ordinal"}, "labels: expected the labels in order"),
         (pd.DataFrame([[1, 2]], columns=["a", "a"]), {}, "column names.*'a' more than once"),

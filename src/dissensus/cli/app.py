@@ -13,7 +13,7 @@ from rich.table import Table
 from typer.core import TyperGroup
 
 from dissensus.cli import options
-from dissensus.cli.check import check, known_labels, read_predictions
+from dissensus.cli.check import check, known_labels, read_annotations, read_predictions
 from dissensus.cli.console import SafeConsole
 from dissensus.cli.plan import plan
 from dissensus.cli.rerun import rerun
@@ -123,10 +123,13 @@ def evaluate(
     """Evaluate systems (or only describe the annotations): files, a table, and a report."""
     import dissensus as dx
     from dissensus.cli.output import finish
+    from dissensus.data.alignment import Sources
+    from dissensus.data.refusals import require_fit
 
-    ann = dx.read_annotations(
-        annotations, format=format, item=item, annotator=annotator, label=label, rank=rank,
-        confidence=confidence, trial=trial, pool=pool, cluster=cluster, stratum=stratum, kind=kind,
+    ann = read_annotations(
+        annotations, predictions, prediction_rank, format=format, item=item,
+        annotator=annotator, label=label, rank=rank, confidence=confidence, trial=trial,
+        pool=pool, cluster=cluster, stratum=stratum, kind=kind,
         labels=options.label_space(labels), delimiter=delimiter, encoding=encoding,
     )  # fmt: skip
     pred = read_predictions(
@@ -135,6 +138,12 @@ def evaluate(
         threshold=threshold, delimiter=delimiter, encoding=encoding,
     )  # fmt: skip
     options.result_folder(out, store, force)
+    if predictions is not None:
+        scores = ann.attrs["kind"] == "continuous" or (
+            ann.attrs["kind"] == "ordinal" and threshold is not None
+        )
+        sources = Sources(annotations.name, predictions.name)
+        require_fit(ann, pred, on_missing, scores=scores, sources=sources)
     values = None if reliability is None else options.numbers(reliability, "--reliability")
     with options.on_cluster(scheduler, chunks), options.kept_apart(as_json):
         result = dx.evaluate(

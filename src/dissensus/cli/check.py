@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +17,7 @@ from rich.table import Table
 from dissensus.cli import options
 from dissensus.cli.console import SafeConsole
 from dissensus.dims import ITEM, LABEL
-from dissensus.errors import ArgumentError, DissensusError, shown
+from dissensus.errors import ArgumentError, DissensusError, FormatError, shown
 
 
 def check(
@@ -43,36 +46,99 @@ def check(
     as_json: options.Json = False,
 ) -> None:
     """Read and validate annotations (and predictions), and describe their contents."""
-    import dissensus as dx
     from dissensus.cli.output import print_json
-    from dissensus.data.contents import annotation_contents, prediction_contents
-    from dissensus.reports.contents import NEEDS, annotation_lines, prediction_lines
+    from dissensus.data.alignment import Sources
+    from dissensus.data.contents import annotation_contents, doubts, left_out, prediction_contents
+    from dissensus.data.refusals import refusals
+    from dissensus.reports.contents import annotation_lines, prediction_lines
+
+    problems: list[DissensusError] = []
+    with _collected(problems):
+        space = options.label_space(labels)
+    ann, pred = None, None
+    with _collected(problems):
+        ann = read_annotations(
+            annotations, predictions, prediction_rank, format=format, item=item,
+            annotator=annotator, label=label, rank=rank, confidence=confidence, trial=trial,
+            pool=pool, cluster=cluster, stratum=stratum, kind=kind,
+            labels=space, delimiter=delimiter, encoding=encoding,
+        )  # fmt: skip
+    reading = partial(
+        read_predictions, predictions, item=item, system=system, label=prediction_label or label,
+        score=score, rank=prediction_rank, format=predictions_format, kind=kind,
+        delimiter=delimiter, encoding=encoding,
+    )  # fmt: skip
+    with _collected(problems):
+        pred = reading(on_missing=on_missing)
+    judged = on_missing
+    if problems and pred is None and on_missing == "raise":
+        with suppress(DissensusError):  # an item without a prediction of every system, and no more
+            pred, judged = reading(on_missing="drop"), "drop"
+    notes = [] if ann is None else doubts(ann)
+    contents: Any = None if ann is None else annotation_contents(ann)
+    of_systems: Any = None
+    if ann is not None:
+        sources = Sources(annotations.name, "" if predictions is None else predictions.name)
+        problems += refusals(ann, pred, judged, sources=sources)
+        if pred is not None:
+            of_systems = prediction_contents(ann, pred)
+            notes += left_out(ann, pred, sources) if on_missing == "drop" else []
+    errors = [options.as_options(str(problem)) for problem in problems]
+    notes = [options.as_options(note) for note in notes]
+    if as_json:
+        print_json({"valid": not errors, "errors": errors, "notes": notes,
+                    "annotations": contents, "predictions": of_systems})  # fmt: skip
+    else:
+        if ann is not None:
+            _print_table(annotations, annotation_lines(contents))
+        if predictions is not None and of_systems is not None:
+            _print_table(predictions, prediction_lines(of_systems))
+        _print_list("look at these", "yellow", notes)
+        _print_list("an evaluation refuses these", "red", errors)
+    if errors:
+        raise typer.Exit(2)
+
+
+@contextmanager
+def _collected(problems: list[DissensusError]) -> Iterator[None]:
+    """Keep an error about input in a list, and go on."""
+    try:
+        yield
+    except DissensusError as problem:
+        problems.append(problem)
+
+
+def read_annotations(
+    path: Path, predictions: Path | None, prediction_rank: str | None, **how: Any
+) -> Any:
+    """Read annotations; a column of ranks that only the predictions have is pointed out."""
+    import dissensus as dx
 
     try:
-        ann = dx.read_annotations(
-            annotations, format=format, item=item, annotator=annotator, label=label, rank=rank,
-            confidence=confidence, trial=trial, pool=pool, cluster=cluster, stratum=stratum,
-            kind=kind, labels=options.label_space(labels), delimiter=delimiter, encoding=encoding,
-        )  # fmt: skip
-        pred = read_predictions(
-            predictions, item=item, system=system, label=prediction_label or label, score=score,
-            rank=prediction_rank, format=predictions_format, on_missing=on_missing, kind=kind,
-            delimiter=delimiter, encoding=encoding,
-        )  # fmt: skip
-    except DissensusError as problem:
-        if as_json:
-            print_json({"valid": False, "error": options.as_options(str(problem))})
-            raise typer.Exit(2) from problem
-        raise
-    contents = annotation_contents(ann)
-    of_systems: Any = None if pred is None else prediction_contents(ann, pred)
-    if as_json:
-        print_json({"valid": True, "annotations": contents, "predictions": of_systems})
-        return
-    _print_table(annotations, annotation_lines(contents))
-    if predictions is not None:
-        needs = "" if on_missing == "drop" else options.as_options(NEEDS)
-        _print_table(predictions, prediction_lines(of_systems, needs))
+        return dx.read_annotations(path, **how)
+    except FormatError as problem:
+        rank = how["rank"]
+        instead = f'prediction_rank="{rank}" instead of rank='
+        missing = rank is not None and repr(rank) in problem.subject and prediction_rank is None
+        if not missing or predictions is None or rank not in _columns(predictions, how):
+            raise
+        raise FormatError(
+            problem.subject, expected=problem.expected, found=problem.found,
+            hint=re.sub(r"(?<![\w.-])rank=", instead, problem.hint)
+            + ". Only the predictions have the column of ranks",
+        ) from problem  # fmt: skip
+
+
+def _columns(path: Path, how: Mapping[str, Any]) -> list[str]:
+    """Return the names of the columns of a table, if it can be read."""
+    from dissensus.data.formats._any_table import read_table
+    from dissensus.data.formats._table import ReadOptions
+    from dissensus.data.formats._text import checked_path
+
+    reading = ReadOptions({}, encoding=how["encoding"], delimiter=how["delimiter"])
+    with suppress(DissensusError, OSError):
+        return list(read_table(checked_path(path), reading).columns)
+    return []
 
 
 def read_predictions(
@@ -85,9 +151,12 @@ def read_predictions(
     if path is None:
         return None
     named = kind in {"nominal", "ordinal"} and threshold is None and not (score or rank)
-    return dx.read_predictions(
-        path, kind="nominal" if named else None, score=score, rank=rank, **how
-    )
+    try:
+        return dx.read_predictions(
+            path, kind="nominal" if named else None, score=score, rank=rank, **how
+        )
+    except DissensusError as problem:
+        raise options.of_predictions(problem) from problem
 
 
 def known_labels(
@@ -136,6 +205,14 @@ def known_labels(
             found = f"in {path.name} also {shown(unknown)}"
             raise ArgumentError("--known", expected=expected, found=found, hint=hint)
     return dict(zip(cells[ITEM], cells[LABEL], strict=True))
+
+
+def _print_list(title: str, colour: str, lines: Sequence[str]) -> None:
+    console = SafeConsole()
+    if lines:
+        console.print(f"[{colour}]{title}[/{colour}]")
+    for line in lines:
+        console.print(f"[{colour}]-[/{colour}] {escape(line)}", highlight=False)
 
 
 def _print_table(path: Path, lines: Iterable[tuple[str, str]]) -> None:

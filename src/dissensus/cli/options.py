@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from dissensus.errors import ArgumentError, brief
+from dissensus.errors import ArgumentError, DissensusError, brief
 from dissensus.storage import check_target, require_writable, there
 
 # Options that several commands have: columns of the files, and how they are read.
@@ -64,11 +64,13 @@ Progress = Annotated[bool, typer.Option(help="Show progress.")]
 _ARGUMENT: Final = re.compile(
     r"(?<![\w.-])(?<!\w\()(annotator|chunks|cluster|companion|components|concentration|confidence|delimiter"
     r"|draws|encoding|format|ground_truth|groups|item|kind|label|labels|margin|model|on_missing|pool"
-    r"|prior_count|question|rank|reference|reliability|risk|score|stratum|system|threshold|trial"
-    r"|truth_model)="
-    r"(?:[\"']([^\s\"']+)[\"']|([\d.]+\d|\d))?(?![\w\"'])"
+    r"|prediction_label|prediction_rank|predictions_format|prior_count|question|rank|reference"
+    r"|reliability|risk|score|stratum|system|threshold|trial|truth_model)="
+    r"(?:\"([^\"\n]+)\"|'([^'\n]+)'|([\d.]+\d|\d))?(?![\w\"'])"
 )
 """The form of an argument's name in errors of the Python functions."""
+_BETWEEN: Final = re.compile(r"(?<![\w-])(--[\w-]+ (?:'[^'\n]*'|[^\s,']+)),(?= --[\w-]+ [^-\s])")
+"""An option with its value, before a comma and another option with its value."""
 
 
 def as_options(text: str) -> str:
@@ -78,14 +80,44 @@ def as_options(text: str) -> str:
     --------
     >>> as_options('Name it with item=; on_missing="drop" leaves it out (draws=4000)')
     'Name it with --item; --on-missing drop leaves it out (--draws 4000)'
+    >>> as_options("Name them with item='image', label='the class'")
+    "Name them with --item image --label 'the class'"
     """
 
     def option(found: re.Match[str]) -> str:
-        value = found[3] or (found[2] and quote(found[2]))
+        text = found[2] or found[3]
+        value = found[4] or (text and quote(text))
         name = f"--{found[1].replace('_', '-')}"
         return f"{name} {value}" if value else name
 
-    return _ARGUMENT.sub(option, text)
+    return _BETWEEN.sub(r"\1", _ARGUMENT.sub(option, text))
+
+
+_OF_PREDICTIONS: Final = {
+    "label": "prediction_label", "rank": "prediction_rank", "format": "predictions_format"
+}  # fmt: skip
+"""Arguments of `read_predictions` for which the command line has an option of another name."""
+
+
+def of_predictions[Error: DissensusError](problem: Error) -> Error:
+    """Return an error about predictions with the names of options that are for predictions only.
+
+    Examples
+    --------
+    >>> problem = ArgumentError("column 'x'", expected="a", found="b", hint="Name it with rank=")
+    >>> of_predictions(problem).hint
+    'Name it with prediction_rank='
+    """
+    hint = re.sub(
+        rf"(?<![\w.-])({'|'.join(_OF_PREDICTIONS)})=", lambda a: f"{_OF_PREDICTIONS[a[1]]}=",
+        problem.hint,
+    )  # fmt: skip
+    if re.search(r"(?<![\w.-])item=", hint):
+        hint += ". This option is for both files: rename the column of one, if their names differ"
+    return type(problem)(
+        problem.subject, expected=problem.expected, found=problem.found, where=problem.where,
+        hint=hint,
+    )  # fmt: skip
 
 
 def kept_apart(as_json: bool) -> AbstractContextManager[Any]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import re
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,8 +14,128 @@ from dissensus.data import tables
 from dissensus.data.predictions import warn_of_outside
 from dissensus.data.schema import checked_predictions
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
-from dissensus.errors import PredictionError, shown
+from dissensus.errors import PredictionError, misspelt, shown
 from dissensus.kernels.types import Array, Flags, Floats, Ints
+
+
+class Sources(NamedTuple):
+    """What annotations and predictions are called in messages, such as names of files."""
+
+    annotations: str
+    predictions: str
+
+
+SOURCES: Final = Sources("the annotations", "the predictions")
+
+
+def unlike_items(
+    items: Array, predicted: Array, on_missing: str, sources: Sources = SOURCES
+) -> PredictionError | None:
+    """Return the error if no item, or not every item, is on both sides.
+
+    Examples
+    --------
+    >>> unlike_items(np.array(["007", "8"]), np.array(["7", "9"]), "raise").hint
+    '007 in the annotations is 7 in the predictions: write them alike'
+    """
+    alone = items_on_one_side(items, predicted)
+    if not alone:
+        return None
+    respelled = respelled_item(items, predicted, sources)
+    if len(alone.annotated) == len(items):
+        return PredictionError(
+            "predictions",
+            expected=f"items such as {shown(list(items), 3)}",
+            found=f"no item in common, but {shown(list(predicted), 3)}",
+            hint=respelled or "Write the names of items alike in annotations and predictions",
+        )
+    if on_missing == "drop":
+        return None
+    drop = 'Use on_missing="drop" to leave out the others'
+    return PredictionError(
+        "predictions",
+        expected="the same items in annotations and predictions",
+        found=str(alone),
+        hint=". ".join(filter(None, (respelled, drop))),
+    )
+
+
+class OneSided(NamedTuple):
+    """Items that only one side has."""
+
+    annotated: Array
+    predicted: Array
+
+    def __bool__(self) -> bool:
+        """Return whether there are any."""
+        return bool(len(self.annotated) or len(self.predicted))
+
+    def __str__(self) -> str:
+        """Name the items."""
+        sides = (
+            ("annotated items without predictions", self.annotated),
+            ("predicted items without annotations", self.predicted),
+        )
+        return "; ".join(
+            f"{len(names)} {text}: {shown(list(names))}" for text, names in sides if len(names)
+        )
+
+
+def items_on_one_side(items: Array, predicted: Array) -> OneSided:
+    """Return the items that are only annotated, and those that are only predicted."""
+    place = tables.match(items, predicted)
+    return OneSided(items[place < 0], np.delete(predicted, place[place >= 0]))
+
+
+def respelled_item(items: Array, predicted: Array, sources: Sources = SOURCES) -> str:
+    """Return an example of an item that the two sides spell differently, or nothing.
+
+    Leading zeros, ".0", blanks and capitals are lost when programs rewrite a table.
+
+    Examples
+    --------
+    >>> respelled_item(np.array(["007", "B"]), np.array(["b ", "7.0"]))
+    '007 in the annotations is 7.0 in the predictions: write them alike (such items: 2)'
+    """
+    alone = items_on_one_side(items, predicted)
+    spelled: dict[str, list[Any]] = {}
+    for name in alone.predicted:
+        spelled.setdefault(_bare(name), []).append(name)
+    near = ((name, spelled.get(_bare(name), [])) for name in alone.annotated)
+    pairs = [(name, others[0]) for name, others in near if len(others) == 1]
+    if not pairs:
+        return ""
+    one, other = (_quoted(name) for name in pairs[0])
+    several = f" (such items: {len(pairs)})" if len(pairs) > 1 else ""
+    return (
+        f"{one} in {sources.annotations} is {other} in {sources.predictions}: write them "
+        f"alike{several}"
+    )
+
+
+def _bare(name: Any) -> str:
+    """Return a name without leading zeros, ".0", blanks and capitals."""
+    text = str(name).strip().casefold()
+    number = re.fullmatch(r"0*([0-9]+?)(\.0+)?", text)
+    return number[1] if number else text
+
+
+def _quoted(name: Any) -> str:
+    text = str(name)
+    return text if text == text.strip() else repr(text)
+
+
+def no_common_label(predicted: Array, labels: Array) -> PredictionError:
+    """Return the error about predicted labels of which the annotators could give none."""
+    names, known = list(predicted), list(labels)
+    scores = '; if they are scores, read both with kind="continuous"'
+    return PredictionError(
+        "predictions",
+        expected=f"labels such as {shown(known, 3)}",
+        found=f"no label in common, but {shown(names, 3)}",
+        hint=f"{misspelt(names, known)}Write the labels alike, or give all of them with labels="
+        + (scores if tables.are_fractions(predicted) or tables.are_fractions(labels) else ""),
+    )
 
 
 def common_items[Left: (xr.DataArray, xr.Dataset)](
@@ -28,28 +149,11 @@ def common_items[Left: (xr.DataArray, xr.Dataset)](
         raise PredictionError(
             "predictions", expected="each item once", found=f"{shown(list(predicted[again]))} again"
         )
+    problem = unlike_items(items, predicted, on_missing)
+    if problem is not None:
+        raise problem
     place = tables.match(items, predicted)
     lacking = place < 0
-    wanted = np.zeros(len(predicted), dtype=bool)
-    wanted[place[~lacking]] = True
-    extra = np.flatnonzero(~wanted)
-    if lacking.all():
-        raise PredictionError(
-            "predictions",
-            expected=f"items such as {shown(list(items), 3)}",
-            found=f"no item in common, but {shown(list(predicted), 3)}",
-        )
-    if on_missing == "raise" and (lacking.any() or len(extra)):
-        sides = [
-            (f"{int(lacking.sum())} annotated items without predictions: ", items[lacking]),
-            (f"{len(extra)} predicted items without annotations: ", predicted[extra]),
-        ]
-        raise PredictionError(
-            "predictions",
-            expected="the same items in annotations and predictions",
-            found="; ".join(text + shown(list(names)) for text, names in sides if len(names)),
-            hint='Use on_missing="drop" to leave out the others',
-        )
     if lacking.any():  # else spare the draws a copy
         left = left.isel({ITEM: ~lacking})
     place = place[~lacking]
@@ -101,11 +205,7 @@ def said_by_systems(found: Systems, labels: Array) -> Ints:
     code = predictions["label_code"].transpose(ITEM, SYSTEM, POSITION).to_numpy()[..., 0]
     stray = np.unique(code[place[code] < 0])
     if len(stray) and (place[code] < 0).all():
-        raise PredictionError(
-            "predictions",
-            expected=f"labels such as {shown(list(labels), 3)}",
-            found=f"no label in common, but {shown(list(vocabulary[stray]), 3)}",
-        )
+        raise no_common_label(vocabulary[stray], labels)
     if len(stray):
         count = int((place[code] < 0).sum())
         warn_of_outside(" agree with nobody", list(vocabulary[stray]), list(labels), count)

@@ -17,6 +17,12 @@ from dissensus.errors import AnnotationError, brief, shown
 from dissensus.kernels.types import Floats, Ints
 
 _MANY = 20
+NO_ANSWER = (
+    "Delete the rows without a label, or write a word that stands for no answer, which is then a "
+    "label of its own"
+)
+"""Advice about missing labels."""
+_NO_NUMBER = "Delete the rows without a number"
 _IN_WORDS = "First map words or percentages to numbers from 0 to 1, and report the mapping"
 
 
@@ -144,8 +150,8 @@ def coded_labels(
         if labels is not None:
             expected = 'None with kind="continuous"'
             raise AnnotationError("labels", expected=expected, found=brief(labels))
-        return tables.numbers(column, name), kind, "given"
-    encoded = tables.encode(column, name, sort=True)
+        return tables.numbers(column, name, blank_hint=_NO_NUMBER), kind, "given"
+    encoded = tables.encode(column, name, sort=True, hint=NO_ANSWER)
     source = "given"
     if kind is None:
         kind, reason = _infer_kind(encoded, column, labels is not None, ranked)
@@ -208,6 +214,9 @@ def _into(
             where=f"row {row}",
             expected=f"one of labels= ({shown(list(space.values), 12)})",
             found=f"{column.iloc[row]!r}; outside the label space are {shown(list(stray))}",
+            hint='If the labels are scores, use kind="continuous" without labels='
+            if tables.are_fractions(encoded.values)
+            else "",
         )
     return tables.Encoded(place[encoded.codes], space.values)
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, Final
 
 import numpy as np
 import xarray as xr
 
 from dissensus.data import tables
+from dissensus.data.alignment import SOURCES, Sources, items_on_one_side, respelled_item
 from dissensus.data.rows import ranking_code, statements_per, voices_per
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, SYSTEM
-from dissensus.errors import misspelt
+from dissensus.errors import folded, misspelt, shown
 from dissensus.kernels.types import Array, Ints
 
 _QUARTILES = {"min": 0.0, "lower_quartile": 0.25, "median": 0.5, "upper_quartile": 0.75, "max": 1.0}
@@ -62,10 +64,6 @@ def prediction_contents(annotations: xr.Dataset, predictions: xr.Dataset) -> dic
         "items_without_annotations": _without(predicted, annotated),
     }
     out["items_in_common"] = len(annotated) - len(out["items_without_predictions"])
-    sides = ["numbers" if data.attrs["kind"] == "continuous" else "labels"
-             for data in (annotations, predictions)]  # fmt: skip
-    unlike = "the annotations are {}, the predictions {}".format(*sides)
-    out["unlike"] = unlike if len(set(sides)) > 1 else None
     if "label_code" in predictions:
         code = predictions["label_code"].to_numpy()
         out["labels_per_list"] = _spread((code >= 0).sum(axis=-1).ravel())
@@ -74,6 +72,112 @@ def prediction_contents(annotations: xr.Dataset, predictions: xr.Dataset) -> dic
         out["labels_misspelt"] = misspelt(list(out["labels_outside"]), known)
     else:
         out["values"] = _quartiles(predictions["value"])
+    return out
+
+
+_SEPARATORS: Final = ";|,"
+_SHOWN: Final = 6
+
+
+def label_doubts(annotations: xr.Dataset) -> list[str]:
+    """Return what looks like a mistake in labels, and what to do about it.
+
+    Such labels change all results silently, because each is a label of its own.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.annotations({"item": [1, 1, 2, 2], "annotator": list("abab"),
+    ...                       "label": ["yes", "no", "yes;no", "Yes"]})
+    >>> for doubt in label_doubts(ann):
+    ...     print(doubt)
+    Labels that join others (rows): 'yes;no' (1). Each counts as a label of its own. ...
+    Labels alike but for capitals or blanks (rows): 'Yes' (1), 'yes' (1). They count as different...
+    """
+    if "label_code" not in annotations:
+        return []
+    names = annotations[LABEL].to_numpy()
+    if names.dtype.kind not in "UO":
+        return []
+    count = np.bincount(annotations["label_code"].to_numpy(), minlength=len(names))
+    rows = {str(name): int(n) for name, n in zip(names, count, strict=True) if n}
+    out = []
+    joined = [name for name in rows if _joins_others(name, rows.keys())]
+    if joined:
+        out.append(
+            f"Labels that join others (rows): {_named(joined, rows)}. Each counts as a label "
+            "of its own. Keep one label in each row, or write a word for both"
+        )
+    alike = respelled_labels(rows)
+    if alike:
+        out.append(
+            f"Labels alike but for capitals or blanks (rows): {_named(alike, rows)}. They count as "
+            "different labels. Write them alike"
+        )
+    return out
+
+
+def _named(names: list[str], rows: Mapping[str, int]) -> str:
+    """Name the labels that fewest rows have, each with the number of its rows."""
+    fewest = sorted(names, key=rows.__getitem__)
+    text = ", ".join(f"{shown([name])} ({rows[name]:,})" for name in fewest[:_SHOWN])
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return f"{text}{more}"
+
+
+def _joins_others(name: str, names: Collection[str]) -> bool:
+    """Return whether the parts of a label are labels themselves."""
+    known = {folded(other) for other in names}
+    parts = (name.split(mark) for mark in _SEPARATORS if mark in name)
+    return any(all(folded(part) in known for part in some) for some in parts)
+
+
+def respelled_labels(names: Iterable[Any]) -> list[Any]:
+    """Return the labels that differ from another one only in capitals or blanks."""
+    spellings: dict[str, list[Any]] = {}
+    for name in names:
+        spellings.setdefault(folded(name), []).append(name)
+    return [name for group in spellings.values() if len(group) > 1 for name in group]
+
+
+def doubts(annotations: xr.Dataset) -> list[str]:
+    """Return what looks like a mistake in annotations, and what to do about it."""
+    out = label_doubts(annotations)
+    kind, source = (annotations.attrs[name] for name in ("kind", "kind_source"))
+    if "label_code" in annotations:
+        names = annotations[LABEL].to_numpy()
+        first = shown(names.tolist(), 3)
+        if kind == "ordinal" and source.startswith("inferred") and names.dtype.kind in "if":
+            out.append(
+                f"The labels are whole numbers ({first}), and are read as ordinal. Agreement "
+                'treats them as nominal until the kind is given. Use kind="nominal" if the numbers '
+                'are names, kind="ordinal" if they are grades'
+            )
+        if kind in {"nominal", "ordinal"} and tables.are_fractions(names):
+            out.append(
+                f"The labels are numbers with fractions ({first}), and are read as {len(names):,} "
+                f'{kind} labels. If they are scores, use kind="continuous"'
+            )
+    if (voices_per(annotations, ITEM) <= 1).all():
+        out.append(
+            "Every item has only one annotator: no disagreement can be seen, and results depend on "
+            "the prior. Let a second annotator label some of the items"
+        )
+    return out
+
+
+def left_out(
+    annotations: xr.Dataset, predictions: xr.Dataset, sources: Sources = SOURCES
+) -> list[str]:
+    """Return which items `on_missing="drop"` leaves out."""
+    items, predicted = (data[ITEM].to_numpy() for data in (annotations, predictions))
+    alone = items_on_one_side(items, predicted)
+    out = []
+    if dropped := predictions.attrs.get("items_dropped"):
+        out.append(f"Left out: {dropped} items without a prediction of every system")
+    if alone and len(alone.annotated) < len(items):
+        respelled = respelled_item(items, predicted, sources)
+        out.append(". ".join(filter(None, (f"Left out: {alone}", respelled))))
     return out
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from typing import Any
+from typing import Any, Final
 
 import narwhals as nw
 import numpy as np
@@ -12,7 +12,7 @@ import pandas as pd
 import xarray as xr
 from narwhals.exceptions import DuplicateError
 
-from dissensus.errors import AnnotationError, brief, resembling, shown
+from dissensus.errors import AnnotationError, brief, folded, resembling, shown
 
 
 def _is_rows(frame: Any) -> bool:
@@ -72,19 +72,96 @@ def columns(
         if role not in names:
             raise error(f"{role}=", expected="the name of a column", found="None")
     table = opened(frame, error)
-    for role, name in names.items():
-        if name not in table:
-            near = resembling(name, table)
-            raise error(
-                f"column {name!r}",
-                expected=f"a column of this name to read as {role}",
-                found=f"the columns {shown(list(table), 12)}" if len(table) else "no columns",
-                hint=f"Name it with {role}={near!r}" if near else f"Name it with {role}=",
-            )
+    require_columns(names, list(table), error)
     taken = {role: table[name] for role, name in names.items()}
     if any(len(values) == 0 for values in taken.values()):
         raise error("the table", expected="at least one row", found="0 rows")
     return taken
+
+
+_SYNONYMS: Final = {
+    "item": "item id image task document doc text case example sample instance question unit file "
+    "filename object",
+    "annotator": "annotator rater worker coder user reader judge labeler labeller reviewer expert "
+    "person participant observer respondent",
+    "label": "label class category rating value answer response annotation judgment judgement "
+    "grade vote choice diagnosis prediction predicted predictedlabel pred score",
+    "system": "system model method classifier algorithm modelversion",
+    "rank": "rank ranking position place",
+    "score": "score probability prob confidence",
+    "confidence": "confidence certainty",
+}
+"""Usual names of columns, by role."""
+_HAVE_FORMS: Final = frozenset({"annotator", "system", "label"})
+"""Roles without a column in tables of another form, such as a column for each annotator."""
+
+
+def require_columns(
+    names: Mapping[str, str],
+    columns: Sequence[str],
+    error: type[AnnotationError],
+    source: str = "",
+    hint: str = "",
+) -> None:
+    """Raise if any columns are missing; the error names all of them, and likely ones instead.
+
+    Parameters
+    ----------
+    names : mapping from role to column name
+    columns : sequence of str
+        The columns of the table.
+    error : type
+        Type of the error.
+    source : str, optional
+        The file, for the message.
+    hint : str, optional
+        Advice if no column is a likely one.
+
+    Examples
+    --------
+    >>> names = {"item": "item", "annotator": "annotator", "label": "label"}
+    >>> require_columns(names, ["image", "rater", "label"], AnnotationError)
+    Traceback (most recent call last):
+    ...
+    dissensus.errors.AnnotationError: columns 'item', 'annotator': expected columns of these names
+    to read as item, annotator; found the columns 'image', 'rater', 'label'. Name them with
+    item='image', annotator='rater'
+    """
+    missing = {role: name for role, name in names.items() if name not in columns}
+    if not missing:
+        return
+    free = [name for name in columns if name not in names.values()]
+    likely = {role: _likely(role, name, free) for role, name in missing.items()}
+    if len(missing) == len(free) == 1 and missing.keys() & _SYNONYMS.keys():
+        likely = dict.fromkeys(missing, free[0])
+    one = len(missing) == 1
+    advice = ", ".join(f"{role}={near!r}" if near else f"{role}=" for role, near in likely.items())
+    subject = f"column{'' if one else 's'} {', '.join(map(repr, missing.values()))}"
+    other_form = hint and any(not near for role, near in likely.items() if role in _HAVE_FORMS)
+    raise error(
+        f"{source}: {subject}" if source else subject,
+        expected=f"{'a column of this name' if one else 'columns of these names'} to read as "
+        f"{', '.join(missing)}",
+        found=f"the columns {shown(columns, 12)}" if columns else "no columns",
+        hint=f"Name {'it' if one else 'them'} with {advice}" + (f". {hint}" if other_form else ""),
+    )
+
+
+def _likely(role: str, name: str, columns: Sequence[str]) -> str:
+    """Return the one column that resembles a name, or that has a usual name of a role."""
+    words = _SYNONYMS.get(role, role).split()
+    usual = [column for column in columns if _stem(column) in words]
+    return resembling(name, columns) or (usual[0] if len(usual) == 1 else "")
+
+
+def _stem(column: str) -> str:
+    """Return a name in small letters and digits only, without "id" or "name" at the end.
+
+    >>> _stem("Worker ID"), _stem("image_name"), _stem("id")
+    ('worker', 'image', 'id')
+    """
+    text = re.sub(r"[\W_]+", "", folded(column))
+    return re.sub(r"(?<=\w)(id|name)\Z", "", text) if text != "filename" else text
 
 
 def opened(

@@ -104,7 +104,9 @@ def predictions(
     rows = _Rows(names, items, systems, items.codes * len(systems.values) + systems.codes)
     coords = {ITEM: items.values, SYSTEM: systems.values}
     if kind != "continuous":
-        labels = tables.encode(column["label"], str(label), sort=True, error=PredictionError)
+        labels = tables.encode(
+            column["label"], str(label), sort=True, error=PredictionError, hint=_NO_LABEL
+        )
         if kind is None:
             ordered = score is not None or rank is not None
             fractions = labels.values.dtype.kind == "f"
@@ -117,7 +119,11 @@ def predictions(
             hint="For lists of labels, name the column of scores or ranks with score= or rank=",
         )
     if kind == "continuous":
-        out = _grid(rows.pair, tables.numbers(column["label"], str(label), PredictionError), coords)
+        out = _grid(
+            rows.pair,
+            tables.numbers(column["label"], str(label), PredictionError, blank_hint=_NO_LABEL),
+            coords,
+        )
     else:
         listed = rows.pair * len(labels.values) + labels.codes
         _require_distinct(rows, listed, expected="each label once in a list", labels=labels)
@@ -130,6 +136,10 @@ def predictions(
 
 
 _PROBABILITY: Final = "probability"
+_NO_LABEL: Final = (
+    'Delete the rows without a prediction, and leave their items out with on_missing="drop"; '
+    "or write what the system predicted"
+)
 
 
 def _wide(frame: Any, item: str, system: str, label: str) -> dict[str, Any] | None:

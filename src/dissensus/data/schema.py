@@ -204,7 +204,7 @@ def _check_codes(annotations: xr.Dataset, name: str, dim: str, vocabulary: str) 
             f"coordinate {vocabulary!r}",
             expected=f"a name for each code in {name!r}, up to {codes.max()}",
             found=f"{len(names)} names",
-            hint=_SELECT.format(dim=vocabulary),
+            hint=_selection(annotations, vocabulary),
         )
     bad = np.flatnonzero(codes < 0)
     if len(bad):
@@ -212,11 +212,19 @@ def _check_codes(annotations: xr.Dataset, name: str, dim: str, vocabulary: str) 
         raise AnnotationError(name, where=f"row {row}", expected=expected, found=str(codes[row]))
 
 
-_SELECT: Final = (
-    "isel and sel over {dim!r} drop names, not rows. Select the rows instead: frame = "
-    "dx.to_dataframe(annotations), then dx.annotations(frame[frame[{dim!r}].isin(names)]), with "
-    "kind= and labels= as before"
-)
+def _selection(annotations: xr.Dataset, dim: str) -> str:
+    """Return how to select some names of a dim, in place of isel and sel."""
+    roles = ("rank", "confidence", "trial")
+    more = [role for role in roles if role in annotations]
+    more += [group for group in (POOL, CLUSTER, STRATUM) if f"{group}_code" in annotations]
+    columns = "".join(f', {name}="{name}"' for name in more)
+    kind = annotations.attrs["kind"]
+    labels = "" if kind == "continuous" else ", with labels= as before"
+    return (
+        f"A subset taken with isel or sel over {dim!r} is not valid: it has fewer names, and all "
+        "rows. Take rows instead, of all annotations: frame = dx.to_dataframe(annotations), "
+        f"then dx.annotations(frame[frame[{dim!r}].isin(names)]{columns}, kind={kind!r}){labels}"
+    )
 
 
 def _check_numbers(annotations: xr.Dataset, name: str, columns: Mapping[str, str]) -> None:

@@ -32,6 +32,7 @@ TIME: Final = "a time"
 KINDS: Final = (TEXT, NUMBER, BOOLEAN, DAY, TIME)
 
 _INTEGER = re.compile(r"(0|-?[1-9][0-9]{0,18})\Z")
+_DECIMAL = re.compile(r"-?[0-9]+(\.[0-9]+)?\Z")
 _INT64 = np.iinfo(np.int64)
 _OBJECT_TEXT_BYTES = 1 << 28
 
@@ -196,22 +197,24 @@ def encode(
     *,
     sort: bool = False,
     error: type[AnnotationError] = AnnotationError,
+    hint: str = "",
 ) -> Encoded:
     """Replace the values of a column by codes of its distinct values.
 
     The values are made `plain`. With ``sort`` they are ordered (numbers by size, text by alphabet,
     an ordered categorical by its categories, including unused ones), otherwise by first appearance.
+    ``hint`` is advice about missing values.
     """
-    present(column, name, error)
+    present(column, name, error, hint)
     if isinstance(column.dtype, pd.CategoricalDtype):
         if sort and column.dtype.ordered:
-            return _by_category(column, name, error)
+            return _by_category(column, name, error, hint)
         column = column.astype(column.dtype.categories.dtype)
     if column.dtype == object:
         _require_one_kind(column, name, error)
     codes, distinct = pd.factorize(column)
     codes, values = np.asarray(codes, dtype=np.int64), np.asarray(distinct)
-    _require_usable(values, codes, name, error)
+    _require_usable(values, codes, name, error, hint)
     values = plain(values, name, error)
     if column.dtype == object:
         # Two objects may have one name: 0.1 and Decimal("0.1"), or one moment in two time zones.
@@ -223,23 +226,53 @@ def encode(
     return Encoded(codes, values)
 
 
-def _by_category(column: pd.Series[Any], name: str, error: type[AnnotationError]) -> Encoded:
+def _by_category(
+    column: pd.Series[Any], name: str, error: type[AnnotationError], hint: str
+) -> Encoded:
     """Encode an ordered categorical; the order and unused categories are kept."""
     assert isinstance(column.dtype, pd.CategoricalDtype)
     codes, values = column.cat.codes.to_numpy().astype(np.int64), column.dtype.categories.to_numpy()
     _require_one_kind(pd.Series(values, dtype=object), f"{name} (its categories)", error)
-    _require_usable(values, codes, name, error)
+    _require_usable(values, codes, name, error, hint)
     return Encoded(codes, plain(values, name, error))
 
 
 def present(
-    column: pd.Series[Any], name: str, error: type[AnnotationError] = AnnotationError
+    column: pd.Series[Any],
+    name: str,
+    error: type[AnnotationError] = AnnotationError,
+    hint: str = "",
 ) -> None:
-    """Raise with the first row in which an entry is missing."""
-    rows = np.flatnonzero(missing(column))
-    if len(rows):
-        found = f"a missing value ({len(rows)} of {len(column)} rows)"
-        raise error(f"column {name!r}", where=f"row {rows[0]}", expected="a value", found=found)
+    """Raise with the first row in which an entry is missing; blanks are counted too."""
+    lacking = missing(column)
+    if lacking.any():
+        raise _missing(lacking, blank(column), name, error, hint)
+
+
+def _missing(
+    lacking: Flags, blanks: Flags, name: str, error: type[AnnotationError], hint: str
+) -> AnnotationError:
+    """Return the error about rows without a value, or with text of nothing but blanks."""
+    rows = np.flatnonzero(lacking | blanks)
+    several = lacking.any() and blanks.any()
+    only = f", {blanks.sum()} of them with nothing but blanks" if several else ""
+    noun = "a missing value" if lacking[rows[0]] else "nothing but blanks"
+    found = f"{noun} ({len(rows)} of {len(lacking)} rows{only})"
+    return error(
+        f"column {name!r}", where=f"row {rows[0]}", expected="a value", found=found, hint=hint
+    )
+
+
+def blank(column: pd.Series[Any]) -> Flags:
+    """Return which entries of a column are text without a letter: empty, or only blanks.
+
+    >>> blank(pd.Series(["a", " ", ""])), blank(pd.Series([1, 2]))
+    (array([False,  True,  True]), array([False, False]))
+    """
+    if column.dtype.kind in "biufcmM":
+        return np.zeros(len(column), dtype=bool)
+    cells = (isinstance(cell, str) and not cell.strip() for cell in column)
+    return np.fromiter(cells, dtype=bool, count=len(column))
 
 
 def missing(column: pd.Series[Any]) -> Flags:
@@ -273,8 +306,14 @@ def _require_one_kind(column: pd.Series[Any], name: str, error: type[AnnotationE
         )
 
 
-def _require_usable(values: Array, codes: Ints, name: str, error: type[AnnotationError]) -> None:
-    """Raise with the first row of a name that cannot be stored, or of an infinity."""
+def _require_usable(
+    values: Array, codes: Ints, name: str, error: type[AnnotationError], hint: str
+) -> None:
+    """Raise with the first row of a name that cannot be stored, is blank, or of an infinity."""
+    if values.dtype.kind in "OU":
+        blanks = np.isin(codes, np.flatnonzero(blank(pd.Series(values, dtype=object))))
+        if blanks.any():
+            raise _missing(np.zeros(len(codes), dtype=bool), blanks, name, error, hint)
     place, found = 0, ""
     if values.dtype.kind in "OU":
         cells = enumerate(values.tolist())
@@ -308,9 +347,10 @@ def numbers(
     name: str,
     error: type[AnnotationError] = AnnotationError,
     hint: str = "",
+    blank_hint: str = "",
 ) -> Floats:
     """Return a column as finite floats, or raise with the first row that is not a finite float."""
-    present(column, name, error)
+    present(column, name, error, blank_hint)
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.astype(column.dtype.categories.dtype)
     if column.dtype.kind in "mMc":  # pandas would count nanoseconds, or drop the imaginary part
@@ -322,6 +362,8 @@ def numbers(
     values = read.astype(np.float64)
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
+        if (blanks := blank(column)).any():
+            raise _missing(np.zeros(len(column), dtype=bool), blanks, name, error, blank_hint)
         raise error(
             f"column {name!r}",
             where=f"row {bad[0]}",
@@ -330,6 +372,18 @@ def numbers(
             hint=hint,
         )
     return values
+
+
+def are_fractions(values: Array) -> bool:
+    """Return whether names are numbers, or text of numbers, some with fractions.
+
+    >>> are_fractions(np.array(["8.84", "9"])), are_fractions(np.array(["8", "9"]))
+    (True, False)
+    """
+    if values.dtype.kind not in "UO":
+        return values.dtype.kind == "f"
+    text = [str(value) for value in values]
+    return all(map(_DECIMAL.match, text)) and any("." in value for value in text)
 
 
 def match(values: Array, vocabulary: Array) -> Ints:

@@ -11,10 +11,11 @@ import xarray as xr
 
 from dissensus import arguments
 from dissensus.data.chunks import ITEM_CHUNKS, by_item, chunked, is_chunked
+from dissensus.data.contents import label_doubts
 from dissensus.data.known_labels import recorded as recorded_truth
+from dissensus.data.refusals import require_fit
 from dissensus.data.schema import checked_annotations, checked_once, checked_predictions
-from dissensus.dims import ITEM
-from dissensus.errors import AnnotationError, ArgumentError, brief
+from dissensus.errors import ArgumentError, brief, warn_caller
 from dissensus.evaluation import accuracy as _accuracy
 from dissensus.evaluation import components as _components
 from dissensus.evaluation import ground_truth as _ground_truth
@@ -198,13 +199,17 @@ def evaluate(
             )  # fmt: skip
     with checked_once():
         annotations = checked_annotations(_in_memory(annotations))
-        _require_clusters(annotations)
+        for doubt in label_doubts(annotations):
+            warn_caller(f"{doubt}.")
         main = recipe_for(annotations, model=model, threshold=threshold)
         beside = companion_for(main, companion, by_default=model is None)
         main.check_options(reliability, hyper)
         given = None
         if predictions is not None:
             given = checked_predictions(_in_memory(predictions))
+        arguments.one_of("on_missing", on_missing, ("raise", "drop"))
+        require_fit(annotations, given, on_missing, scores=isinstance(main, ThresholdRecipe))
+        if given is not None:
             predictions = main.predictions(given)
         task = _task(
             main, annotations, predictions, groups, cut=cut, risk=risk, draws=draws, chains=chains,
@@ -269,19 +274,6 @@ def _cut(annotations: xr.Dataset, chunks: int | None) -> xr.Dataset | None:
     if chunks is not None:
         return chunked(annotations, arguments.whole("chunks", chunks))
     return by_item(annotations) if is_chunked(annotations) else None
-
-
-def _require_clusters(annotations: xr.Dataset) -> None:
-    """Raise if all items are of one cluster, which is no sample."""
-    if "cluster_code" not in annotations or annotations.sizes[ITEM] < 2:
-        return
-    if len(np.unique(annotations["cluster_code"].to_numpy())) < 2:
-        raise AnnotationError(
-            "annotations",
-            expected="two clusters at least: they are the sample",
-            found=f"one for all of {annotations.sizes[ITEM]:,} items",
-            hint="Read them without cluster=, if items are what was sampled",
-        )
 
 
 def _run(recipe: Recipe, reliability: Sequence[float] | None, hyper: Mapping[str, Any]) -> Run:

@@ -14,9 +14,10 @@ import xarray as xr
 from dissensus import arguments, models
 from dissensus.data.plausibility import NAME, plausibility_of
 from dissensus.data.predictions import features
+from dissensus.data.refusals import SIDES, unlike_kind
 from dissensus.data.rows import given_numbers, label_counts, statements_per
 from dissensus.dims import ITEM, LABEL, POSITION
-from dissensus.errors import ArgumentError, DissensusWarning, PredictionError
+from dissensus.errors import ArgumentError, DissensusWarning
 from dissensus.families.rankings.process import prior_of as prior_of_rankings
 from dissensus.kernels.normal import moments
 from dissensus.metrics._groups import event_plausibility
@@ -26,7 +27,7 @@ from dissensus.sampling.learned_prior import LEARNED, prior_of
 # From annotations of one kind to plausibilities, by one model.
 
 
-BELOW, ABOVE = "below", "above"
+BELOW, ABOVE = SIDES
 
 _NOT_HYPER: Final = frozenset(
     {"annotations", "predictions", "draws", "chains", "random_seed", "progressbar", "reliability"}
@@ -114,13 +115,9 @@ class Recipe:
 
     def predictions(self, predictions: xr.Dataset) -> xr.Dataset:
         """Return predictions of labels; raise if they are numbers."""
-        if "label_code" not in predictions:
-            raise PredictionError(
-                "predictions",
-                expected=f"labels, as the {self.kind} annotations have",
-                found=f"numbers such as {predictions['value'].to_numpy().flat[0]:g}",
-                hint='If the numbers are names of labels, read them with kind="nominal"',
-            )
+        problem = unlike_kind(self.kind, predictions, scores=False)
+        if problem is not None:
+            raise problem
         return predictions
 
     def statistics(self, annotations: xr.Dataset, point: xr.DataArray) -> xr.Dataset:

@@ -11,11 +11,11 @@ import xarray as xr
 
 from dissensus import arguments
 from dissensus.data import tables
-from dissensus.data.alignment import common_items
+from dissensus.data.alignment import common_items, no_common_label
 from dissensus.data.plausibility import Space, plausibility_of, remembered, space
 from dissensus.data.predictions import warn_of_outside
 from dissensus.dims import CANDIDATE, CHAIN, DRAW, ITEM, LABEL, POSITION, SAMPLE, SYSTEM
-from dissensus.errors import ArgumentError, PredictionError, shown
+from dissensus.errors import ArgumentError, PredictionError
 from dissensus.kernels.overlap import block_bounds, distinct_tops
 from dissensus.kernels.random import name_hashes, row_keys
 from dissensus.kernels.remainder import top_candidates, top_dense
@@ -121,11 +121,7 @@ def check_labels(predictions: xr.Dataset, labels: Names) -> None:
     count = np.bincount(code[code >= 0], minlength=len(vocabulary))
     stray = (count > 0) & (place < 0)
     if stray.any() and not ((count > 0) & (place >= 0)).any():
-        raise PredictionError(
-            "predictions",
-            expected=f"labels such as {shown(list(labels), 3)}",
-            found=f"no label in common, but {shown(list(vocabulary[count > 0]), 3)}",
-        )
+        raise no_common_label(vocabulary[count > 0], labels)
     if stray.any():
         warn_of_outside(
             " count as wrong", list(vocabulary[stray]), list(labels), int(count[stray].sum())

@@ -7,12 +7,9 @@ from typing import Any
 
 import xarray as xr
 
-from dissensus.data.contents import annotation_contents
-from dissensus.errors import folded
+from dissensus.data.contents import annotation_contents, respelled_labels
 from dissensus.wording import short
 
-NEEDS = 'An evaluation needs on_missing="drop"'
-"""What to do about items of one table that the other lacks."""
 _LABELS = 8
 Lines = list[tuple[str, str]]
 """Names and values."""
@@ -54,8 +51,8 @@ def annotation_lines(contents: Mapping[str, Any]) -> Lines:
     return out + _numbers(contents)
 
 
-def prediction_lines(contents: Mapping[str, Any], needs: str = NEEDS) -> Lines:
-    """Return what `prediction_contents` returned as lines; ``needs`` follows missing items.
+def prediction_lines(contents: Mapping[str, Any]) -> Lines:
+    """Return what `prediction_contents` returned as lines.
 
     Examples
     --------
@@ -64,7 +61,7 @@ def prediction_lines(contents: Mapping[str, Any], needs: str = NEEDS) -> Lines:
     >>> ann = dx.annotations({"item": [1, 2], "annotator": list("ab"), "label": ["x", "y"]})
     >>> pred = dx.predictions({"item": [1], "system": ["m"], "label": ["x"]})
     >>> dict(prediction_lines(prediction_contents(ann, pred)))["annotated, not predicted by all"]
-    '1: 2. An evaluation needs on_missing="drop"'
+    '1: 2'
     """
     names = contents["systems"]
     out = [
@@ -77,11 +74,9 @@ def prediction_lines(contents: Mapping[str, Any], needs: str = NEEDS) -> Lines:
         ("predicted, not annotated", contents["items_without_annotations"]),
     ):
         if items:
-            out.append((title, f"{len(items):,}: {_few(items)}" + (f". {needs}" if needs else "")))
+            out.append((title, f"{len(items):,}: {_few(items)}"))
     if not contents["items_in_common"]:
-        out.append(("items in common", "none: check that items have the same names in both files"))
-    if contents["unlike"]:
-        out.append(("unlike", f"{contents['unlike']}: an evaluation refuses them as they are"))
+        out.append(("items in common", "none"))
     lists = contents.get("labels_per_list")
     if lists and lists["max"] > 1:
         out.append(("labels in a list", _spread(lists)))
@@ -113,10 +108,7 @@ def _labels(count: Mapping[Any, int]) -> Lines:
     shares = ", ".join(f"{short(name, 40)} {count[name] / total:.0%}" for name in often)
     more = f", {len(count) - _LABELS} more" if len(count) > _LABELS else ""
     out = [("labels", f"{len(count):,}: {shares}{more}")]
-    spellings: dict[str, list[Any]] = {}
-    for name in count:
-        spellings.setdefault(folded(name), []).append(name)
-    several = [name for group in spellings.values() if len(group) > 1 for name in group]
+    several = respelled_labels(count)
     if several:
         out.append(("labels alike but for capitals or blanks", _few(several)))
     unused = [name for name, n in count.items() if not n]

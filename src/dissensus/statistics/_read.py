@@ -14,7 +14,7 @@ import xarray as xr
 
 from dissensus.arguments import LARGEST, is_whole
 from dissensus.data import tables
-from dissensus.data.alignment import Systems
+from dissensus.data.alignment import Systems, no_common_label
 from dissensus.data.predictions import warn_of_outside
 from dissensus.data.rows import given_numbers
 from dissensus.data.schema import check_annotations, check_form, no_predictions
@@ -262,11 +262,7 @@ def lists_by_systems(systems: Systems, labels: Names) -> SystemLists:
     used = np.unique(code[code >= 0])
     stray = used[place[used] < 0]
     if len(stray) == len(used):
-        raise PredictionError(
-            "predictions",
-            expected=f"labels such as {shown(list(labels), 3)}",
-            found=f"no label in common, but {shown(list(vocabulary[stray]), 3)}",
-        )
+        raise no_common_label(vocabulary[stray], labels)
     if len(stray):
         warn_of_outside(", which no annotator names", list(vocabulary[stray]), list(labels))
     place[stray] = len(labels) + np.arange(len(stray))

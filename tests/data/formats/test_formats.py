@@ -151,7 +151,8 @@ def test_a_table_of_another_form_is_recognised_by_what_it_lacks(file):
         dx.read_annotations(file("a.csv", "item,ann,bob\n1,x,y\n"))
     message = str(caught.value)
     assert (
-        "a.csv: column 'annotator': expected a column of this name to read as annotator" in message
+        "a.csv: columns 'annotator', 'label': expected columns of these names to read as "
+        "annotator, label" in message
     )
     assert "found the columns 'item', 'ann', 'bob'" in message
     assert "annotator=" in message
@@ -160,12 +161,12 @@ def test_a_table_of_another_form_is_recognised_by_what_it_lacks(file):
 
 
 def test_a_column_that_differs_in_capitals_is_pointed_out(file):
-    with pytest.raises(dx.FormatError, match=r"Name it with annotator='Annotator'. If each"):
+    with pytest.raises(dx.FormatError, match=r"Name it with annotator='Annotator'$"):
         dx.read_annotations(file("a.csv", LONG.replace("annotator", "Annotator")))
 
 
 def test_predictions_suggest_the_wide_form_if_a_column_was_named(file):
-    with pytest.raises(dx.FormatError, match=r"column 'model'.*system=.*format=\"wide\""):
+    with pytest.raises(dx.FormatError, match=r"columns 'model', 'label'.*system=.*format=\"wide\""):
         dx.read_predictions(file("a.csv", "item,m,n\n1,x,y\n"), system="model")
 
 

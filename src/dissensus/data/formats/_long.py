@@ -9,14 +9,15 @@ from typing import Any
 import xarray as xr
 
 from dissensus.data import annotations as _annotations
-from dissensus.data.formats import wide
+from dissensus.data.formats import FORMATS, Format, wide
 from dissensus.data.formats._any_table import read_table
 from dissensus.data.formats._parquet import FORMAT
-from dissensus.data.formats._table import ReadOptions, Table, missing_column, typed_labels
+from dissensus.data.formats._table import ReadOptions, Table, typed_labels
 from dissensus.data.formats._text import ending
+from dissensus.data.frames import require_columns
 from dissensus.data.predictions import predictions
-from dissensus.dims import ANNOTATOR, ITEM, LABEL, SYSTEM
-from dissensus.errors import relocated
+from dissensus.dims import ITEM, LABEL, SYSTEM
+from dissensus.errors import FormatError, relocated, shown
 
 _OTHER_FORMS = (
     'If each annotator has a column, use format="wide"; if the columns count votes, format="counts"'
@@ -41,7 +42,9 @@ def read_predictions(path: Path, options: ReadOptions) -> xr.Dataset:
             f"{', '.join(systems)})"
         )
         return wide.predictions_of(table, options)
-    columns = _chosen(table, options, {}, hint='If each system has a column, use format="wide"')
+    columns = _chosen(
+        table, options, {}, "predictions", 'If each system has a column, use format="wide"'
+    )
     with relocated(table.place, table.name):
         frame = _with_typed_labels(table, columns[LABEL], options)
         return predictions(frame, **columns, kind=options.kind, on_missing=options.on_missing)
@@ -55,7 +58,7 @@ def annotations_of(
     table: Table, options: ReadOptions, names: Mapping[str, str], *, hint: str = ""
 ) -> xr.Dataset:
     """Read annotations, one per row; ``names`` are the format's names of columns by role."""
-    columns = _chosen(table, options, names, hint)
+    columns = _chosen(table, options, names, "annotations", hint)
     with relocated(table.place, table.name):
         frame = _with_typed_labels(table, columns[LABEL], options)
         return _annotations.annotations(frame, **columns, kind=options.kind, labels=options.labels)
@@ -70,7 +73,7 @@ def _is_wide(table: Table, options: ReadOptions) -> bool:
 
 
 def _chosen(
-    table: Table, options: ReadOptions, own: Mapping[str, str], hint: str
+    table: Table, options: ReadOptions, own: Mapping[str, str], contents: str, hint: str
 ) -> dict[str, Any]:
     """Return the column for each role, or raise if a column is missing."""
     columns = {
@@ -78,10 +81,24 @@ def _chosen(
         for role, name in options.columns.items()
         if name is not None
     }
-    for role, name in columns.items():
-        if name not in table.columns:
-            missing_column(table, name, role, hint if role in {ANNOTATOR, SYSTEM, LABEL} else "")
+    missing = [name for name in columns.values() if name not in table.columns]
+    if missing and (export := _export(table, contents)):
+        raise FormatError(
+            f"{table.name}: the columns", expected=shown(list(columns.values())),
+            found=shown(list(table.columns), 12),
+            hint=f"The file looks like {export.summary}: read it with format={export.name!r}",
+        )  # fmt: skip
+    require_columns(columns, list(table.columns), FormatError, table.name, hint)
     return columns
+
+
+def _export(table: Table, contents: str) -> Format | None:
+    """Return the format of a known tool whose export has these columns, if any."""
+    for known in FORMATS:
+        recognised = getattr(known.module, "recognised", None)
+        if contents in known.reads and recognised and recognised(table.columns):
+            return known
+    return None
 
 
 def _with_typed_labels(table: Table, label: str, options: ReadOptions) -> Any:

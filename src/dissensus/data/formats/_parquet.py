@@ -23,9 +23,9 @@ import xarray as xr
 from dissensus.data import tables
 from dissensus.data.annotations import coded_labels, grouped, whole_ranks
 from dissensus.data.chunks import ITEM_CHUNKS, ROW_CHUNKS, items_at_once, stored
-from dissensus.data.formats._table import ReadOptions, Table, missing_column
+from dissensus.data.formats._table import ReadOptions, Table
 from dissensus.data.formats._text import parquet_files, read_bytes
-from dissensus.data.frames import columns, require_distinct
+from dissensus.data.frames import columns, require_columns, require_distinct
 from dissensus.dims import ANNOTATION, ANNOTATOR, CLUSTER, ITEM, LABEL, POOL, STRATUM
 from dissensus.errors import FormatError, relocated, shown
 from dissensus.kernels.types import Array, Ints
@@ -175,11 +175,10 @@ def _row_groups(folder: Path, options: ReadOptions) -> list[_Group]:
                 names, metadata = source.schema_arrow.names, source.metadata
         except (pa.ArrowException, OSError) as problem:
             raise _damaged(str(path.relative_to(folder)), problem) from problem
-        for role, name in roles.items():
+        for name in roles.values():
             if name not in names:
                 require_no_partition(path, folder, name)
-                empty = pd.DataFrame(columns=pd.Index(names))
-                missing_column(Table(empty, str(path.relative_to(folder))), name, role)
+        require_columns(roles, names, FormatError, str(path.relative_to(folder)))
         for number in range(metadata.num_row_groups):
             rows = metadata.row_group(number).num_rows
             if rows:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import pandas as pd
 
 from dissensus.data.frames import opened
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, SYSTEM
-from dissensus.errors import AnnotationError, FormatError, brief, resembling, shown
+from dissensus.errors import AnnotationError, FormatError, brief
 
 _DECIMAL: Final = re.compile(r"-?(?=[0-9.])(0|[1-9][0-9]*)?(\.[0-9]+)?([eE][-+]?[0-9]+)?\Z")
 """Numbers in the spelling of programs; "007" and "1." do not match."""
@@ -86,18 +86,6 @@ class ReadOptions:
                 raise FormatError(f"{role}=", expected=expected, found=repr(name))
 
 
-def missing_column(table: Table, name: str, role: str, hint: str = "") -> NoReturn:
-    """Raise because a table does not have a required column."""
-    near = resembling(name, table.columns)
-    advice = f"Name it with {role}={near!r}" if near else f"Name it with {role}="
-    raise FormatError(
-        f"{table.name}: column {name!r}",
-        expected=f"a column of this name to read as {role}",
-        found=f"the columns {shown(list(table.columns), 12)}",
-        hint=f"{advice}. {hint}" if hint else advice,
-    )
-
-
 def typed_labels(column: pd.Series[Any], name: str, options: ReadOptions) -> pd.Series[Any]:
     """Convert labels to numbers if all labels are numbers, and no information is lost.
 
@@ -108,8 +96,10 @@ def typed_labels(column: pd.Series[Any], name: str, options: ReadOptions) -> pd.
     if _stays_text(options):
         return column
     distinct = [str(text) for text in column.dropna().unique()]
+    if not all(text.strip() for text in distinct):  # refused later, with the number of such cells
+        return column
     infers = options.kind is None and options.labels is None
-    if not all(text and _DECIMAL.match(text) for text in distinct):
+    if not all(_DECIMAL.match(text) for text in distinct):
         if infers and ANNOTATOR in options.columns:
             _require_no_mixture(column, distinct, name)
         return column
@@ -138,7 +128,8 @@ def _require_no_mixture(column: pd.Series[Any], distinct: list[str], name: str) 
             where=_rows_of(column, number, word),
             expected="all numbers or all text",
             found=f"a number ({number!r}) and text ({word!r})",
-            hint='If all are labels, use kind="nominal", or list the labels with labels=',
+            hint='If all are labels, use kind="nominal", or list the labels with labels=. If they '
+            'are scores, correct the text, and use kind="continuous"',
         )
 
 

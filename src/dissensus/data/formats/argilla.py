@@ -13,7 +13,7 @@ in ``attrs["empty_responses"]``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,6 +27,11 @@ from dissensus.errors import brief, shown
 _RANK: Final = "rank"
 _FIELDS: Final = (POOL, CLUSTER, STRATUM, "trial")
 _REASON: Final = "a response of Argilla has no such field"
+
+
+def recognised(columns: Collection[str]) -> bool:
+    """Return whether a table of records with these columns looks like this export."""
+    return "fields" in columns and ("responses" in columns or "suggestions" in columns)
 
 
 def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:

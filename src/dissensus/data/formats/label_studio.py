@@ -13,7 +13,7 @@ warning, and counted in ``attrs["cancelled_annotations"]`` and ``attrs["empty_an
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,6 +28,11 @@ CONTROLS: Final = ("choices", "rating", "number")
 """The types of controls that give one label or number for the whole item."""
 
 _REASON = "an annotation of Label Studio has no such field"
+
+
+def recognised(columns: Collection[str]) -> bool:
+    """Return whether a table of records with these columns looks like this export."""
+    return "data" in columns and ("annotations" in columns or "predictions" in columns)
 
 
 def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:

@@ -16,6 +16,7 @@ and empty choices are left out with a warning, and counted in ``attrs["ignored_l
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,6 +34,11 @@ YES_OR_NO: Final = ("reject", "accept")
 _CHOICE: Final = "the option accepted"
 _QUESTION: Final = "the answer to the question whether a label holds"
 _LABEL: Final = "the label, which nobody rejected"
+
+
+def recognised(columns: Collection[str]) -> bool:
+    """Return whether a table of records with these columns looks like this export."""
+    return "answer" in columns and ("_input_hash" in columns or "_task_hash" in columns)
 
 
 def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:

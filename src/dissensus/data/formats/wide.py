@@ -18,12 +18,13 @@ import xarray as xr
 from dissensus.data import tables
 from dissensus.data.annotations import grouped
 from dissensus.data.formats._any_table import read_table
-from dissensus.data.formats._table import ReadOptions, Table, missing_column, typed_labels
+from dissensus.data.formats._table import ReadOptions, Table, typed_labels
+from dissensus.data.frames import require_columns
 from dissensus.data.nested import cells_of, from_matrix
 from dissensus.data.predictions import predictions
 from dissensus.data.schema import validate
 from dissensus.dims import ANNOTATOR, CLUSTER, ITEM, LABEL, STRATUM, SYSTEM
-from dissensus.errors import PredictionError, relocated, shown
+from dissensus.errors import FormatError, PredictionError, relocated, shown
 
 _REASON = "a cell contains one label, and the columns are annotators or systems"
 
@@ -97,9 +98,7 @@ def split(
         for role in (ITEM, CLUSTER, STRATUM)
         if options.columns.get(role) is not None
     }
-    for role, name in roles.items():
-        if name not in columns:
-            missing_column(table, name, role)
+    require_columns(roles, list(columns), FormatError, table.name)
     with relocated(table.place, table.name):
         encoded = tables.encode(columns[roles[ITEM]], roles[ITEM], error=options.error)
     doubled = np.flatnonzero(pd.Series(encoded.codes).duplicated())

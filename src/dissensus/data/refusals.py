@@ -1,0 +1,129 @@
+"""What an evaluation refuses in annotations and predictions: each rule, and all at once."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import xarray as xr
+
+from dissensus.data import tables
+from dissensus.data.alignment import SOURCES, Sources, no_common_label, unlike_items
+from dissensus.dims import ITEM, LABEL
+from dissensus.errors import AnnotationError, PredictionError, shown
+
+SIDES: Final = ("below", "above")
+"""Labels of scores that were cut at a threshold."""
+
+
+def refusals(
+    annotations: xr.Dataset,
+    predictions: xr.Dataset | None,
+    on_missing: str,
+    *,
+    scores: bool | None = None,
+    sources: Sources = SOURCES,
+) -> list[AnnotationError]:
+    """Return all that an evaluation refuses in annotations and predictions.
+
+    Parameters
+    ----------
+    annotations, predictions : xarray.Dataset
+        They follow the schema.
+    on_missing : {"raise", "drop"}
+    scores : bool, optional
+        Whether the annotations are numbers to cut at a threshold; by default if the kind is
+        "continuous".
+    sources : Sources
+        What the two are called in messages.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.annotations({"item": ["01", "02"], "annotator": list("ab"), "label": list("xy")})
+    >>> pred = dx.predictions({"item": [1, 2], "system": ["m", "m"], "label": [0.2, 0.7]})
+    >>> [problem.hint[:38] for problem in refusals(ann, pred, "raise")]
+    ['01 in the annotations is 1 in the pred', 'Give the label that each system chose,']
+    """
+    if scores is None:
+        scores = annotations.attrs["kind"] == "continuous"
+    found = [_one_cluster(annotations)]
+    if predictions is not None:
+        items, predicted = (data[ITEM].to_numpy() for data in (annotations, predictions))
+        found += [
+            unlike_items(items, predicted, on_missing, sources),
+            unlike_kind(annotations.attrs["kind"], predictions, scores=scores),
+        ]
+        if not scores and "label_code" in predictions and LABEL in annotations.coords:
+            found.append(_unlike_labels(annotations, predictions))
+    return [problem for problem in found if problem is not None]
+
+
+def require_fit(
+    annotations: xr.Dataset, predictions: xr.Dataset | None, on_missing: str, **how: Any
+) -> None:
+    """Raise one error with all that `refusals` returns, which has the same arguments."""
+    found = refusals(annotations, predictions, on_missing, **how)
+    if len(found) == 1:
+        raise found[0]
+    if found:
+        raise type(found[-1])(
+            " and ".join(dict.fromkeys(problem.subject for problem in found)),
+            expected=", and ".join(problem.expected for problem in found),
+            found=", and ".join(problem.found for problem in found),
+            hint=". ".join(problem.hint for problem in found if problem.hint),
+        )
+
+
+def unlike_kind(kind: str, predictions: xr.Dataset, *, scores: bool) -> PredictionError | None:
+    """Return the error if one side is labels and the other is numbers."""
+    numbers = "value" in predictions
+    if scores and not numbers:
+        names = predictions[LABEL].to_numpy()
+        if names.dtype.kind in "if" or set(names.tolist()) & set(SIDES):
+            return None
+        return PredictionError(
+            "predictions",
+            expected=f"numbers, as the {kind} annotations have",
+            found=f"labels such as {shown(names.tolist(), 3)}",
+            hint="Give the number that each system predicts. If the numbers of the annotators are "
+            'names of labels, read the annotations with kind="nominal"',
+        )
+    if scores or not numbers:
+        return None
+    value = predictions["value"].to_numpy()
+    shares = bool(((value >= 0) & (value <= 1)).all())
+    of = "probability" if shares else "score"
+    return PredictionError(
+        "predictions",
+        expected=f"labels, as the {kind} annotations have",
+        found=f"numbers such as {value.flat[0]:g}"
+        + (", from 0 to 1, as probabilities are" if shares else ""),
+        hint=f"Give the label that each system chose, or a row for each label with its {of}, and "
+        f'name that column: score="COLUMN". If the numbers are names of labels, read them with '
+        'kind="nominal"; if the annotations are scores, read them with kind="continuous"',
+    )
+
+
+def _unlike_labels(annotations: xr.Dataset, predictions: xr.Dataset) -> PredictionError | None:
+    place = tables.match(annotations[ITEM].to_numpy(), predictions[ITEM].to_numpy())
+    if (place >= 0).any():
+        predictions = predictions.isel({ITEM: place[place >= 0]})
+    code = predictions["label_code"].to_numpy()
+    said = predictions[LABEL].to_numpy()[np.unique(code[code >= 0])]
+    labels = annotations[LABEL].to_numpy()
+    return no_common_label(said, labels) if (tables.match(said, labels) < 0).all() else None
+
+
+def _one_cluster(annotations: xr.Dataset) -> AnnotationError | None:
+    """Return the error if all items are of one cluster, which is no sample."""
+    if "cluster_code" not in annotations or annotations.sizes[ITEM] < 2:
+        return None
+    if len(np.unique(annotations["cluster_code"].to_numpy())) > 1:
+        return None
+    return AnnotationError(
+        "annotations",
+        expected="two clusters at least: they are the sample",
+        found=f"one for all of {annotations.sizes[ITEM]:,} items",
+        hint="Read them without cluster=, if items are what was sampled",
+    )
