@@ -62,6 +62,11 @@ def page(browser, written):
     page.close()
 
 
+def opened(page):
+    """Open what is closed."""
+    page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+
+
 def column(page, table, place):
     return [row.locator("th, td").nth(place).inner_text()
             for row in page.locator(f"#{table} tbody:visible tr:not(.group)").all()]  # fmt: skip
@@ -73,6 +78,7 @@ def test_names_stay_names(page):
 
 
 def test_tables_are_sorted_by_a_click_and_back(page):
+    opened(page)
     head = page.locator("#table-items thead button")
     first = column(page, "table-items", 1)
     assert first == sorted(first, key=float)  # least certain first
@@ -91,6 +97,7 @@ def test_tables_are_sorted_by_a_click_and_back(page):
 
 
 def test_sorting_works_from_the_keyboard_and_within_each_group(page):
+    opened(page)
     table = page.locator("#table-metrics")
     groups = table.locator("tbody:visible").count()
     table.locator("thead button").first.focus()
@@ -103,17 +110,45 @@ def test_sorting_works_from_the_keyboard_and_within_each_group(page):
 
 
 def test_an_item_leads_to_what_was_said_of_it(page):
-    link = page.locator("#table-items tbody a").first
-    name = link.inner_text()
-    link.click()
-    target = page.evaluate("document.querySelector(':target h3').textContent")
-    assert target.startswith(name)
-    assert page.locator(":target").is_visible()
+    for place in ("#next li a", "#table-items tbody a"):  # the first opens what is closed
+        link = page.locator(place).first
+        name = link.inner_text()
+        link.click()
+        target = page.evaluate("document.querySelector(':target h4').textContent")
+        assert target.startswith(name)
+        assert page.locator(":target").is_visible()
+
+
+def test_the_page_opens_short(page):
+    """Four screens and 900 words: the limits of a first reading."""
+    assert page.locator("details[open]").count() == 0
+    assert page.evaluate("document.documentElement.scrollHeight") <= 4500
+    assert page.evaluate("document.body.innerText.split(/\\s+/).length") <= 900
+    assert page.locator("#table-verdict").bounding_box()["y"] < 1200
+
+
+def test_no_table_of_the_open_page_is_clipped_on_a_phone(page):
+    page.set_viewport_size({"width": 400, "height": 800})
+    wide = page.evaluate(
+        "[...document.querySelectorAll('.scroll')].filter(e => e.offsetParent"
+        " && e.scrollWidth > e.clientWidth + 1).map(e => e.firstElementChild.id)"
+    )
+    assert wide == []
+    assert page.locator("#table-verdict td").first.is_visible()
+
+
+def test_what_is_closed_is_printed(page):
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("details:not([open])").count() == 0
+    assert page.locator("#table-items").is_visible()
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert page.locator("details[open]").count() == 0
 
 
 def test_the_slider_changes_words_tables_and_marks(page):
+    opened(page)
     slider = page.locator("#at")
-    words = page.locator("p.lead[data-at]:visible")
+    words = page.locator("p[data-at]:visible")
     before = words.inner_text()
     slider.focus()
     page.keyboard.press("End")
@@ -134,7 +169,9 @@ def test_marks_say_their_numbers(page):
 
 @pytest.mark.unit(0, long=4)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("selector", ["body", ".note", "nav a", "thead th", "figcaption", ".doubt"])
+@pytest.mark.parametrize(
+    "selector", ["body", ".note", "summary h3", ".box p", "thead th", "figcaption", ".doubt"]
+)
 def test_text_stands_out(page, scheme, selector):
     """At least 4.5 to 1, as WCAG 2.2 asks for (1.4.3)."""
     page.emulate_media(color_scheme=scheme)

@@ -118,8 +118,8 @@ def test_truth(dictated, truth, count):
 @pytest.mark.long
 def test_the_data(votes, evaluate):
     assert spoken("data", opening.data(evaluate())) == (
-        "3 annotators gave 8 labels to 3 items (2.7 per item on average). They are not unanimous on "
-        ".67 of the items."
+        "3 annotators gave 8 labels to 3 items (2.7 per item on average). They are not unanimous "
+        "on .67 of the items."
     )
 
 

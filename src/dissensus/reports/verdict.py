@@ -152,12 +152,12 @@ def _note(evaluation: xr.DataTree) -> str:
 
 
 def _other_order(evaluation: xr.DataTree, data: xr.Dataset) -> str:
-    """Return which system leads by agreement with the panel, if it is another one."""
+    """Say which system leads by agreement with the panel, if it is another one."""
     panel, own = (data[name].mean(SAMPLE) for name in ("panel_agreement", "accuracy"))
-    first, other_first = (str(one.idxmax(SYSTEM).item()) for one in (panel, own))
-    if first == other_first:
+    first, leader = (one.idxmax(SYSTEM).item() for one in (panel, own))
+    if first == leader:
         return ""
-    values = (share(float(panel.sel({SYSTEM: name}))) for name in (first, other_first))
+    values = (share(float(panel.sel({SYSTEM: name}))) for name in (first, leader))
     return (
         f"By agreement with the panel {short(first)} is first ({' against '.join(values)}): the "
         "label of most annotators is not always the true one."
