@@ -142,7 +142,7 @@ def _note(evaluation: xr.DataTree) -> str:
     """Return why agreement with a panel leads where the true label was asked for."""
     data = evidence.group(evaluation, "answers")
     if _wants_truth(evaluation):
-        return _other_order(evaluation, data)
+        return _other_order(data)
     if data.attrs.get("notes"):
         return str(data.attrs["notes"])
     doubt = of_answer(evaluation, "accuracy") if "accuracy" in data else ""
@@ -151,7 +151,7 @@ def _note(evaluation: xr.DataTree) -> str:
     return f"Accuracy against the one true label is not reliable ({doubt}): {PANEL_LEADS}."
 
 
-def _other_order(evaluation: xr.DataTree, data: xr.Dataset) -> str:
+def _other_order(data: xr.Dataset) -> str:
     """Say which system leads by agreement with the panel, if it is another one."""
     panel, own = (data[name].mean(SAMPLE) for name in ("panel_agreement", "accuracy"))
     first, leader = (one.idxmax(SYSTEM).item() for one in (panel, own))
