@@ -60,7 +60,7 @@ def certainty(
     >>> ann = dx.annotations({"item": [1, 1, 2], "annotator": [1, 2, 1], "label": list("aab")})
     >>> result = dx.evaluate(ann, draws=20, random_seed=1, progressbar=False)
     >>> dx.plots.certainty(result).axes[0].get_ylabel()
-    'certainty of the leading label'
+    'certainty of the top label'
     """
     sizes = _sizes(pieces.group(source, "certainty"), top, single=ax is not None)
     axes = [ax] if ax is not None else look.grid_of(
