@@ -153,8 +153,8 @@ def test_a_table_without_marks_does_not_speak_of_marks():
 @pytest.mark.parametrize(
     ("group", "ids"),
     [
-        ("metrics", ["table-metrics", "table-better", "table-certainty-1", "forest", "distribution",
-                     "better", "certainty", "item"]),
+        ("metrics", ["table-verdict", "verdict", "table-metrics", "table-better", "table-certainty-1",
+                     "distribution", "better", "certainty", "item"]),
         ("components", ["table-components", "components"]),
         ("accuracy", ["table-accuracy", "accuracies", "table-ground-truth", "truth-nomogram"]),
     ],
@@ -163,6 +163,7 @@ def test_every_table_and_picture_of_the_page_says_so(good, planted, group, ids):
     html = page(planted(group))
     assert "Do not rely on these numbers</h2>" in html
     for one in ids:
+        assert html.count(f'id="{one}"') == 1
         part = html[html.index(f'id="{one}"') :]
         end = part.index("</table>" if one.startswith("table") else "</figure>")
         assert 'class="doubt"' in part[:end], one

@@ -218,7 +218,7 @@ def test_the_section_says_where_accuracies_and_confidence_are_from(plain, page):
     assert "all are assumed to be certain" in sections.ground_truth(with_ground_truth(plain)).intro
     found = page(given)
     assert {"ground-truth", "truth-nomogram", "table-ground-truth"} <= set(found.ids)
-    assert "Accuracy of the ground truth" in found.text
+    assert "How good is the majority label as a ground truth?" in found.text
     assert "One thing." in found.text
     assert sections.ground_truth(plain) is None
     assert "ground-truth" not in page(plain).ids

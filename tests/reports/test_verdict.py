@@ -12,7 +12,7 @@ import dissensus as dx
 from dissensus.dims import SCOPES
 from dissensus.evaluation import runs
 from dissensus.plots._source import interval
-from dissensus.reports import evidence, items, verdict
+from dissensus.reports import evidence, items, two_models, verdict
 from dissensus.wording import probability, share
 
 
@@ -166,22 +166,25 @@ def test_more_items_is_where_the_probability_reaches_its_limit(dictated):
     assert steps["more"] == str(int(np.ceil(3 * (factor - 1))))
     close = with_draws(tree, base + 0.02, base, (base + gap - 0.018, base))
     assert verdict.more_items(lead_of(close)) is None
-    box = verdict.boxes(close, lead_of(close))[-1]
+    box = verdict.boxes(close, lead_of(close), [])[-1]
     assert (box.state, box.remedy) == ("careful", "Many more items would not settle it soon.")
 
 
 def test_boxes_say_what_is_wrong(dictated, evaluate):
     good = dictated({"a": [0.8], "b": [0.6]})
-    assert [box.word for box in verdict.boxes(good, lead_of(good))][1:] == ["Fine", "Fine"]
+    assert [box.word for box in verdict.boxes(good, lead_of(good), two_models.both(good))][1:] == [
+        "Fine",
+        "Fine",
+    ]
     short = evaluate(draws=20)
-    box = verdict.boxes(short, lead_of(short))[1]
+    box = verdict.boxes(short, lead_of(short), two_models.both(short))[1]
     assert (box.word, box.reason[:7]) == ("Do not use", "Not yet")
     ann = dx.annotations({"item": [1, 2, 3], "annotator": list("abc"), "label": list("xyx")})
     alone = dx.evaluate(ann, draws=50, random_seed=1, progressbar=False)
-    assert verdict.boxes(alone, None)[0].reason.startswith("No item has two annotators")
+    assert verdict.boxes(alone, None, [])[0].reason.startswith("No item has two annotators")
     votes = dx.from_matrix([["x", "y"]] * 8)  # they never agree
     never = dx.evaluate(votes, draws=50, random_seed=1, progressbar=False)
-    assert verdict.boxes(never, None)[0].word == "Do not use"
+    assert verdict.boxes(never, None, [])[0].word == "Do not use"
 
 
 def test_annotators_who_surely_differ_are_named_the_worst_first():

@@ -15,7 +15,7 @@ from rich.console import Group
 from rich.markup import escape
 
 from dissensus.dims import ANNOTATOR, ESTIMATOR, ITEM, SCOPE, SCOPES
-from dissensus.reports import evidence, opening, tables, two_models
+from dissensus.reports import evidence, tables, two_models
 from dissensus.reports.sentences import Name, paragraph
 from dissensus.reports.tables import Body, Table
 from dissensus.studies.planning.sentences import per_pool, quantities
@@ -101,18 +101,16 @@ def results(evaluation: xr.DataTree, *, everything: bool = False) -> Iterator[Gr
     from dissensus.reports import checks, verdict  # load Matplotlib, for which plans need not wait
 
     numbers = two_models.both(evaluation)
-    values = numbers[0] if numbers else None
-    lead = verdict.lead(evaluation, values)
+    lead = verdict.lead(evaluation, numbers[0] if numbers else None)
     for topic, facts in checks.troubles(evaluation):
         yield f"[red]do not rely on these numbers[/red] {escape(paragraph(topic, facts))}"
     yield escape(paragraph("headline", verdict.headline(evaluation, lead)))
     yield ""
     table = verdict.table(evaluation, lead)
-    if table is not None:
-        is_metric = lead is not None and lead.name != opening.ACCURACY
-        reason = checks.of_model(evaluation, values) if is_metric else ""
-        yield laid_out(checks.marked(table, reason), most=_ROWS if everything else _FEW_ROWS)
-    for box in verdict.boxes(evaluation, lead):
+    if lead is not None and table is not None:
+        most = _ROWS if everything else _FEW_ROWS
+        yield laid_out(checks.marked(table, lead.reason), most=most)
+    for box in verdict.boxes(evaluation, lead, numbers):
         if box.state != "fine":
             color = "red" if box.state == "stop" else "yellow"
             words = escape(f"{box.reason} {box.remedy}".strip())

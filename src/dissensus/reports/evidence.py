@@ -107,12 +107,12 @@ def numbers(evaluation: xr.DataTree) -> xr.Dataset:
         attrs=frame.attrs,
     )
     better = [draws[name].attrs.get("better", "higher") for name in names]
-    truth = [known(evaluation, name, out["mean"].sel({METRIC: name}, drop=True)) for name in names]
+    truth = [_truth(evaluation, name, out["mean"].sel({METRIC: name}, drop=True)) for name in names]
     out["truth"] = xr.concat(truth, dim=xr.IndexVariable(METRIC, names))
     return out.assign_coords(better=(METRIC, better))
 
 
-def known(evaluation: xr.DataTree, name: str, like: xr.DataArray) -> xr.DataArray:
+def _truth(evaluation: xr.DataTree, name: str, like: xr.DataArray) -> xr.DataArray:
     """Return the known values of a metric, like its means; NaN where nothing is known."""
     unknown = xr.full_like(like, np.nan)
     if not has(evaluation, "truth") or name not in evaluation["truth"]:

@@ -49,8 +49,7 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
         tables.metric_table(evaluation, values), tables.better_table(evaluation, values)
     ]  # fmt: skip
     lead = verdict.lead(evaluation, values)
-    # Accuracy leads only if nothing speaks against it.
-    reason = "" if lead and lead.name == opening.ACCURACY else here
+    reason = lead.reason if lead else here
     return (
         environment(page=True)
         .get_template("page.html")
@@ -63,7 +62,7 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
             verdict=_unreliable(reason) + _words("headline", verdict.headline(evaluation, lead)),
             lead_picture=marked(pictures.lead(evaluation, values, lead), reason),
             lead_table=marked(verdict.table(evaluation, lead), reason),
-            boxes=verdict.boxes(evaluation, lead, page=True),
+            boxes=verdict.boxes(evaluation, lead, numbers, page=True),
             cautions=_paragraphs(verdict.more_cautions(evaluation)),
             steps=verdict.steps(evaluation, lead, uncertain),
             opening=_opening(evaluation, values),
@@ -167,8 +166,7 @@ def _models(evaluation: xr.DataTree, numbers: list[xr.Dataset]) -> dict[str, Any
     facts = two_models.facts(evaluation, numbers)
     apart = two_models.furthest(two_models.items(evaluation))
     return {
-        "reason": reason, "agree": facts["agree"],
-        "verdict": _words("verdict", facts), "words": _words("two_models", facts),
+        "reason": reason, "words": _words("two_models", facts),
         "picture": marked(pictures.models(evaluation, numbers), reason) if numbers else None,
         "table": marked(tables.models_table(evaluation, numbers), reason),
         "cards": items.cards(evaluation, apart),

@@ -256,19 +256,24 @@ def distance_title(attrs: Mapping[Any, Any]) -> str:
     return _DISTANCES.get(name, name)
 
 
+def alpha_of(frame: pd.DataFrame) -> dict[Any, Any] | None:
+    """Return the row of the first of Krippendorff's alphas that is defined, if any is."""
+    is_alpha = frame["statistic"].str.startswith("krippendorff_alpha")
+    rows = frame[is_alpha & np.isfinite(frame["observed"])].to_dict("records")
+    return rows[0] if rows else None
+
+
 def agreement_facts(evaluation: xr.DataTree) -> Facts:
     """Return coefficients of agreement, and the discrepancy ratio of the best system."""
     frame = summary(evaluation, "statistics")
     facts: Facts = {"alpha": None, "ac": None, "best": None, "level": interval_settings()[1]}
     rows = {str(row["statistic"]): row for row in frame.to_dict("records")}
-    alphas = [name for name in rows if name.startswith("krippendorff_alpha")]
-    for name in alphas:
-        if np.isfinite(rows[name]["observed"]):
-            facts["alpha"] = {
-                "title": coefficient_title(name), "value": rows[name]["observed"],
-                "interval": written_interval(rows[name]),
-            }  # fmt: skip
-            break
+    alpha = alpha_of(frame)
+    if alpha:
+        facts["alpha"] = {
+            "title": coefficient_title(str(alpha["statistic"])), "value": alpha["observed"],
+            "interval": written_interval(alpha),
+        }  # fmt: skip
     # A large difference means that one label is much more frequent than the others.
     if {"gwet_ac1", "krippendorff_alpha"} <= set(rows):
         ac, alpha = (rows[name]["observed"] for name in ("gwet_ac1", "krippendorff_alpha"))

@@ -17,11 +17,11 @@ from dissensus.plots._source import NEW, THESE, sides
 from dissensus.reports import checks, evidence, opening, two_models
 from dissensus.reports.evidence import Facts
 from dissensus.reports.opening import ACCURACY, achieves, is_cut
-from dissensus.reports.sections import accuracy_facts
+from dissensus.reports.sections import accuracy_facts, alpha_of
 from dissensus.reports.sentences import Name, interval, paragraph, sentences
 from dissensus.reports.tables import Body, Table, between
 from dissensus.sampling.intervals import spread
-from dissensus.wording import digits_for, metric_title, percent, probability, share, short
+from dissensus.wording import metric_title, percent, probability, share, short
 
 SURE: Final = 0.95
 LIKELY: Final = 0.8
@@ -29,7 +29,9 @@ LIKELY: Final = 0.8
 _Z: Final = 1.645
 """Standard errors that a difference must be from 0 to have the probability `SURE`."""
 _FACTOR: Final = 10
-"""More than this many times as many items are not worth labelling: systems count as equal."""
+"""More than this many times as many items are not worth labelling."""
+_BESIDE: Final = ("P(closer than an annotator)", "P(above the average annotator)")
+"""Heads of the comparison with annotators: by distance, and by accuracy."""
 _ROWS: Final = 12
 _ITEMS: Final = 10
 _PEOPLE: Final = 5
@@ -45,11 +47,13 @@ class Lead:
     name: str
     """Of the metric; or `ACCURACY`."""
     numbers: xr.Dataset
-    """``mean``, ``lower``, ``upper``, ``doubt`` (scope, system), the best system first."""
+    """As `evidence.numbers` of the quantity (scope, system), the best system first."""
     draws: xr.DataArray
     """(chain, draw, scope, system), the best system first."""
     pairs: xr.Dataset
     """As `dissensus.compare` returns it, with its difference left out; empty for one system."""
+    reason: str
+    """Reason not to rely on it; accuracy leads only if there is none."""
 
     @property
     def systems(self) -> list[Any]:
@@ -59,7 +63,7 @@ class Lead:
     @property
     def sign(self) -> int:
         """1 if large values are good, else -1."""
-        return -1 if self.draws.attrs.get("better") == "lower" else 1
+        return -1 if str(self.numbers["better"].item()) == "lower" else 1
 
     @property
     def digits(self) -> int:
@@ -77,27 +81,22 @@ def lead(evaluation: xr.DataTree, values: xr.Dataset | None) -> Lead | None:
     """Return the quantity that leads; None without systems."""
     if values is None:
         return None
-    draws, doubt = evaluation["metrics"].to_dataset(), values[DOUBT]
-    name = str(next(iter(draws.data_vars)))
-    at = {RELIABILITY: float(evaluation.attrs["reference_reliability"])}
-    chosen, doubt = draws[name].sel(at, drop=True), doubt.sel({"metric": name} | at, drop=True)
+    name = str(values[evidence.METRIC].to_numpy()[0])
+    at = {evidence.METRIC: name, RELIABILITY: float(evaluation.attrs["reference_reliability"])}
+    numbers, reason, pairs = values.sel(at), checks.of_model(evaluation, values), xr.Dataset()
+    draws = evaluation["metrics"].to_dataset()[name].sel({RELIABILITY: at[RELIABILITY]}, drop=True)
     if _wants_truth(evaluation):
-        chosen = evaluation["accuracy"].to_dataset()["estimated_accuracy"].dropna(SYSTEM, how="all")
-        name, doubt = ACCURACY, xr.full_like(chosen.isel(chain=0, draw=0, drop=True), "", object)
-    found = spread(chosen.drop_attrs())
-    numbers = xr.Dataset(
-        {part: found[part] for part in ("mean", "lower", "upper")} | {DOUBT: doubt}
-    )
-    mean = numbers["mean"].sel({SCOPE: THESE}).to_numpy()
-    sign = 1 if chosen.attrs.get("better") == "lower" else -1
-    order = {SYSTEM: np.argsort(np.where(np.isnan(mean), np.inf, sign * mean), kind="stable")}
-    chosen, numbers = chosen.isel(order), numbers.isel(order)
-    pairs = xr.Dataset()
-    if chosen.sizes[SYSTEM] > 1 and name == ACCURACY:
-        pairs = compare(chosen).drop_vars("difference")
-    elif chosen.sizes[SYSTEM] > 1:
-        pairs = evaluation["comparison"].to_dataset().sel({"metric": name} | at, drop=True)
-    return Lead(name, numbers, chosen, pairs)
+        name, reason = ACCURACY, ""
+        draws = evaluation["accuracy"].to_dataset()["estimated_accuracy"].dropna(SYSTEM, how="all")
+        numbers = xr.Dataset(spread(draws.drop_attrs())).assign_coords(better="higher")
+        unknown = xr.full_like(numbers["mean"], np.nan)
+        numbers = numbers.assign({DOUBT: unknown.astype(object).fillna(""), "truth": unknown})
+        if draws.sizes[SYSTEM] > 1:
+            pairs = compare(draws).drop_vars("difference")
+    elif draws.sizes[SYSTEM] > 1:
+        pairs = evaluation["comparison"].to_dataset().sel(at, drop=True)
+    order = {SYSTEM: evidence.ordered(numbers.sel({SCOPE: THESE}))[SYSTEM].to_numpy()}
+    return Lead(name, numbers.sel(order), draws.sel(order), pairs, reason)
 
 
 def _wants_truth(evaluation: xr.DataTree) -> bool:
@@ -209,9 +208,6 @@ def _ratio(evaluation: xr.DataTree, system: Any) -> xr.DataArray | None:
     return None if bool(ratio.isnull().any()) else ratio
 
 
-_BESIDE: Final = ("P(closer than an annotator)", "P(above the average annotator)")
-
-
 def table(evaluation: xr.DataTree, found: Lead | None) -> Table | None:
     """Return the systems with intervals, and their probabilities of being best, or closer."""
     if found is None:
@@ -219,10 +215,10 @@ def table(evaluation: xr.DataTree, found: Lead | None) -> Table | None:
     level, d = evidence.level(), found.digits
     truth = found.name == ACCURACY
     ratios = truth or "discrepancy_ratio" in evidence.group(evaluation, "discrepancy")
-    known = _known(evaluation, found)
+    known = bool(found.numbers["truth"].sel({SCOPE: THESE}).notnull().any())
     head = ["System", "Mean", f"These items, {level}", f"New items, {level}"]
     head += ["P(best)"] * bool(found.pairs) + [_BESIDE[truth]] * ratios
-    head += ["Truth"] * (known is not None)
+    head += ["Truth"] * known
     rows: list[list[Any]] = []
     for name in found.systems[:_ROWS]:
         these, new = (found.numbers.sel({SYSTEM: name, SCOPE: scope}) for scope in (THESE, NEW))
@@ -237,8 +233,8 @@ def table(evaluation: xr.DataTree, found: Lead | None) -> Table | None:
         if ratios:
             closer = against(evaluation, name, truth=truth)["closer"]
             row.append("n/a" if closer is None else probability(closer))
-        if known is not None:
-            row.append(share(float(known.sel({SYSTEM: name})), d))
+        if known:
+            row.append(share(float(these["truth"]), d))
         rows.append(row)
     left = len(found.systems) - _ROWS
     note = f"{left:,} more below." if left > 0 else ""
@@ -250,15 +246,6 @@ def table(evaluation: xr.DataTree, found: Lead | None) -> Table | None:
         note,
         stacked=True,
     )
-
-
-def _known(evaluation: xr.DataTree, found: Lead) -> xr.DataArray | None:
-    """Return known values of the systems on these items, if there are any."""
-    if found.name not in evidence.group(evaluation, "truth"):
-        return None
-    like = found.numbers["mean"].expand_dims({RELIABILITY: [0.0]})
-    known = evidence.known(evaluation, found.name, like).isel({RELIABILITY: 0}).sel({SCOPE: THESE})
-    return None if bool(known.isnull().all()) else known
 
 
 def _heading(name: str, *, cut: bool) -> str:
@@ -290,9 +277,14 @@ class Box:
         return {"fine": "Fine", "careful": "Careful", "stop": "Do not use"}[self.state]
 
 
-def boxes(evaluation: xr.DataTree, found: Lead | None, *, page: bool = False) -> list[Box]:
-    """Return whether annotators agree, whether checks pass, and whether the best is settled."""
-    out = [_agreement(evaluation), _checks(evaluation, page=page)]
+def boxes(
+    evaluation: xr.DataTree, found: Lead | None, numbers: list[xr.Dataset], *, page: bool = False
+) -> list[Box]:
+    """Return whether annotators agree, whether checks pass, and whether the best is settled.
+
+    ``numbers`` are those of `two_models.both`.
+    """
+    out = [_agreement(evaluation), _checks(evaluation, numbers, page=page)]
     return [*out, _settled(found)] if found is not None and found.pairs else out
 
 
@@ -303,9 +295,7 @@ def _agreement(evaluation: xr.DataTree) -> Box:
     uncertain = opening.uncertain_items(evaluation)
     reason = f"The leading label is uncertain for {share(uncertain)} of the items."
     frame = summary(evaluation, "statistics") if evidence.has(evaluation, "agreement") else None
-    rows = [] if frame is None else frame.to_dict("records")
-    alpha = next((row for row in rows if str(row["statistic"]).startswith("krippendorff")
-                  and np.isfinite(row["observed"])), None)  # fmt: skip
+    alpha = None if frame is None else alpha_of(frame)
     if alpha is None:
         state = "fine" if uncertain <= _FEW else "careful"
     else:
@@ -319,14 +309,13 @@ def _agreement(evaluation: xr.DataTree) -> Box:
     return Box(question, state, reason, remedy)
 
 
-def _checks(evaluation: xr.DataTree, *, page: bool) -> Box:
+def _checks(evaluation: xr.DataTree, numbers: list[xr.Dataset], *, page: bool) -> Box:
     question = "Do the checks pass?"
     if checks.troubles(evaluation):
         return Box(question, "stop", "Not yet: the warning above says what is wrong.")
     cautions = checks.cautions(evaluation)
     if cautions:
         return Box(question, "careful", paragraph(*cautions[0], page=page))
-    numbers = two_models.both(evaluation)
     if len(sides(evaluation)) > 1:
         facts = two_models.facts(evaluation, numbers)
         if not facts["agree"]:
@@ -413,6 +402,6 @@ def differing(evaluation: xr.DataTree) -> list[tuple[Any, str]]:
     rows = frame[frame["statistic"] == "annotator_discrepancy_ratio"]
     rows = rows[(rows["lower"] > 1) & rows["mean"].notna()]
     rows = rows.sort_values("observed", ascending=False, kind="stable")[:_PEOPLE]
-    d = digits_for((rows["upper"] - rows["lower"]).tolist()) if len(rows) else 2
+    d = evidence.digits(rows)
     return [(Name(row[ANNOTATOR]), f"{share(row['observed'], d)} ({interval(row, d)})")
             for row in rows.to_dict("records")]  # fmt: skip
