@@ -153,8 +153,8 @@ def test_a_table_without_marks_does_not_speak_of_marks():
 @pytest.mark.parametrize(
     ("group", "ids"),
     [
-        ("metrics", ["table-verdict", "verdict", "table-metrics", "table-better", "table-certainty-1",
-                     "distribution", "better", "certainty", "item"]),
+        ("metrics", ["table-verdict", "verdict", "table-metrics", "table-better",
+                     "table-certainty-1", "distribution", "better", "certainty", "item"]),
         ("components", ["table-components", "components"]),
         ("accuracy", ["table-accuracy", "accuracies", "table-ground-truth", "truth-nomogram"]),
     ],

@@ -334,7 +334,7 @@ def more_cautions(evaluation: xr.DataTree) -> checks.Topics:
 def _settled(found: Lead) -> Box:
     question = "Is the best system settled?"
     ahead = found.ahead(NEW)
-    first, second, *_ = found.systems
+    first, second, *_ = map(short, found.systems)
     words = f"{first} is better than {second} with probability {probability(ahead)} on new items."
     if ahead >= SURE:
         return Box(question, "fine", words)
