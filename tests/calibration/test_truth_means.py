@@ -17,7 +17,7 @@ from calibration.truth_worlds import FIFTHS, Setting
 import dissensus as dx
 from dissensus.errors import ConvergenceWarning
 
-STUDIES = 60
+STUDIES = 150
 SETTINGS = {
     "symmetric_confusion": Setting("symmetric_confusion", 3, 4, 2, difficulty=True),
     "dawid_skene": Setting("dawid_skene", 2, 4, 2, difficulty=True, pooling="complete"),

@@ -112,7 +112,7 @@ BROKEN = {
     ),
     "items selected": (
         lambda: made().isel(item=slice(1)),
-        r"coordinate 'item'.*isel and sel over 'item' drop names, not rows.*\['item'\]\.isin",
+        r"coordinate 'item'.*A subset taken with isel or sel over 'item'.*\['item'\]\.isin",
     ),
     "code negative": (
         lambda: changed(made(), "label_code", 0, -1),

@@ -143,6 +143,7 @@ def test_nuts_in_its_warm_up_raises_cleanly(examples, monkeypatch):
 
 
 @pytest.mark.long
+@pytest.mark.filterwarnings("ignore:.*transitions diverged")  # few draws after a short warm-up
 def test_half_a_nuts_run_is_of_no_use_to_who_wants_all(examples, monkeypatch):
     draws, real = [], pm.NUTS.step
 

@@ -56,7 +56,7 @@ DRAWS = xr.DataArray(np.full((2, 3), 0.5), dims=("chain", "draw"))
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({}, "accuracy: expected .*truth=; found None"),
+        ({}, "accuracy: expected .*or truth=, the known labels; found None"),
         ({"accuracy": 0.5, "truth": ["x", "y"]}, "truth: expected None, or no accuracy="),
         ({"accuracy": 1.2}, "accuracy: expected numbers from 0 to 1; found 1.2"),
         ({"accuracy": "minority"}, "accuracy: expected"),
