@@ -23,6 +23,15 @@ middle c, spread s and typical variance v,
     m = c + s\,x_1, \quad k = e^{x_2}, \quad a = 2 e^{x_3}, \quad b = a v\, e^{x_4}, \qquad
     x \sim \mathrm{Normal}(0, (1, 1.5, 1, 1)).
 
+Predictions are evidence for a learned prior: the prior mean of item i is
+
+.. math:: m + \sum_j w_j\, (p_{ij} - \bar p_j), \qquad
+    w_j \sim \mathrm{Normal}(0,\ s / \mathrm{sd}(p_j))
+
+with :math:`p_{ij}` the number that system j predicts, and :math:`w_j` its weight,
+``prediction_weight``. Without them, metrics would take what a system knows beyond an item's few
+scores for its error.
+
 In the posterior they are ``prior_mean`` m, ``prior_count`` k, ``prior_shape`` a and
 ``prior_variance`` b/a. At most a thousand items are used to learn them. On a coarse scale, items
 with equal scores count with the variance of rounding, not with 0.
@@ -46,6 +55,7 @@ import numpy as np
 import xarray as xr
 
 from dissensus import arguments
+from dissensus.data.predictions import Numbers, numbers
 from dissensus.data.rows import given_numbers
 from dissensus.dims import ANNOTATION, CHAIN, DRAW, ITEM
 from dissensus.errors import AnnotationError, ArgumentError
@@ -56,6 +66,7 @@ from dissensus.families.conjugate.normal_prior import (
     in_graph,
     learned,
     log_marginal,
+    teachers,
     teaching,
     units_of,
 )
@@ -64,7 +75,7 @@ from dissensus.kernels.random import generator
 from dissensus.sampling import fitting
 from dissensus.sampling.by_chunk import Settled, by_chunks
 from dissensus.sampling.by_item import normal_draws
-from dissensus.sampling.learned_prior import LEARNED, is_learned
+from dissensus.sampling.learned_prior import LEARNED, is_learned, no_evidence
 
 KINDS = ("continuous", "ordinal")
 Prior = tuple[float, float, float, float]
@@ -72,7 +83,12 @@ _SIZE = 1e100
 _ANY: Prior = (0.0, 1.0, 1.0, 1.0)
 
 
-def build(annotations: xr.Dataset, *, prior: Prior | str = LEARNED) -> Any:
+def build(
+    annotations: xr.Dataset,
+    *,
+    prior: Prior | str = LEARNED,
+    predictions: xr.Dataset | None = None,
+) -> Any:
     """Write the process as a PyMC model.
 
     Parameters
@@ -81,6 +97,9 @@ def build(annotations: xr.Dataset, *, prior: Prior | str = LEARNED) -> Any:
         Continuous annotations, or ordinal ones whose labels are numbers.
     prior : "learned" or (m, k, a, b)
         "learned" learns the prior from all items; for the numbers see the card.
+    predictions : xarray.Dataset, optional
+        Numbers of systems, from `dissensus.predictions`: evidence for a learned prior. May have
+        further items.
 
     Returns
     -------
@@ -93,7 +112,8 @@ def build(annotations: xr.Dataset, *, prior: Prior | str = LEARNED) -> Any:
     AnnotationError
         If the annotations are of another kind, or a prior cannot be learned from them.
     ArgumentError
-        If the prior is not four numbers of which the last three are positive.
+        If the prior is not four numbers of which the last three are positive, or predictions are
+        given with a fixed prior.
 
     Examples
     --------
@@ -104,15 +124,18 @@ def build(annotations: xr.Dataset, *, prior: Prior | str = LEARNED) -> Any:
     """
     import pymc as pm
 
-    score, item, data, before = _data(annotations, prior)
+    score, item, data, before, said = _data(annotations, prior, predictions)
     coords = {ITEM: annotations[ITEM].to_numpy(), ANNOTATION: np.arange(len(score))}
-    with pm.Model(coords=coords) as model:
+    with pm.Model(coords=coords | said.coords()) as model:
         if before is None:
-            before = in_graph(units_of(data))
-            taught = teaching(data, grid_step(score), coords[ITEM])
+            before = in_graph(units_of(data), said)
+            which = teachers(coords[ITEM])
+            taught = teaching(data, grid_step(score), which)
             if not np.array_equal(taught, data):  # rounded scores, or a part of very many
-                so_far, wanted = log_marginal(before, data), log_marginal(before, taught)
-                pm.Potential("learned_from", wanted - so_far)
+                m, *rest = before
+                of_them = (m[which.nonzero()] if said.systems else m, *rest)
+                wanted = log_marginal(of_them, taught)
+                pm.Potential("learned_from", wanted - log_marginal(before, data))
         m, k, a, b = before
         variance = pm.InverseGamma("variance", alpha=a, beta=b, dims=ITEM)
         mean = pm.Normal("mean", mu=m, sigma=(variance / k) ** 0.5, dims=ITEM)
@@ -131,10 +154,11 @@ def _prior_of_all(annotations: xr.Dataset, settings: Mapping[str, Any]) -> Settl
 
 
 def _learned(annotations: xr.Dataset, settings: Mapping[str, Any]) -> NormalPrior:
-    score, _, data, _ = _data(annotations, LEARNED)
+    score, _, data, _, said = _data(annotations, LEARNED, settings["predictions"])
+    which = teachers(annotations[ITEM].to_numpy())
     return learned(
-        teaching(data, grid_step(score), annotations[ITEM].to_numpy()), units_of(data),
-        arguments.sample_shape(settings["draws"], settings["chains"]),
+        teaching(data, grid_step(score), which), said._replace(centred=said.centred[which]),
+        units_of(data), arguments.sample_shape(settings["draws"], settings["chains"]),
         arguments.whole("tune", settings["tune"], 0), generator(settings["random_seed"], "prior"),
     )  # fmt: skip
 
@@ -151,6 +175,7 @@ def fit(
     log_likelihood: bool = False,
     posterior_predictive: bool = False,
     prior: Prior | str = LEARNED,
+    predictions: xr.Dataset | None = None,
 ) -> xr.DataTree:
     """Draw from the posterior.
 
@@ -169,14 +194,15 @@ def fit(
         Show progress of the two groups below.
     log_likelihood, posterior_predictive : bool
         Add these groups, from the PyMC model.
-    prior : "learned" or (m, k, a, b)
+    prior, predictions
         As in `build`.
 
     Returns
     -------
     xarray.DataTree
         ``posterior`` with ``mean`` and ``variance`` (chain, draw, item), and the learned prior's
-        ``prior_mean``, ``prior_count``, ``prior_shape`` and ``prior_variance``.
+        ``prior_mean``, ``prior_count``, ``prior_shape``, ``prior_variance`` and
+        ``prediction_weight`` (system), if there are predictions.
 
     Examples
     --------
@@ -187,16 +213,17 @@ def fit(
     ['mean', 'variance']
     """
     arguments.flags(log_likelihood=log_likelihood, posterior_predictive=posterior_predictive)
-    score, item, data, before = _data(annotations, prior)
+    score, item, data, before, said = _data(annotations, prior, predictions)
     names, size = {ITEM: annotations[ITEM].to_numpy()}, arguments.sample_shape(draws, chains)
     attrs: dict[str, Any] = {}
     groups: dict[str, dict[str, xr.DataArray]] = {}
     constant = {"item_code": xr.DataArray(item, dims=ANNOTATION)}
     stated = before is not None
     if before is None:
-        settings = {"draws": draws, "chains": chains, "tune": tune, "random_seed": random_seed}
+        settings = {"draws": draws, "chains": chains, "tune": tune, "random_seed": random_seed,
+                    "predictions": predictions}  # fmt: skip
         shared = prior if isinstance(prior, NormalPrior) else _learned(annotations, settings)
-        before = shared.each()
+        before = shared.each(said)
         if shared.told:
             attrs, groups = shared.diagnosed(), shared.groups()
     else:
@@ -220,7 +247,10 @@ def fit(
         sample_stats=stats,
         observed_data={"score": xr.DataArray(score, dims=ANNOTATION)},
         constant_data=constant,
-        hyper={"prior": [float(value) for value in before] if stated else LEARNED},
+        hyper={
+            "prior": [float(value) for value in before] if stated else LEARNED,
+            "predictions": int(bool(said.systems)),
+        },
         inference=fitting.EXACT if stated else INFERENCE,
         diagnostics=attrs,
     )
@@ -235,16 +265,21 @@ def fit(
     )
 
 
-def _data(annotations: xr.Dataset, prior: Any) -> tuple[Any, Any, normal.Moments, Any]:
-    """Return scores, their items, moments of each item, and the prior if it is given."""
+def _data(
+    annotations: xr.Dataset, prior: Any, predictions: xr.Dataset | None
+) -> tuple[Any, Any, normal.Moments, Any, Numbers]:
+    """Return scores, items and moments of items, the prior if it is given, and predictions."""
     fitting.require_kind(annotations, KINDS, "normal_scores")
     score = given_numbers(annotations)
     item = annotations["item_code"].to_numpy()
     _require_size(score)
     data = normal.moments(score, item, annotations.sizes[ITEM])
+    said = numbers(predictions, annotations[ITEM].to_numpy())
     if is_learned(prior) or isinstance(prior, NormalPrior):
-        return score, item, data, None
-    return score, item, data, _given(prior)
+        return score, item, data, None, said
+    given = _given(prior)
+    no_evidence(predictions, "prior", prior)
+    return score, item, data, given, said
 
 
 def _require_size(score: Any) -> None:

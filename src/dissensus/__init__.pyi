@@ -62,12 +62,15 @@ from .metrics._overlap import kendall_tau as kendall_tau
 from .metrics._overlap import overlap as overlap
 from .metrics._overlap import rank_biased_overlap as rank_biased_overlap
 from .metrics._overlap import spearman_footrule as spearman_footrule
+from .metrics._probabilities import probability_score as probability_score
 from .metrics._rankings import mean_average_overlap as mean_average_overlap
 from .metrics._rankings import partial_ranking_logp as partial_ranking_logp
+from .metrics._rates import sensitivity_specificity as sensitivity_specificity
 from .metrics._reliability import annotator_icc as annotator_icc
 from .metrics._reliability import annotators_needed as annotators_needed
 from .metrics._reliability import icc as icc
 from .metrics._reliability import spearman_brown as spearman_brown
+from .metrics._scores import score_error as score_error
 from .reports import report as report
 from .reports.describe import describe as describe
 from .statistics._advantage_probability import advantage_probability as advantage_probability

@@ -69,10 +69,10 @@ def harmed(found: xr.DataArray, how: str) -> xr.DataArray:
 def calls(draw, entry):
     """Make the arguments of one call."""
     more = dict(entry.arguments)
-    if entry.takes in {"lists", "plausibility"}:
+    if entry.takes in {"lists", "plausibility", "probabilities", "two labels"}:
         ann, found = draw(plausibilities())
         args = [found]
-        if entry.takes == "lists":
+        if entry.takes != "plausibility":
             args.append(draw(prediction_sets(ann, ("labels", "ranks", "scores"))))
         labels = ann["label"].to_numpy().tolist()
         if entry.name == "group_labels":
@@ -81,6 +81,12 @@ def calls(draw, entry):
             more["risk"] = draw(mappings(labels, (0, 1.5, 2, float("nan"), float("inf"), "x")))
     elif entry.takes in {"components", "pools"}:
         args = [draw(fits(entry.takes))]
+    elif entry.takes == "scores":
+        ann, found = draw(plausibilities())
+        if isinstance(found, xr.DataArray):
+            found = found.isel({found.dims[-1]: 0}, drop=True)
+            found = found.drop_vars("candidate_size", errors="ignore")
+        args = [found, draw(prediction_sets(ann, ("numbers", "labels")))]
     elif entry.name == "event_plausibility":
         args, more = [normal(draw(draws_()), draw(draws_()))], {"threshold": 0.2}
     elif entry.name == "majority_accuracy":

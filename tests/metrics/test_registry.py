@@ -54,6 +54,17 @@ def arguments(metric, make):
         parts = {"mean": theta.isel(label=0), "variance": theta.isel(label=1)}
         normal = xr.Dataset({name: part.drop_vars("label") for name, part in parts.items()})
         return (normal,), more | {"threshold": 0.2}
+    if metric.takes == "scores":
+        value = predictions["label_code"].isel(position=0, drop=True) + 0.5
+        numbers = value.to_dataset(name="value").assign_attrs(kind="continuous")
+        return (theta.isel(label=0, drop=True), numbers), more
+    if metric.takes in {"probabilities", "two labels"}:
+        two = theta.isel(label=[0, 1])
+        two = (two / two.sum("label")).assign_coords(label=[0, 1]).drop_attrs()
+        rows = {"item": np.repeat(two["item"].to_numpy(), 2), "system": ["s", "t"] * 3}
+        if metric.takes == "two labels":
+            return (two, dx.predictions(rows | {"label": [0, 1, 1, 1, 0, 0]})), more
+        return (two, dx.predictions(rows | {0: [0.25] * 6, 1: [0.75] * 6})), more
     if metric.name == "majority_accuracy":  # where draws come second
         return (), more | {"accuracy": dx.top_k_accuracy(theta, predictions)}
     first = {

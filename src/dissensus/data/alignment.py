@@ -11,7 +11,7 @@ import xarray as xr
 
 from dissensus import arguments
 from dissensus.data import tables
-from dissensus.data.predictions import warn_of_outside
+from dissensus.data.predictions import predicted_numbers, warn_of_outside
 from dissensus.data.schema import checked_predictions
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
 from dissensus.errors import PredictionError, misspelt, shown
@@ -217,20 +217,6 @@ def said_by_systems(found: Systems, labels: Array) -> Ints:
 
 def numbers_by_systems(found: Systems) -> Floats:
     """Return the number that each system predicts: (item, system); NaN without predictions."""
-    predictions = found.predictions
-    if "value" in predictions:
-        values = predictions["value"].transpose(ITEM, SYSTEM).to_numpy()
-    else:
-        labels = predictions[LABEL].to_numpy()
-        if labels.dtype.kind not in "iuf" or predictions.sizes[POSITION] != 1:
-            raise PredictionError(
-                "predictions",
-                expected="one number from each system and item",
-                found=f"text such as {labels[0]!r}" if labels.dtype.kind not in "iuf" else "lists",
-                hint='For labels without distances use distance="nominal"',
-            )
-        code = predictions["label_code"].transpose(ITEM, SYSTEM, POSITION).to_numpy()[..., 0]
-        values = labels[code]
     out = np.full((len(found.present), len(found.names)), np.nan)
-    out[found.present] = values
+    out[found.present] = predicted_numbers(found.predictions).to_numpy()
     return out

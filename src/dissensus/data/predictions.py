@@ -313,6 +313,51 @@ def _complete(pred: xr.Dataset, on_missing: str) -> xr.Dataset:
     )
 
 
+def predicted_numbers(predictions: xr.Dataset) -> xr.DataArray:
+    """Return the number that each system predicts (item, system); raise if there is none."""
+    if "value" in predictions:
+        return predictions["value"].transpose(ITEM, SYSTEM)
+    labels = predictions[LABEL].to_numpy()
+    if labels.dtype.kind not in "iuf" or predictions.sizes[POSITION] != 1:
+        text = labels.dtype.kind not in "iuf"
+        raise PredictionError(
+            "predictions",
+            expected="one number from each system and item",
+            found=f"text such as {labels[0]!r}" if text else "lists",
+            hint='For labels without distances use distance="nominal"',
+        )
+    code = predictions["label_code"].isel({POSITION: 0}, drop=True).transpose(ITEM, SYSTEM)
+    return code.copy(data=labels.astype(np.float64)[code.to_numpy()]).rename("value")
+
+
+class Numbers(NamedTuple):
+    """Numbers of systems, as evidence for the means of items."""
+
+    centred: Floats
+    """(item, system): the number less the system's mean; 0 where there is no prediction."""
+    scale: Floats
+    """(system): the standard deviation of a system's numbers; 1 if they are all equal."""
+    systems: list[Any]
+    """Names of the systems."""
+
+    def coords(self) -> dict[str, list[Any]]:
+        """Return the names by dimension."""
+        return {SYSTEM: self.systems} if self.systems else {}
+
+
+def numbers(predictions: xr.Dataset | None, items: Array) -> Numbers:
+    """Arrange predicted numbers by items, centred by their means over all predicted items."""
+    if predictions is None:
+        return Numbers(np.zeros((len(items), 0)), np.ones(0), [])
+    predictions = checked_predictions(predictions)
+    value = predicted_numbers(predictions).to_numpy().astype(np.float64)
+    centre, scale = value.mean(axis=0), value.std(axis=0)
+    rows = np.append(value - centre, np.zeros((1, value.shape[1])), axis=0)
+    row = tables.match(items, predictions[ITEM].to_numpy())  # -1 without predictions: the last row
+    names = list(predictions[SYSTEM].to_numpy())
+    return Numbers(rows[row], np.where(scale > 0, scale, 1.0), names)
+
+
 LEAST: Final = 1e-3
 """Smaller predicted probabilities are set to this number: classifiers predict 1e-9 for labels that
 a tenth of all annotators give."""
@@ -361,12 +406,13 @@ def features(
         first = block[:, s] == 1
         part = first / np.maximum(first.sum(axis=1, keepdims=True), 1)
         answers.append(_laid(part, place[:, s], row, len(labels)))
-        probability = _probabilities(predictions, s, place[:, s], row, len(labels))
+        probability = probabilities(predictions, s, labels)
         if probability is None and whole_lists:
             later = np.where(block[:, s] > 1, 1 / np.log2(1 + np.maximum(block[:, s], 1)), 0.0)
             answers[s] += _laid(later, place[:, s], row, len(labels))
         elif probability is not None:
-            logs.append(np.log(probability))
+            least = np.maximum(np.append(probability, np.zeros((1, len(labels))), axis=0), LEAST)
+            logs.append(np.log(least / least.sum(axis=1, keepdims=True))[row])
             scored.append(name)
     return Features(answers + logs, names, scored)
 
@@ -379,15 +425,15 @@ def _laid(value: Floats, place: Ints, row: Ints, n_labels: int) -> Floats:
     return out[row]
 
 
-def _probabilities(
-    predictions: xr.Dataset, system: int, place: Ints, row: Ints, n_labels: int
-) -> Floats | None:
-    """Return the probabilities of a system (item, label); None if scores are other numbers."""
+def probabilities(predictions: xr.Dataset, system: int, labels: Array) -> Floats | None:
+    """Return a system's probabilities (item, label); None if its scores are other numbers."""
     if "score" not in predictions:
         return None
-    dims = (ITEM, SYSTEM, POSITION)
-    score = predictions["score"].transpose(*dims).to_numpy()[:, system]
+    score, code = (
+        predictions[name].transpose(ITEM, SYSTEM, POSITION).to_numpy()[:, system]
+        for name in ("score", "label_code")
+    )
     if not are_probabilities(score).all():
         return None
-    out = np.maximum(_laid(np.nan_to_num(score), place, row, n_labels), LEAST)
-    return out / out.sum(axis=1, keepdims=True)
+    place = np.append(tables.match(predictions[LABEL].to_numpy(), labels), -1)[code]
+    return _laid(np.nan_to_num(score), place, np.arange(len(score)), len(labels))

@@ -13,9 +13,10 @@ from dissensus import arguments
 from dissensus.data.chunks import ITEM_CHUNKS, by_item, chunked, is_chunked
 from dissensus.data.contents import label_doubts
 from dissensus.data.known_labels import recorded as recorded_truth
-from dissensus.data.refusals import require_fit
+from dissensus.data.refusals import SIDES, require_fit
 from dissensus.data.schema import checked_annotations, checked_once, checked_predictions
-from dissensus.errors import ArgumentError, brief, warn_caller
+from dissensus.dims import LABEL
+from dissensus.errors import ArgumentError, brief, shown, warn_caller
 from dissensus.evaluation import accuracy as _accuracy
 from dissensus.evaluation import components as _components
 from dissensus.evaluation import ground_truth as _ground_truth
@@ -23,7 +24,14 @@ from dissensus.evaluation.answers import question_of, with_answers
 from dissensus.evaluation.categories import categories
 from dissensus.evaluation.observed import observed
 from dissensus.evaluation.provenance import of_model, provenance
-from dissensus.evaluation.recipes import DEFAULT, Recipe, ThresholdRecipe, companion_for, recipe_for
+from dissensus.evaluation.recipes import (
+    DEFAULT,
+    Recipe,
+    ScoreRecipe,
+    companion_for,
+    off_scale,
+    recipe_for,
+)
 from dissensus.evaluation.runs import Run, Task, results
 from dissensus.evaluation.section import AUTO, Plan, Reason, Section, Settings, added
 from dissensus.families.latent_truth.errors import LEARNED
@@ -41,6 +49,7 @@ def evaluate(
     progressbar: bool = True,
     model: str | None = None,
     threshold: float | None = None,
+    positive: Any = None,
     risk: Any = None,
     groups: Mapping[Any, Any] | None = None,
     companion: str | None = DEFAULT,
@@ -83,7 +92,11 @@ def evaluate(
     model : str, optional
         A name of `dissensus.models`. By default it depends on the kind of the annotations.
     threshold : float, optional
-        For numbers: the cut whose two sides are the labels. Numbers need it.
+        For numbers: the cut whose two sides are the labels. By default systems are judged by the
+        distance of their numbers from the panel's mean, see `dissensus.score_error`.
+    positive : label, optional
+        Of two labels the positive one, for sensitivity and specificity; by default the second of
+        two labels with an order.
     risk : mapping from label to number, optional
         Adds each item's expected risk.
     groups : mapping from label to category, optional
@@ -101,8 +114,7 @@ def evaluate(
     components : {"auto", "gaussian", "ordinal", "bernoulli"} or None
         Family of `models.crossed_effects`, or of `models.cross_replication` for two to eight pools.
         By default "gaussian" for numbers and for more than ten numeric grades, "ordinal" for
-        ordered labels, "bernoulli" for two labels, and no model otherwise. Numbers also need
-        ``threshold``; `models.crossed_effects` alone does not.
+        ordered labels, "bernoulli" for two labels, and no model otherwise.
     reference : pool, optional
         The pool that all others are compared with.
     truth : mapping, Series, DataArray (item) or table, optional
@@ -181,8 +193,9 @@ def evaluate(
     random_seed, seed_source = seed_or_drawn(random_seed)
     recorded = {
         "reliability": reliability, "draws": draws, "chains": chains, "random_seed": random_seed,
-        "model": model, "threshold": threshold, "risk": risk, "groups": groups,
-        "companion": companion, "distance": distance, "margin": margin, "components": components,
+        "model": model, "threshold": threshold, "positive": positive, "risk": risk,
+        "groups": groups, "companion": companion, "distance": distance, "margin": margin,
+        "components": components,
         "reference": reference, "truth": recorded_truth(truth), "truth_model": truth_model,
         "error_correlation": error_correlation, "ground_truth": ground_truth,
         "question": question, "new_items": new_items, "on_missing": on_missing,
@@ -208,12 +221,14 @@ def evaluate(
         if predictions is not None:
             given = checked_predictions(_in_memory(predictions))
         arguments.one_of("on_missing", on_missing, ("raise", "drop"))
-        require_fit(annotations, given, on_missing, scores=isinstance(main, ThresholdRecipe))
+        require_fit(annotations, given, on_missing, scores=isinstance(main, ScoreRecipe))
         if given is not None:
             predictions = main.predictions(given)
+        _require_labels(main, risk=risk, groups=groups, positive=positive)
         task = _task(
-            main, annotations, predictions, groups, cut=cut, risk=risk, draws=draws, chains=chains,
-            random_seed=random_seed, on_missing=on_missing, progressbar=progressbar,
+            annotations, predictions, groups, cut=cut, risk=risk, draws=draws, chains=chains,
+            random_seed=random_seed, on_missing=on_missing, progressbar=progressbar, given=given,
+            positive=positive_of(annotations, positive, cut=threshold is not None),
         )  # fmt: skip
         run = replace(_run(main, reliability, hyper), keeps_draws=cut is None)
         # In the order in which the sections are computed: the last one reads the one before it.
@@ -232,7 +247,18 @@ def evaluate(
         settings = Settings(
             draws * chains, random_seed, distance, margin, on_missing, chains, progressbar
         )
-        statistics = observed(annotations, given, settings)
+        compared = given
+        if main.of_numbers and predictions is not None:
+            away = off_scale(annotations, predictions)
+            task = replace(task, same_unit=not away)
+            compared = None if away else predictions
+            if away:
+                warn_caller(
+                    f"The numbers of {shown(away)} are in another unit than the annotators' "
+                    "scores: systems have correlations, and no errors or discrepancy ratios. "
+                    "Leave out these systems, or convert their numbers."
+                )
+        statistics = observed(annotations, compared, settings)
         side = None
         if beside is not None:  # first, because its draws are not kept
             other = replace(_run(beside, None, {}), keeps_draws=False)
@@ -284,20 +310,45 @@ def _run(recipe: Recipe, reliability: Sequence[float] | None, hyper: Mapping[str
 
 
 def _task(
-    main: Recipe, annotations: xr.Dataset, predictions: xr.Dataset | None,
+    annotations: xr.Dataset, predictions: xr.Dataset | None,
     groups: Mapping[Any, Any] | None, **settings: Any,
 ) -> Task:  # fmt: skip
     """Return the settings that all models share, with the categories of labels."""
     known, firsts = None, []
     if groups is not None:
-        if isinstance(main, ThresholdRecipe):
-            raise ArgumentError(
-                "groups", expected="None: scores cut at a threshold have no labels to group",
-                found=type(groups).__name__,
-            )  # fmt: skip
         known = categories(groups, annotations, predictions)
         firsts = [] if predictions is None else known.predictions(predictions)
     return Task(annotations, predictions, known, firsts, **settings)
+
+
+def _require_labels(main: Recipe, **given: Any) -> None:
+    """Raise on arguments about labels if there are only numbers."""
+    if not isinstance(main, ScoreRecipe):
+        return
+    for name, value in given.items():
+        if value is not None and (main.of_numbers or name == "groups"):
+            raise ArgumentError(
+                name, expected="None: scores have no labels", found=brief(value),
+                hint="" if name == "groups" else "threshold= makes two labels of them",
+            )  # fmt: skip
+
+
+def positive_of(annotations: xr.Dataset, positive: Any, *, cut: bool) -> Any:
+    """Return the positive one of two labels, or None."""
+    labels = list(SIDES) if cut else annotations.get(LABEL, np.empty(0))[:3].tolist()
+    if positive is None:
+        kind = annotations.attrs["kind"]
+        has_order = cut or kind == "ordinal" or all(isinstance(one, int) for one in labels)
+        return labels[1] if len(labels) == 2 and has_order else None
+    if len(labels) != 2:
+        raise ArgumentError(
+            "positive", expected="None, unless there are two labels", found=repr(positive)
+        )
+    if positive not in labels:
+        raise ArgumentError(
+            "positive", expected=f"one of the two labels, {shown(labels)}", found=repr(positive)
+        )
+    return positive
 
 
 def _checked_range(reliability: Sequence[float]) -> tuple[float, ...]:

@@ -13,11 +13,11 @@ import xarray as xr
 
 from dissensus import arguments, models
 from dissensus.data.plausibility import NAME, plausibility_of
-from dissensus.data.predictions import features
+from dissensus.data.predictions import features, predicted_numbers
 from dissensus.data.refusals import SIDES, unlike_kind
 from dissensus.data.rows import given_numbers, label_counts, statements_per
-from dissensus.dims import ITEM, LABEL, POSITION
-from dissensus.errors import ArgumentError, DissensusWarning
+from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
+from dissensus.errors import ArgumentError, DissensusWarning, PredictionError, shown
 from dissensus.families.rankings.process import prior_of as prior_of_rankings
 from dissensus.kernels.normal import moments
 from dissensus.metrics._groups import event_plausibility
@@ -72,6 +72,8 @@ class Recipe:
     """Learns this hyperparameter, once for all reliabilities."""
     insight: bool = False
     """Whether metrics allow for what systems know beyond the labels (``insight="learned"``)."""
+    of_numbers: bool = False
+    """Whether draws are numbers that systems predict, and not plausibilities of labels."""
     markov_chains: bool = False
     """Whether draws are autocorrelated, so that convergence is checked."""
     kind: str = ""
@@ -130,10 +132,10 @@ class Recipe:
 
 
 @dataclass(frozen=True)
-class ThresholdRecipe(Recipe):
-    """Scores on a scale: the labels are the two sides of a cut."""
+class ScoreRecipe(Recipe):
+    """Scores on a scale: systems predict the panel's mean."""
 
-    threshold: float = 0.0
+    of_numbers: bool = True
 
     def fit(self, annotations: xr.Dataset, reliability: float, **options: Any) -> xr.DataTree:
         """Fit the model, which has no reliability."""
@@ -153,22 +155,95 @@ class ThresholdRecipe(Recipe):
                 stacklevel=3,
             )
 
+    def learned(
+        self, annotations: xr.Dataset, hyper: Mapping[str, Any], **settings: Any
+    ) -> dict[str, Any]:
+        """Return the predicted numbers, evidence for a learned prior."""
+        del annotations
+        predictions = settings["predictions"]
+        if hyper.get("prior", LEARNED) != LEARNED or not has_numbers(predictions):
+            return {}
+        return {"predictions": predictions}
+
+    def plausibility(self, fit: xr.DataTree) -> xr.DataArray:
+        """Return the means of items."""
+        posterior = fit["posterior"]
+        assert isinstance(posterior, xr.DataTree)
+        return posterior.to_dataset()["mean"]
+
+    def predictions(self, predictions: xr.Dataset) -> xr.Dataset:
+        """Return predicted numbers."""
+        if not has_numbers(predictions):
+            raise PredictionError(
+                "predictions", expected="one number from each system and item",
+                found=f"labels such as {shown(predictions[LABEL].to_numpy().tolist(), 3)}",
+                hint="Give the numbers; or threshold=, the cut whose sides are the labels "
+                f"{BELOW!r} and {ABOVE!r}",
+            )  # fmt: skip
+        value = predicted_numbers(predictions).astype(np.float64)
+        return value.to_dataset(name="value").assign_attrs(predictions.attrs, kind="continuous")
+
+    def statistics(self, annotations: xr.Dataset, point: xr.DataArray) -> xr.Dataset:
+        """Return counts and the point estimate of each item."""
+        out = xr.Dataset(coords={ITEM: annotations[ITEM].to_numpy()})
+        out["n_annotations"] = (ITEM, statements_per(annotations, ITEM))
+        out["point_estimate"] = point
+        return out
+
+
+def has_numbers(predictions: xr.Dataset | None) -> bool:
+    """Return whether every system predicts one number for each item."""
+    if predictions is None or "value" in predictions:
+        return predictions is not None
+    return predictions[LABEL].dtype.kind in "iuf" and predictions.sizes[POSITION] == 1
+
+
+def mean_scores(annotations: xr.Dataset) -> xr.DataArray:
+    """Return the mean score of each item; NaN without scores."""
+    item = annotations["item_code"].to_numpy()
+    data = moments(given_numbers(annotations), item, annotations.sizes[ITEM])
+    mean = np.where(data.n > 0, data.mean, np.nan)
+    return xr.DataArray(mean, dims=ITEM, coords={ITEM: annotations[ITEM].to_numpy()}, name="mean")
+
+
+def off_scale(annotations: xr.Dataset, predictions: xr.Dataset) -> list[Any]:
+    """Return systems whose mean number is outside the range of the annotators' scores.
+
+    Their numbers are in another unit, such as log probabilities beside grades.
+    """
+    score = given_numbers(annotations)
+    mean = predictions["value"].mean(ITEM)
+    return (
+        mean[SYSTEM].to_numpy()[((mean < score.min()) | (mean > score.max())).to_numpy()].tolist()
+    )
+
+
+@dataclass(frozen=True)
+class ThresholdRecipe(ScoreRecipe):
+    """Scores on a scale: the labels are the two sides of a cut."""
+
+    of_numbers: bool = False
+    threshold: float = 0.0
+
     def plausibility(self, fit: xr.DataTree) -> xr.DataArray:
         """Turn means and variances into plausibilities of the two sides."""
         return event_plausibility(fit, self.threshold, labels=(BELOW, ABOVE))
 
     def predictions(self, predictions: xr.Dataset) -> xr.Dataset:
         """Cut predicted numbers at the threshold."""
-        if "value" in predictions:
-            value = predictions["value"]
-        elif predictions[LABEL].dtype.kind in "if":  # whole numbers are read as labels
-            first = predictions["label_code"].isel({POSITION: 0}, drop=True)
-            value = predictions[LABEL].astype(np.float64)[first].drop_vars(LABEL)
-        else:
+        if not has_numbers(predictions):
             return predictions
-        side = (value >= self.threshold).astype(np.int64).expand_dims(POSITION, -1)
+        side = (
+            (predicted_numbers(predictions) >= self.threshold)
+            .astype(np.int64)
+            .expand_dims(POSITION, -1)
+        )
         out = xr.Dataset({"label_code": side, "block": xr.ones_like(side)})
         return out.assign_coords({LABEL: [BELOW, ABOVE]}).assign_attrs(kind="nominal")
+
+    def statistics(self, annotations: xr.Dataset, point: xr.DataArray) -> xr.Dataset:
+        """Return counts, the leading share and the point estimate of each item."""
+        return Recipe.statistics(self, annotations, point)
 
 
 def dense(values: Any, annotations: xr.Dataset, labels: Any) -> xr.DataArray:
@@ -269,9 +344,8 @@ class _Sides:
     threshold: float
 
     def __call__(self, annotations: xr.Dataset) -> xr.DataArray:
-        item = annotations["item_code"].to_numpy()
-        data = moments(given_numbers(annotations), item, annotations.sizes[ITEM])
-        above = np.where(data.n > 0, data.mean >= self.threshold, np.nan)
+        mean = mean_scores(annotations).to_numpy()
+        above = np.where(np.isnan(mean), np.nan, mean >= self.threshold)
         return dense(np.stack([1 - above, above], axis=1), annotations, [BELOW, ABOVE])
 
 
@@ -308,9 +382,8 @@ RECIPES: Final = (
         is_limit=False, companion="inverse_rank", learns="concentration",
         learn=prior_of_rankings, markov_chains=True,
     ),
-    ThresholdRecipe(
-        "normal_scores", (1.0,), 1.0,
-        leading="the side of the threshold that each item's mean score is on",
+    ScoreRecipe(
+        "normal_scores", (1.0,), 1.0, point=mean_scores, leading="the mean score of each item",
     ),
 )  # fmt: skip
 """Recipes of models that need more than `plugged` gives: a range of reliabilities, for example."""
@@ -328,7 +401,7 @@ def recipe_for(
     Raises
     ------
     ArgumentError
-        If the model is unknown or does not fit, or scores come without a threshold.
+        If the model is unknown or does not fit, or the threshold is no number.
     """
     kind = annotations.attrs["kind"]
     if model is None:
@@ -336,24 +409,20 @@ def recipe_for(
         if threshold is not None and kind == "ordinal":
             model = "normal_scores"
     recipe = plugged(model, kind) or _known(_fitting(kind), "model", model, kind)
-    if not isinstance(recipe, ThresholdRecipe):
-        if threshold is not None:
-            raise ArgumentError(
-                "threshold",
-                expected=f"None: {model} of {kind} annotations has no numbers to cut",
-                found=repr(threshold),
-            )
-        return replace(recipe, kind=kind)
     if threshold is None:
+        return replace(recipe, kind=kind)
+    if not isinstance(recipe, ScoreRecipe):
         raise ArgumentError(
             "threshold",
-            expected="the cut between the two outcomes, for annotations that are numbers",
-            found="None",
-            hint='If the numbers are names of labels, read them with kind="nominal". For their '
-            "reliability alone fit models.crossed_effects, which needs no threshold",
+            expected=f"None: {model} of {kind} annotations has no numbers to cut",
+            found=repr(threshold),
         )
     cut = arguments.finite("threshold", threshold)
-    return replace(recipe, kind=kind, threshold=cut, point=_Sides(cut))
+    return ThresholdRecipe(
+        recipe.model, recipe.reliabilities, recipe.reference, point=_Sides(cut),
+        leading="the side of the threshold that each item's mean score is on", kind=kind,
+        threshold=cut,
+    )  # fmt: skip
 
 
 def companion_for(main: Recipe, companion: str | None, *, by_default: bool) -> Recipe | None:
@@ -380,9 +449,9 @@ def companion_for(main: Recipe, companion: str | None, *, by_default: bool) -> R
     others = [
         one
         for one in _fitting(main.kind)
-        if one.model != main.model and not isinstance(one, ThresholdRecipe)
+        if one.model != main.model and not isinstance(one, ScoreRecipe)
     ]
-    if not others or isinstance(main, ThresholdRecipe):
+    if not others or isinstance(main, ScoreRecipe):
         raise ArgumentError(
             "companion",
             expected=f"None: there is no other model to compare {main.model} with for {main.kind} "

@@ -17,24 +17,41 @@ from dissensus.data import tables
 from dissensus.data.alignment import common_items
 from dissensus.data.chunks import computed
 from dissensus.data.plausibility import looked_at_once
-from dissensus.dims import ITEM, LABEL, POSITION, RELIABILITY, SAMPLE, SCOPE, SCOPES, SYSTEM
-from dissensus.errors import ConvergenceWarning
+from dissensus.data.schema import are_probabilities
+from dissensus.dims import (
+    CANDIDATE,
+    ITEM,
+    LABEL,
+    POSITION,
+    RELIABILITY,
+    SAMPLE,
+    SCOPE,
+    SCOPES,
+    SYSTEM,
+)
+from dissensus.errors import ConvergenceWarning, DissensusWarning, shown
 from dissensus.evaluation.categories import Categories, accuracy
 from dissensus.evaluation.recipes import Recipe
 from dissensus.evaluation.section import Groups, Notes
 from dissensus.metrics._blocks import is_lazy, lazy_bootstrap_weights
 from dissensus.metrics._insight import draw_insights
 from dissensus.metrics._items import bootstrap_weights
+from dissensus.metrics._probabilities import BIN
 from dissensus.sampling import convergence, fitting
+from dissensus.wording import metric_title
 
 Clusters = npt.NDArray[np.int64] | None
 """(item): the number of each item's cluster."""
 
 
 def _metric_calls(
-    predictions: xr.Dataset, insight: xr.DataArray | None = None, random_seed: Any = None
-) -> Iterator[tuple[Callable[..., xr.DataArray], dict[str, Any]]]:
-    """Choose the metrics that make sense for lists of this length."""
+    draws: xr.DataArray, predictions: xr.Dataset, positive: Any = None,
+    insight: xr.DataArray | None = None, random_seed: Any = None,
+) -> Iterator[tuple[Callable[..., Any], dict[str, Any]]]:  # fmt: skip
+    """Choose the metrics that make sense for these draws, and for lists of this length."""
+    if not {LABEL, CANDIDATE} & set(draws.dims):
+        yield metrics.get("score_error").function, {}
+        return
     longest = min(3, int((predictions["block"] > 0).sum(POSITION).max()))
     more = {} if insight is None else {"insight": insight, "random_seed": random_seed}
     for k in range(1, max(longest, 1) + 1):
@@ -43,21 +60,40 @@ def _metric_calls(
         yield metrics.get("set_accuracy").function, {"k": k}
     if longest > 1:
         yield metrics.get("average_overlap").function, {"depth": longest}
+    if draws.sizes.get(LABEL) == 2 and positive is not None:
+        yield metrics.get("sensitivity_specificity").function, {"positive": positive, **more}
+    if LABEL in draws.dims and have_probabilities(predictions):
+        yield metrics.get("probability_score").function, {}
+
+
+def have_probabilities(predictions: xr.Dataset | None) -> bool:
+    """Return whether every system gives probabilities of labels."""
+    if predictions is None or "score" not in predictions:
+        return False
+    return bool(are_probabilities(predictions["score"].transpose(..., POSITION).to_numpy()).all())
 
 
 def score(
-    plausibility: xr.DataArray, predictions: xr.Dataset, random_seed: Any, on_missing: str,
-    cluster: Clusters = None, insight: xr.DataArray | None = None,
+    draws: xr.DataArray, predictions: xr.Dataset, random_seed: Any, on_missing: str,
+    cluster: Clusters = None, insight: xr.DataArray | None = None, positive: Any = None,
 ) -> xr.Dataset:  # fmt: skip
     """Return every metric over (chain, draw, scope, system)."""
-    weights = _both_scopes(plausibility, random_seed, cluster)
+    weights = _both_scopes(draws, random_seed, cluster)
     found = {}
-    for function, arguments in _metric_calls(predictions, insight, random_seed):
-        value = function(
-            plausibility, predictions, **arguments, weights=weights, on_missing=on_missing
-        )
-        found[str(value.name)] = value
+    for function, arguments in _metric_calls(draws, predictions, positive, insight, random_seed):
+        value = function(draws, predictions, **arguments, weights=weights, on_missing=on_missing)
+        found |= _parts(value)
     return xr.Dataset(found)
+
+
+def _parts(value: xr.DataArray | xr.Dataset) -> dict[str, xr.DataArray]:
+    """Return the metrics by name, without curves."""
+    if isinstance(value, xr.DataArray):
+        return {str(value.name): value}
+    return {
+        str(name): one.drop_vars(BIN, errors="ignore")
+        for name, one in value.data_vars.items() if BIN not in one.dims
+    }  # fmt: skip
 
 
 def clusters_of(annotations: xr.Dataset, plausibility: xr.DataArray) -> Clusters:
@@ -79,17 +115,22 @@ def _both_scopes(plausibility: xr.DataArray, random_seed: Any, cluster: Clusters
     return xr.concat([xr.ones_like(drawn), drawn], dim=xr.IndexVariable(SCOPE, list(SCOPES)))
 
 
-def score_point(point: xr.DataArray, predictions: xr.Dataset, on_missing: str) -> xr.Dataset:
+def score_point(
+    point: xr.DataArray, predictions: xr.Dataset, on_missing: str, positive: Any = None
+) -> xr.Dataset:
     """Return the same metrics against the point estimate: one number, no interval.
 
     An item without any annotation has no point estimate, and is left out.
     """
     point, on_missing = _annotated(point, on_missing)
     found, breaks = {}, _tie_breaks(point)
-    for function, arguments in _metric_calls(predictions):
-        each = [function(one, predictions, **arguments, on_missing=on_missing) for one in breaks]
-        value = sum(each[1:], start=each[0]) / len(each)
-        found[f"naive_{each[0].name}"] = value.assign_attrs(each[0].attrs)
+    for function, arguments in _metric_calls(point, predictions, positive):
+        each = [
+            _parts(function(one, predictions, **arguments, on_missing=on_missing)) for one in breaks
+        ]
+        for name, first in each[0].items():
+            value = sum((one[name] for one in each[1:]), start=first) / len(each)
+            found[f"naive_{name}"] = value.assign_attrs(first.attrs)
     return xr.Dataset(found)
 
 
@@ -122,7 +163,10 @@ def _tie_breaks(point: xr.DataArray) -> list[xr.DataArray]:
 
 
 def _annotated(point: xr.DataArray, on_missing: str) -> tuple[xr.DataArray, str]:
-    bare = ~(point.sum(set(point.dims) - {ITEM}) > 0)  # also where it is undefined
+    if set(point.dims) == {ITEM}:
+        bare = point.isnull()
+    else:
+        bare = ~(point.sum(set(point.dims) - {ITEM}) > 0)  # also where it is undefined
     if not bool(bare.any()):
         return point, on_missing
     return point.isel({ITEM: ~bare.to_numpy()}), "drop"
@@ -147,7 +191,7 @@ def score_categories(
 
 def deepest(predictions: xr.Dataset | None) -> int:
     """Return the number of leading labels of a draw that are used."""
-    return 1 if predictions is None else int(min(3, predictions.sizes[POSITION]))
+    return 1 if predictions is None else int(min(3, predictions.sizes.get(POSITION, 1)))
 
 
 def certainties(plausibility: xr.DataArray, predictions: xr.Dataset | None) -> xr.Dataset:
@@ -163,6 +207,7 @@ def certainties(plausibility: xr.DataArray, predictions: xr.Dataset | None) -> x
 
 
 CATEGORIES: Final = "categories"
+CALIBRATION: Final = "calibration"
 _METRIC: Final = (*SAMPLE, RELIABILITY, SCOPE, SYSTEM)
 _LARGE: Final = 100_000_000
 """Bytes of draws that may wait for the garbage collector, which is slow."""
@@ -183,6 +228,12 @@ class Task:
     random_seed: int | None
     on_missing: str
     progressbar: bool
+    given: xr.Dataset | None = None
+    """The predictions before a cut at a threshold."""
+    positive: Any = None
+    """Of two labels, the positive one."""
+    same_unit: bool = True
+    """Whether predicted numbers are in the unit of the scores; else they have no errors."""
     cut: xr.Dataset | None = None
     """The annotations in Dask chunks, where draws are made and scored by these."""
 
@@ -207,7 +258,7 @@ def results(run: Run, task: Task, notes: Notes) -> Groups:
     with notes.of(run.recipe.model):
         shared = run.recipe.learned(
             task.annotations if task.cut is None else task.cut, run.hyper,
-            predictions=task.predictions, draws=task.draws, chains=task.chains,
+            predictions=task.given, draws=task.draws, chains=task.chains,
             random_seed=task.random_seed, progressbar=task.progressbar,
         )  # fmt: skip
     insight = None
@@ -233,6 +284,8 @@ def results(run: Run, task: Task, notes: Notes) -> Groups:
         along[CATEGORIES] = along[CATEGORIES].merge(groups.pop(CATEGORIES))
         along[CATEGORIES] = along[CATEGORIES].transpose(*_METRIC, ..., missing_dims="ignore")
     groups |= along
+    with notes.of(run.recipe.model):
+        _leave_out_undefined(groups)
     if "convergence" in groups and groups["convergence"]["n_items_poor"].isnull().any():
         del groups["convergence"]  # with chunks, too few draws give NaN instead of no group
     if "convergence" in groups:
@@ -241,8 +294,9 @@ def results(run: Run, task: Task, notes: Notes) -> Groups:
     groups["statistics"] = run.recipe.statistics(task.annotations, point)
     if task.predictions is not None:  # the metrics against the point estimate
         with notes.of("point estimate"):
-            naive = score_point(point, task.predictions, task.on_missing)
-            groups["statistics"] = groups["statistics"].merge(naive)
+            naive = score_point(point, task.predictions, task.on_missing, task.positive)
+            kept = [f"naive_{name}" for name in groups["metrics"]]
+            groups["statistics"] = groups["statistics"].merge(naive[kept])
             if task.categories is not None:
                 grouped = task.categories.plausibility(point)
                 grouped, on_missing = _annotated(grouped, task.on_missing)
@@ -250,6 +304,27 @@ def results(run: Run, task: Task, notes: Notes) -> Groups:
                 naive = leading.to_dataset(name="naive_top_1_accuracy")
                 groups[CATEGORIES] = groups[CATEGORIES].merge(naive)
     return groups
+
+
+def _leave_out_undefined(groups: Groups) -> None:
+    """Compare the systems on metrics that are defined in all draws; warn of the others."""
+    if "metrics" not in groups:
+        return
+    draws = groups["metrics"]
+    undefined = [name for name, one in draws.data_vars.items() if bool(one.isnull().any())]
+    for name in undefined:
+        missing = draws[name].isnull().any([dim for dim in draws[name].dims if dim != SYSTEM])
+        systems = draws[SYSTEM].to_numpy()[missing.to_numpy()].tolist()
+        warnings.warn(
+            f"{metric_title(str(name))} is left out: it is undefined in some draws for "
+            f"{shown(systems)}, because all predicted numbers are the same, or no item has the "
+            "label.",
+            DissensusWarning,
+            stacklevel=2,
+        )
+    groups["metrics"] = draws.drop_vars(undefined)
+    groups["comparison"] = comparison(groups["metrics"])
+    groups["diagnostics"] = diagnostics(groups["metrics"])
 
 
 def _warn_of_chains(found: xr.Dataset, task: Task) -> None:
@@ -290,15 +365,20 @@ def _scored(run: Run, task: Task, gamma: float, fit: xr.DataTree) -> tuple[Group
     """Score a fit; the scores are lazy if its draws are."""
     theta = run.recipe.plausibility(fit)
     cluster = clusters_of(task.annotations, theta)
-    out = {"certainty": certainties(theta, task.predictions)}
+    out = {}
+    if not run.recipe.of_numbers:
+        out["certainty"] = certainties(theta, task.predictions)
     said = {**fit["posterior"].attrs, **fit["sample_stats"].data_vars}
     known = {name: said[name] for name in convergence.ATTRIBUTES if name in said}
     if known:
         out["convergence"] = xr.Dataset(known)
     if task.predictions is not None:
         out["metrics"] = score(
-            theta, task.predictions, task.random_seed, task.on_missing, cluster, run.insight
-        )
+            theta, task.predictions, task.random_seed, task.on_missing, cluster, run.insight,
+            task.positive,
+        )  # fmt: skip
+        if not task.same_unit:
+            out["metrics"] = out["metrics"][["correlation"]]
     grouped = None
     if task.categories is not None:
         grouped = task.categories.plausibility(theta)
@@ -321,6 +401,11 @@ def _kept(
     else:
         posterior = _mean(theta).assign_attrs(attrs)
     out = {"posterior": posterior}
+    if LABEL in theta.dims and have_probabilities(task.predictions):
+        curve = metrics.get("probability_score").function(
+            theta, task.predictions, on_missing=task.on_missing
+        )
+        out[CALIBRATION] = curve[[name for name in curve if BIN in curve[name].dims]]
     if grouped is not None:
         out[CATEGORIES] = grouped.to_dataset() if run.keeps_draws else _mean(grouped)
     if task.risk is not None and run.keeps_draws:
@@ -332,7 +417,7 @@ def _kept(
 def _mean(theta: xr.DataArray) -> xr.Dataset:
     # To look for NaNs takes twice the memory.
     mean = theta.mean(list(SAMPLE), keep_attrs=True, skipna=False)
-    return mean.to_dataset(name="plausibility_mean")
+    return mean.to_dataset(name=f"{theta.name}_mean")
 
 
 def _along(trust: tuple[float, ...], runs: list[Groups]) -> Groups:
@@ -345,8 +430,6 @@ def _along(trust: tuple[float, ...], runs: list[Groups]) -> Groups:
     out |= {"comparison": xr.Dataset(), "diagnostics": xr.Dataset()}
     if "metrics" in out:
         out["metrics"] = out["metrics"].transpose(*_METRIC)
-        out["comparison"] = comparison(out["metrics"])
-        out["diagnostics"] = diagnostics(out["metrics"])
     return out
 
 

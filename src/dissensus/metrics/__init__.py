@@ -35,9 +35,11 @@ class Metric:
 
     name: str
     takes: str
-    """"lists" (plausibility and predictions), "plausibility", "draws", "rankings", "strengths",
-    "components" (a fit with variance components), "pools" (such a fit of several pools) or
-    "coefficients" (such a fit with covariates)."""
+    """"lists" (plausibility and predictions), "probabilities" and "two labels" (the same, with
+    predicted probabilities, or of two labels), "scores" (means and predicted numbers),
+    "plausibility", "draws", "rankings", "strengths", "components" (a fit with variance
+    components), "pools" (such a fit of several pools) or "coefficients" (such a fit with
+    covariates)."""
     low: float = 0.0
     high: float = 1.0
     better: str = "higher"
@@ -63,6 +65,11 @@ METRICS: Final = (
     Metric("rank_biased_overlap", "lists", arguments=(("p", 0.9),)),
     Metric("kendall_tau", "lists", low=-1.0),
     Metric("spearman_footrule", "lists", better="lower"),
+    Metric("score_error", "scores", low=-1.0, high=float("inf"), better="none"),
+    Metric(
+        "probability_score", "probabilities", low=-float("inf"), high=float("inf"), better="none"
+    ),
+    Metric("sensitivity_specificity", "two labels", better="none", arguments=(("positive", 1),)),
     Metric("group_labels", "plausibility", better="none"),
     Metric("expected_risk", "plausibility", high=float("inf"), better="none"),
     Metric("event_plausibility", "draws", better="none"),

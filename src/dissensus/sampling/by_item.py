@@ -35,13 +35,21 @@ def dirichlet_draws(
     return theta, np.sum(by_lots(draw_lot, size[0], len(items)), axis=1)
 
 
+def _part(value: Any, chain: int, draws: int, items: slice) -> Any:
+    """Return a prior's parameter of some items in one chain."""
+    if np.ndim(value) == 0:
+        return value
+    return value[chain, :draws, items if value.shape[-1] > 1 else slice(None)]
+
+
 def normal_draws(
     prior: normal.NormalGamma, data: normal.Moments, items: Names, size: Size,
     seed: int,
 ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
     """Draw means and variances (chain, draw, item), and their log density (chain, draw).
 
-    The prior holds numbers; or arrays (chain, draw, 1), for a prior of each draw.
+    The prior holds numbers; or arrays (chain, draw, 1) or (chain, draw, item), for a prior of each
+    draw.
     """
     keys = item_keys(items, size[0], seed=seed)
     mean, variance = np.empty((2, *size, len(items)))
@@ -49,7 +57,7 @@ def normal_draws(
     def draw_lot(chain: int, low: int, high: int) -> Floats:
         here = (chain, slice(None), slice(low, high))
         known = normal.Moments(*(values[low:high] for values in data))
-        of_chain = [value if np.ndim(value) == 0 else value[chain, : size[1]] for value in prior]
+        of_chain = [_part(value, chain, size[1], slice(low, high)) for value in prior]
         posterior = normal.update(normal.NormalGamma(*of_chain), known)
         shape = np.broadcast_shapes(*(value.shape for value in posterior))
         part = normal.NormalGamma(*(np.broadcast_to(value, shape) for value in posterior))

@@ -6,7 +6,9 @@ r"""The prior that items' normal scores share, learned with means and variances 
     x \sim \mathrm{Normal}(0,\ (1, 1.5, 1, 1))
 
 with c and s the middle and the spread of items' means, and v an item's typical variance: the prior
-is in the units of the scores, and is hardly more informative.
+is in the units of the scores, and is hardly more informative. With predictions, the mean of an item
+is further :math:`s \sum_j w_j z_{ij}`, with z the standardised numbers of the systems j and
+:math:`w \sim \mathrm{Normal}(0, 1)`.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ import numpy as np
 import numpy.typing as npt
 import xarray as xr
 
-from dissensus.dims import CHAIN, DRAW, SAMPLE
+from dissensus.data.predictions import Numbers
+from dissensus.dims import CHAIN, DRAW, SAMPLE, SYSTEM
 from dissensus.errors import AnnotationError
 from dissensus.kernels import normal
 from dissensus.kernels.learned_prior import around_mode, elliptical
@@ -31,12 +34,17 @@ from dissensus.sampling.convergence import diagnosed_parameters
 from dissensus.sampling.learned_prior import Size, chosen
 
 SPREADS: Final = (1.0, 1.5, 1.0, 1.0)
+"""Of the places x."""
+WEIGHT_SPREAD: Final = 1.0
+"""Of the weights w of predictions."""
 TYPICAL_SHAPE: Final = 2.0
 _WIDER: Final = 1.1
 _STEPS: Final = 3
 """Steps per draw, so that successive draws are nearly independent."""
 NAMES: Final = ("prior_mean", "prior_count", "prior_shape", "prior_variance")
 """m, k, a and b / a."""
+WEIGHT: Final = "prediction_weight"
+"""Change of an item's prior mean per unit of a system's number."""
 INFERENCE: Final = (
     "the prior by elliptical slices, with means and variances summed out; these exactly, given "
     "the prior"
@@ -54,10 +62,19 @@ class Units(NamedTuple):
     variance: float
 
     def prior(self, x: Floats) -> NormalGamma:
-        """Return (m, k, a, b) for places x (..., 4)."""
+        """Return (m, k, a, b) for places x (..., 4), of an item without predictions."""
         a = TYPICAL_SHAPE * np.exp(x[..., 2])
         b = a * self.variance * np.exp(x[..., 3])
         return NormalGamma(self.centre + self.spread * x[..., 0], np.exp(x[..., 1]), a, b)
+
+    def of_items(self, x: Floats, said: Floats) -> NormalGamma:
+        """Return (m, k, a, b) for a place x, with m (item); ``said`` (item, system) is z."""
+        prior = self.prior(x)
+        return prior._replace(m=prior.m + self.spread * (said @ x[4:])) if said.size else prior
+
+
+NO_NUMBERS: Final[Floats] = np.zeros((1, 0))
+"""The standardised numbers where there are no predictions."""
 
 
 def grid_step(value: Floats) -> float:
@@ -100,16 +117,23 @@ def units_of(data: Moments) -> Units:
     return Units(centre, away + np.sqrt(variance), variance)
 
 
-def log_density(x: Floats, units: Units, data: Moments) -> float:
+def _spreads(said: Floats) -> Floats:
+    return np.array([*SPREADS, *[WEIGHT_SPREAD] * said.shape[1]])
+
+
+def log_density(x: Floats, units: Units, data: Moments, said: Floats = NO_NUMBERS) -> float:
     """Return the log density of a place, the prior's own part included, up to a constant."""
-    found = normal.log_marginal(units.prior(x), data).sum()
-    return float(found - 0.5 * np.sum((x / np.array(SPREADS)) ** 2))
+    found = normal.log_marginal(units.of_items(x, said), data).sum()
+    return float(found - 0.5 * np.sum((x / _spreads(said)) ** 2))
 
 
-def draw_priors(units: Units, data: Moments, draws: int, tune: int, key: int) -> Floats:
+def draw_priors(
+    units: Units, data: Moments, draws: int, tune: int, key: int, said: Floats = NO_NUMBERS
+) -> Floats:
     """Draw one chain of priors by elliptical slices around the mode.
 
-    ``data`` is `rounded`, and ``key`` the seed. Returns (draw, 5): places x, then log density.
+    ``data`` is `rounded`, and ``key`` the seed. Returns (draw, 5 + system): places x, with the
+    weights of predictions, then log density.
 
     Examples
     --------
@@ -123,18 +147,18 @@ def draw_priors(units: Units, data: Moments, draws: int, tune: int, key: int) ->
     >>> round(float(prior.m.mean())), round(float(prior.k.mean()), 1)  # k = 1 / 4
     (5, 0.3)
     """
-    rng, spread = np.random.default_rng(int(key)), np.array(SPREADS)
+    rng, spread = np.random.default_rng(int(key)), _spreads(said)
 
     def loss(x: Floats) -> float:
-        return -log_density(x, units, data)
+        return -log_density(x, units, data, said)
 
-    mode, root = around_mode(loss, np.zeros(4), spread)
+    mode, root = around_mode(loss, np.zeros(len(spread)), spread)
     root *= _WIDER
 
     def height(at: Floats) -> float:
-        return log_density(mode + root @ at, units, data) + 0.5 * float(at @ at)
+        return log_density(mode + root @ at, units, data, said) + 0.5 * float(at @ at)
 
-    at, out = rng.normal(size=4) / _WIDER, np.empty((draws, 5))
+    at, out = rng.normal(size=len(spread)) / _WIDER, np.empty((draws, len(spread) + 1))
     for step in range(-tune, _STEPS * draws):
         at, high = elliptical(rng, at, height)
         if step >= 0 and step % _STEPS == _STEPS - 1:
@@ -146,21 +170,28 @@ class NormalPrior(NamedTuple):
     """Draws of the prior, from all items."""
 
     values: Floats
-    """(chain, draw, 4): in the order of `NAMES`."""
+    """(chain, draw, 4 + system): in the order of `NAMES`, then the weights of predictions."""
     log_density: Floats
     """(chain, draw)"""
+    systems: tuple[Any, ...] = ()
+    """Names of the systems."""
     told: bool = True
     """Whether a fit contains these draws; false for a fit of a chunk of items."""
 
-    def each(self) -> NormalGamma:
-        """Return the parameters (chain, draw, 1)."""
-        m, k, a, variance = np.moveaxis(self.values[..., None, :], -1, 0)
+    def each(self, said: Numbers) -> NormalGamma:
+        """Return the parameters (chain, draw, 1); m is (chain, draw, item) with predictions."""
+        m, k, a, variance = np.moveaxis(self.values[..., None, :4], -1, 0)
+        if said.systems:
+            m = m + self.values[..., 4:] @ said.centred.T
         return NormalGamma(m, k, a, a * variance)
 
     def groups(self) -> dict[str, dict[str, xr.DataArray]]:
         """Return the groups of a fit."""
-        each = zip(NAMES, np.moveaxis(self.values, -1, 0), strict=True)
+        each = zip(NAMES, np.moveaxis(self.values[..., :4], -1, 0), strict=True)
         prior = {name: xr.DataArray(values, dims=SAMPLE) for name, values in each}
+        if self.systems:
+            names = {SYSTEM: list(self.systems)}
+            prior[WEIGHT] = xr.DataArray(self.values[..., 4:], dims=(*SAMPLE, SYSTEM), coords=names)
         density = xr.DataArray(self.log_density, dims=(CHAIN, DRAW))
         return {"posterior": prior, "sample_stats": {"lp": density}}
 
@@ -169,29 +200,38 @@ class NormalPrior(NamedTuple):
         return diagnosed_parameters(self.groups()["posterior"])
 
 
-def teaching(data: Moments, step: float, items: npt.NDArray[Any]) -> Moments:
-    """Return the moments that the prior is learned from."""
-    which = chosen(items, MOST_ITEMS)
+def teaching(data: Moments, step: float, which: npt.NDArray[np.bool_]) -> Moments:
+    """Return the moments that the prior is learned from, of the items ``which``."""
     return rounded(Moments(*(values[which] for values in data)), step)
 
 
+def teachers(items: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Return the items that the prior is learned from."""
+    return chosen(items, MOST_ITEMS)
+
+
 def learned(
-    data: Moments, units: Units, size: Size, tune: int, rng: np.random.Generator
+    data: Moments, said: Numbers, units: Units, size: Size, tune: int, rng: np.random.Generator
 ) -> NormalPrior:
-    """Draw the prior, each chain in a thread."""
+    """Draw the prior, each chain in a thread; ``data`` and ``said`` are of the same items."""
+    standard = said.centred / said.scale if said.systems else NO_NUMBERS
     keys = row_keys(np.arange(size[0], dtype=np.uint64), seed=fitting.stream_seed(rng))
     found = np.stack(
         mapped(
-            lambda chain: draw_priors(units, data, size[1], tune, keys[chain]),
+            lambda chain: draw_priors(units, data, size[1], tune, keys[chain], standard),
             range(size[0]), "", False,
         )
     )  # fmt: skip
     m, k, a, b = units.prior(found[..., :4])
-    return NormalPrior(np.stack([m, k, a, b / a], axis=-1), found[..., 4])
+    values = np.stack([m, k, a, b / a], axis=-1)
+    weights = units.spread * found[..., 4:-1] / said.scale
+    return NormalPrior(
+        np.concatenate([values, weights], axis=-1), found[..., -1], tuple(said.systems)
+    )
 
 
-def in_graph(units: Units) -> Any:
-    """Write the prior's parameters as part of a PyMC model."""
+def in_graph(units: Units, said: Numbers) -> Any:
+    """Write the prior's parameters as part of a PyMC model; m is (item) with predictions."""
     import pymc as pm
 
     typical = (1.0, TYPICAL_SHAPE, units.variance)
@@ -200,6 +240,9 @@ def in_graph(units: Units) -> Any:
         pm.LogNormal(name, math.log(middle), spread)
         for name, middle, spread in zip(NAMES[1:], typical, SPREADS[1:], strict=True)
     )
+    if said.systems:
+        spread = units.spread * WEIGHT_SPREAD / said.scale
+        m = m + pm.math.dot(said.centred, pm.Normal(WEIGHT, 0.0, spread, dims=SYSTEM))
     return m, k, a, a * variance
 
 

@@ -1,0 +1,143 @@
+"""Sensitivity and specificity of systems, for two labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from dissensus.data.alignment import common_items
+from dissensus.data.plausibility import plausibility_of
+from dissensus.dims import CHAIN, DRAW, ITEM, LABEL, POSITION, SYSTEM
+from dissensus.errors import ArgumentError, shown
+from dissensus.metrics._accuracy import top_k_accuracy
+from dissensus.metrics._insight import insights
+from dissensus.metrics._items import over_items, weights_for
+from dissensus.metrics._lists import check_lists
+
+
+def sensitivity_specificity(
+    plausibility: Any,
+    predictions: xr.Dataset,
+    positive: Any,
+    *,
+    weights: Any = None,
+    on_missing: str = "raise",
+    insight: Any = None,
+    random_seed: Any = None,
+) -> xr.Dataset:
+    r"""Agreement with the panel on positive and on negative items.
+
+    .. math:: \mathrm{sensitivity}^{(m)} = \frac{\sum_i 1[p_i = +]\, 1[y_i^{(m)} = +]}
+        {\sum_i 1[y_i^{(m)} = +]}, \qquad
+        \mathrm{specificity}^{(m)} = \frac{\sum_i 1[p_i = -]\, 1[y_i^{(m)} = -]}
+        {\sum_i 1[y_i^{(m)} = -]}
+
+    with :math:`y_i^{(m)}` the most plausible of the two labels of item i in draw m: the label that
+    most of a large panel of such annotators would give.
+
+    Parameters
+    ----------
+    plausibility : DataTree, Dataset or DataArray
+        A fit, its posterior, or the plausibility itself, of two labels (..., item, label).
+    predictions : xarray.Dataset
+        From `dissensus.predictions`. The first label of a list counts.
+    positive : label
+        The positive label.
+    weights, on_missing, insight, random_seed
+        As in `top_k_accuracy`.
+
+    Returns
+    -------
+    xarray.Dataset
+        ``sensitivity`` and ``specificity`` (chain, draw, system), in [0, 1]; NaN in a draw without
+        positive, or negative, items.
+
+    Notes
+    -----
+    They are against the panel's label and not against the one true label, on which a panel can be
+    wrong. Against known or estimated true labels: `annotator_roc` with ``predictions=``.
+
+    The mean of the two, weighted by the rates of positive and negative items, is `top_k_accuracy`.
+
+    Source: Yerushalmy (1947), with the panel's label in the place of the diagnosis.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.annotations({"item": [1, 1, 2, 2], "annotator": list("abab"),
+    ...                       "label": ["ill", "ill", "well", "well"]})
+    >>> pred = dx.predictions({"item": [1, 2], "system": ["m", "m"], "label": ["ill", "ill"]})
+    >>> fit = dx.models.dirichlet.fit(ann, draws=200, random_seed=1)
+    >>> found = dx.sensitivity_specificity(fit, pred, "ill").mean(("chain", "draw"))
+    >>> float(found["sensitivity"].item()), float(found["specificity"].item())
+    (1.0, 0.0)
+    """
+    theta = plausibility_of(plausibility)
+    labels = theta[LABEL].to_numpy().tolist() if LABEL in theta.dims else []
+    if len(labels) != 2:
+        raise ArgumentError(
+            "plausibility", expected="two labels",
+            found=f"{len(labels)}: {shown(labels)}" if labels else f"dims {theta.dims}",
+            hint="dx.group_labels(fit, mapping) joins labels",
+        )  # fmt: skip
+    if positive not in labels:
+        raise ArgumentError(
+            "positive", expected=f"one of the two labels, {shown(labels)}", found=repr(positive)
+        )
+    check_lists(predictions)
+    theta, predictions = common_items(theta, predictions, on_missing)
+    given = None if insight is None else insights(insight, theta, predictions, random_seed)
+    weights = weights_for(theta, weights, random_seed)
+    of_panel = _panel(theta, predictions, positive)
+    first = predictions["block"].transpose(ITEM, SYSTEM, POSITION).to_numpy() == 1
+    code = predictions["label_code"].transpose(ITEM, SYSTEM, POSITION).to_numpy()
+    vocabulary = np.append(predictions[LABEL].to_numpy().astype(object), None)  # -1: no label
+    says = [first & (vocabulary[code] == label) for label in (positive, _other(labels, positive))]
+    parts = []
+    for place in range(predictions.sizes[SYSTEM]):
+        alone = first[:, place].sum(axis=1)
+        share = [
+            xr.DataArray(one[:, place].sum(axis=1) / alone, dims=ITEM) for one in says
+        ]  # of tied first labels, each counts in part
+        panel = of_panel
+        if given is not None:
+            system = predictions.isel({SYSTEM: [place]})
+            right = top_k_accuracy(
+                theta, system, per_item=True, insight=given.isel({SYSTEM: [place]}),
+                random_seed=random_seed,
+            ).isel({SYSTEM: 0}, drop=True).drop_vars(ITEM)  # fmt: skip
+            # Where the system has one of the two labels, being right or wrong tells the panel's.
+            panel = xr.where(share[0] == 1, right, xr.where(share[1] == 1, 1 - right, of_panel))
+        parts.append(xr.Dataset({
+            "sensitivity": _rate(share[0], panel, weights),
+            "specificity": _rate(share[1], 1 - panel, weights),
+        }))  # fmt: skip
+    out = xr.concat(parts, dim=xr.IndexVariable(SYSTEM, predictions[SYSTEM].to_numpy()))
+    for values in out.data_vars.values():
+        values.attrs = {"better": "higher"}
+    front = [dim for dim in (CHAIN, DRAW) if dim in out.dims]
+    return out.transpose(*front, ..., SYSTEM)
+
+
+def _other(labels: list[Any], positive: Any) -> Any:
+    return labels[1 - labels.index(positive)]
+
+
+def _panel(theta: xr.DataArray, predictions: xr.Dataset, positive: Any) -> xr.DataArray:
+    """Return in which draws the panel's label is the positive one (..., item), as 0 or 1."""
+    every = np.zeros((predictions.sizes[ITEM], 1, 1), dtype=np.int64)
+    dims = (ITEM, SYSTEM, POSITION)
+    always = xr.Dataset(
+        {"label_code": (dims, every), "block": (dims, every + 1)},
+        coords={ITEM: predictions[ITEM].to_numpy(), SYSTEM: ["positive"], LABEL: [positive]},
+    )
+    found = top_k_accuracy(theta, always, per_item=True)
+    return found.isel({SYSTEM: 0}, drop=True).drop_vars(ITEM)
+
+
+def _rate(share: xr.DataArray, members: xr.DataArray, weights: xr.DataArray | None) -> xr.DataArray:
+    """Return the mean of ``share`` over the items that are members, in each draw."""
+    both, size = (over_items(one, weights) for one in (share * members, members))
+    return (both / size.where(size > 0)).clip(0.0, 1.0)
