@@ -264,8 +264,3 @@ def test_pools_whose_names_are_numbers_stay_whole_numbers(tmp_path):
     assert set(table["pool"].dropna()) | set(table["pool_"].dropna()) == {"2", "3"}
     dx.report(result, tmp_path / "report.html")
     assert "2 and 3" in (tmp_path / "report.html").read_text(encoding="utf-8")
-
-
-def test_numbers_need_a_threshold_and_are_told_how_to_do_without():
-    with pytest.raises(dx.ArgumentError, match=r"^threshold: .*fit models\.crossed_effects"):
-        dx.evaluate(study(), components="gaussian", **QUIET)

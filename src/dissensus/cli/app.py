@@ -75,6 +75,9 @@ def evaluate(
         str | None, typer.Option(help="Reliabilities to evaluate at: '0.5,1,2,5'.")
     ] = None,
     threshold: Annotated[float | None, typer.Option(help="The cut, for scores.")] = None,
+    positive: Annotated[
+        str | None, typer.Option(help="Of two labels the positive one, for sensitivity.")
+    ] = None,
     risk: Annotated[Path | None, typer.Option(help="JSON file: label to risk.")] = None,
     groups: Annotated[Path | None, typer.Option(help="JSON file: label to category.")] = None,
     distance: Annotated[
@@ -153,7 +156,8 @@ def evaluate(
             groups=options.mapping(groups, "--groups", "category"),
             on_missing=on_missing, distance=distance, margin=margin,
             progressbar=progress and not as_json,
-            reference=options.pool_named(ann, reference), chunks=chunks,
+            reference=options.named(ann, "pool", reference), chunks=chunks,
+            positive=options.named(ann, "label", positive),
             **options.or_none(companion=beside, components=components, truth_model=truth_model),
             truth=known_labels(known, ann, item=item, label=label, delimiter=delimiter,
                                encoding=encoding),

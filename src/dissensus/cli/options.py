@@ -63,7 +63,7 @@ Progress = Annotated[bool, typer.Option(help="Show progress.")]
 
 _ARGUMENT: Final = re.compile(
     r"(?<![\w.-])(?<!\w\()(annotator|chunks|cluster|companion|components|concentration|confidence|delimiter"
-    r"|draws|encoding|format|ground_truth|groups|item|kind|label|labels|margin|model|on_missing|pool"
+    r"|draws|encoding|format|ground_truth|groups|item|kind|label|labels|margin|model|on_missing|pool|positive"
     r"|prediction_label|prediction_rank|predictions_format|prior_count|question|rank|reference"
     r"|reliability|risk|score|stratum|system|threshold|trial|truth_model)="
     r"(?:\"([^\"\n]+)\"|'([^'\n]+)'|([\d.]+\d|\d))?(?![\w\"'])"
@@ -240,12 +240,12 @@ def accuracy(text: str | None) -> dict[str, Any]:
         return or_none(ground_truth=text)
 
 
-def pool_named(annotations: Any, name: str | None) -> Any:
-    """Return the pool with a name from the command line, where 2 and "2" are the same."""
-    if name is None or "pool" not in annotations.coords:
+def named(annotations: Any, dim: str, name: str | None) -> Any:
+    """Return the pool or label with a name from the command line, where 2 and "2" are the same."""
+    if name is None or dim not in annotations.coords:
         return name
-    known = annotations["pool"].to_numpy().tolist()
-    return next((pool for pool in known if str(pool) == name), name)
+    known = annotations[dim].to_numpy().tolist()
+    return next((one for one in known if str(one) == name), name)
 
 
 def _read(path: Path, option: str, expected: str) -> str:

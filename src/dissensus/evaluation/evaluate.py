@@ -229,6 +229,7 @@ def evaluate(
             annotations, predictions, groups, cut=cut, risk=risk, draws=draws, chains=chains,
             random_seed=random_seed, on_missing=on_missing, progressbar=progressbar, given=given,
             positive=positive_of(annotations, positive, cut=threshold is not None),
+            asked=positive is not None,
         )  # fmt: skip
         run = replace(_run(main, reliability, hyper), keeps_draws=cut is None)
         # In the order in which the sections are computed: the last one reads the one before it.
@@ -335,7 +336,9 @@ def _require_labels(main: Recipe, **given: Any) -> None:
 
 def positive_of(annotations: xr.Dataset, positive: Any, *, cut: bool) -> Any:
     """Return the positive one of two labels, or None."""
-    labels = list(SIDES) if cut else annotations.get(LABEL, np.empty(0))[:3].tolist()
+    labels: list[Any] = list(SIDES) if cut else []
+    if not cut and LABEL in annotations.coords:
+        labels = annotations[LABEL].to_numpy().tolist()
     if positive is None:
         kind = annotations.attrs["kind"]
         has_order = cut or kind == "ordinal" or all(isinstance(one, int) for one in labels)

@@ -70,7 +70,8 @@ def have_probabilities(predictions: xr.Dataset | None) -> bool:
     """Return whether every system gives probabilities of labels."""
     if predictions is None or "score" not in predictions:
         return False
-    return bool(are_probabilities(predictions["score"].transpose(..., POSITION).to_numpy()).all())
+    score = predictions["score"].transpose(..., POSITION).to_numpy()
+    return bool(are_probabilities(score.reshape(-1, score.shape[-1])).all())
 
 
 def score(
@@ -232,6 +233,8 @@ class Task:
     """The predictions before a cut at a threshold."""
     positive: Any = None
     """Of two labels, the positive one."""
+    asked: bool = False
+    """Whether the caller named it."""
     same_unit: bool = True
     """Whether predicted numbers are in the unit of the scores; else they have no errors."""
     cut: xr.Dataset | None = None
@@ -285,7 +288,7 @@ def results(run: Run, task: Task, notes: Notes) -> Groups:
         along[CATEGORIES] = along[CATEGORIES].transpose(*_METRIC, ..., missing_dims="ignore")
     groups |= along
     with notes.of(run.recipe.model):
-        _leave_out_undefined(groups)
+        _leave_out_undefined(groups, () if task.asked else RATES)
     if "convergence" in groups and groups["convergence"]["n_items_poor"].isnull().any():
         del groups["convergence"]  # with chunks, too few draws give NaN instead of no group
     if "convergence" in groups:
@@ -306,13 +309,18 @@ def results(run: Run, task: Task, notes: Notes) -> Groups:
     return groups
 
 
-def _leave_out_undefined(groups: Groups) -> None:
-    """Compare the systems on metrics that are defined in all draws; warn of the others."""
+RATES: Final = ("sensitivity", "specificity")
+
+
+def _leave_out_undefined(groups: Groups, unasked: tuple[str, ...]) -> None:
+    """Compare the systems on metrics that are defined in all draws; warn of others asked for."""
     if "metrics" not in groups:
         return
     draws = groups["metrics"]
     undefined = [name for name, one in draws.data_vars.items() if bool(one.isnull().any())]
     for name in undefined:
+        if name in unasked:
+            continue
         missing = draws[name].isnull().any([dim for dim in draws[name].dims if dim != SYSTEM])
         systems = draws[SYSTEM].to_numpy()[missing.to_numpy()].tolist()
         warnings.warn(

@@ -1,0 +1,171 @@
+"""Evaluations of numbers, of probabilities, and of two labels: the metrics are those of the fit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+from lean import LEAN
+
+import dissensus as dx
+
+QUIET = {"draws": 400, "random_seed": 1, "progressbar": False, **LEAN}
+ERRORS = ["mean_absolute_error", "mean_squared_error", "correlation"]
+
+
+@pytest.fixture(scope="module")
+def scores():
+    """Forty items of three scores and two systems, of which one is better; the means are known."""
+    rng = np.random.default_rng(3)
+    mu = rng.normal(60, 10, 40)
+    ann = dx.from_matrix(rng.normal(mu[:, None], 8, (40, 3)))
+    table = {"item": np.tile(np.arange(40), 2), "system": np.repeat(["good", "bad"], 40),
+             "label": np.concatenate([rng.normal(mu, 3), rng.normal(mu, 12)])}  # fmt: skip
+    return ann, dx.predictions(table), mu
+
+
+@pytest.fixture(scope="module")
+def result(scores):
+    return dx.evaluate(*scores[:2], **QUIET)
+
+
+def test_the_errors_are_those_of_the_fit_with_the_predictions(scores, result):
+    ann, pred, _ = scores
+    fit = dx.models.normal_scores.fit(
+        ann, predictions=pred, draws=400, random_seed=1, progressbar=False
+    )
+    for scope, weights in (("these items", None), ("new items", "bayesian-bootstrap")):
+        direct = dx.score_error(fit, pred, weights=weights, random_seed=1)
+        for name in ERRORS:
+            found = result["metrics"][name].sel(scope=scope, reliability=1.0)
+            np.testing.assert_allclose(found, direct[name], rtol=1e-9)
+    assert list(result["metrics"].data_vars) == ERRORS
+    assert "certainty" not in result.children
+
+
+def test_what_is_naive_is_against_the_mean_score(scores, result):
+    ann, pred, _ = scores
+    mean = xr.DataArray(
+        [ann["value"][ann["item_code"] == i].mean() for i in range(40)], dims="item",
+        coords={"item": np.arange(40)},
+    )  # fmt: skip
+    direct = dx.score_error(mean, pred)
+    for name in ERRORS:
+        np.testing.assert_allclose(result["statistics"][f"naive_{name}"], direct[name])
+
+
+def test_smaller_errors_are_better(result):
+    best = result["comparison"]["probability_best"].sel(scope="new items", reliability=1.0)
+    assert (best.sel(system="good") > 0.9).all()
+    rows = dx.summary(result)
+    assert set(rows["metric"]) == set(ERRORS)
+
+
+def test_the_truth_is_inside_where_the_mean_score_misses(scores, result):
+    _, pred, mu = scores
+    number = pred["value"].sel(system="good").to_numpy()
+    true = ((number - mu) ** 2).mean()
+    draws = result["metrics"]["mean_squared_error"].sel(system="good", scope="these items")
+    low, high = draws.quantile([0.055, 0.945])
+    assert low < true < high
+    assert result["statistics"]["naive_mean_squared_error"].sel(system="good") > high
+
+
+def test_numbers_in_another_unit_have_a_correlation_only(scores):
+    ann, pred, _ = scores
+    moved = pred.assign(value=-0.1 * pred["value"])
+    with pytest.warns(dx.DissensusWarning, match="'bad' are in another unit.*correlations"):
+        found = dx.evaluate(ann, moved, **QUIET)
+    assert list(found["metrics"].data_vars) == ["correlation"]
+    assert (found["metrics"]["correlation"].mean(("chain", "draw")) < 0).all()
+    assert "discrepancy_ratio" not in found["discrepancy"]
+
+
+def test_a_constant_system_leaves_the_correlation_out(scores):
+    ann, pred, _ = scores
+    flat = pred.assign(
+        value=xr.where(pred["system"] == "bad", 61.0, pred["value"]).transpose("item", "system")
+    )
+    with pytest.warns(dx.DissensusWarning, match="correlation is left out.*'bad'"):
+        found = dx.evaluate(ann, flat, **QUIET)
+    assert list(found["metrics"].data_vars) == ERRORS[:2]
+    assert "naive_correlation" not in found["statistics"]
+
+
+def test_scores_alone_are_described(scores):
+    found = dx.evaluate(scores[0], **QUIET)
+    assert "metrics" not in found.children
+    assert found["posterior"]["mean"].dims == ("chain", "draw", "item")
+
+
+def test_labels_are_no_predictions_of_numbers(scores):
+    ann, _, _ = scores
+    pred = dx.predictions({"item": range(40), "system": ["s"] * 40, "label": ["below"] * 40})
+    with pytest.raises(dx.PredictionError, match=r"one number from each system.*threshold="):
+        dx.evaluate(ann, pred, **QUIET)
+
+
+# Probabilities, and two labels.
+
+
+@pytest.fixture(scope="module")
+def votes():
+    """Thirty items, four annotators, two labels; two systems with probabilities."""
+    rng = np.random.default_rng(4)
+    share = rng.beta(1, 1, 30)
+    item, who = np.indices((30, 4)).reshape(2, -1)
+    said = np.where(rng.uniform(size=item.size) < share[item], "yes", "no")
+    ann = dx.annotations({"item": item, "annotator": who, "label": said}, labels=["no", "yes"])
+    near = np.concatenate([np.clip(share, 0.02, 0.98), rng.uniform(0.1, 0.9, 30)]).round(3)
+    table = {"item": np.tile(np.arange(30), 2), "system": np.repeat(["near", "far"], 30),
+             "no": 1 - near, "yes": near}  # fmt: skip
+    return ann, dx.predictions(table)
+
+
+@pytest.fixture(scope="module")
+def judged(votes):
+    return dx.evaluate(*votes, positive="yes", reliability=(1.0,), **QUIET)
+
+
+def test_probabilities_have_scores_and_a_curve(votes, judged):
+    ann, pred = votes
+    fit = dx.models.dirichlet.fit(
+        ann, predictions=pred, draws=400, random_seed=1, progressbar=False
+    )
+    direct = dx.probability_score(fit, pred)
+    for name in ("log_score", "brier_score", "total_variation", "calibration_error"):
+        found = judged["metrics"][name].sel(scope="these items", reliability=1.0)
+        np.testing.assert_allclose(found, direct[name], rtol=1e-9)
+    for name in ("calibration", "mean_probability", "n_items"):
+        np.testing.assert_allclose(judged["calibration"][name], direct[name])
+    best = judged["comparison"]["probability_best"].sel(scope="these items", reliability=1.0)
+    assert (best.sel(system="near", metric=["log_score", "brier_score"]) > 0.9).all()
+
+
+def test_the_positive_label_gives_rates_that_average_to_the_accuracy(votes, judged):
+    ann, pred = votes
+    draws = judged["metrics"].sel(scope="these items", reliability=1.0)
+    fit = dx.models.dirichlet.fit(
+        ann, predictions=pred, draws=400, random_seed=1, progressbar=False
+    )
+    direct = dx.sensitivity_specificity(fit, pred, "yes", insight="learned", random_seed=1)
+    for name in ("sensitivity", "specificity"):
+        np.testing.assert_allclose(draws[name], direct[name], rtol=1e-9)
+    low, high = (np.minimum, np.maximum)
+    both = (draws["sensitivity"].to_numpy(), draws["specificity"].to_numpy())
+    accuracy = draws["top_1_accuracy"].to_numpy()
+    assert (accuracy >= low(*both) - 1e-9).all()
+    assert (accuracy <= high(*both) + 1e-9).all()
+
+
+def test_labels_without_an_order_have_no_positive_one(votes):
+    ann, pred = votes
+    found = dx.evaluate(ann, pred, reliability=(1.0,), **QUIET)
+    assert "sensitivity" not in found["metrics"]
+
+
+def test_scores_of_lists_are_no_probabilities(votes):
+    ann, pred = votes
+    found = dx.evaluate(ann, pred.assign(score=3 * pred["score"]), reliability=(1.0,), **QUIET)
+    assert "log_score" not in found["metrics"]
+    assert "calibration" not in found.children
