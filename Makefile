@@ -49,6 +49,7 @@ validate:  ## Hold what is printed against real sets whose answer is known (two 
 	uv run python benchmarks/real_data.py
 	uv run python benchmarks/insight.py
 	uv run python benchmarks/real_rankings.py
+	uv run python benchmarks/real_scores.py
 	uv run --with ppi-python python benchmarks/real_truth.py
 	uv run python benchmarks/seeds.py
 

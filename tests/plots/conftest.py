@@ -41,7 +41,23 @@ def whole(name):
         result[group] = data.to_dataset()
     result["weighted_reliability"] = _reliability()
     result["discrepancy_curve"] = _along_thresholds(result["metrics"]["system"].to_numpy())
+    result["calibration"] = calibrated(result["metrics"]["system"].to_numpy())
     return result
+
+
+def calibrated(systems):
+    """Calibration curves, which an evaluation without probabilities has not; one bin is empty."""
+    rng = np.random.default_rng(2)
+    shape = (len(systems), 4)
+    size = rng.integers(1, 30, shape).astype(float)
+    size[:, 0] = 0
+    draws = np.where(size > 0, rng.uniform(0.1, 0.9, (2, 30, *shape)), np.nan)
+    where = np.where(size > 0, rng.uniform(0.1, 0.9, shape), np.nan)
+    dims = ("system", "bin")
+    variables = {"calibration": (("chain", "draw", *dims), draws), "n_items": (dims, size),
+                 "mean_probability": (dims, where)}  # fmt: skip
+    coords = {"system": systems, "bin": [0.125, 0.375, 0.625, 0.875]}
+    return xr.Dataset(variables, coords)
 
 
 @cache

@@ -150,3 +150,34 @@ def test_systems_with_the_lowest_points_are_kept(draws):
     figure = dx.plots.discrepancy_curve(draws.isel(system=[1, 0]), limit=1)
     assert [text.get_text() for text in figure.axes[0].texts] == ["knows"]
     assert figure.get_supxlabel() == "The 1 best of 2 systems; other systems are left out."
+
+
+# Calibration.
+
+
+def test_the_calibration_curve_is_drawn_from_its_draws(dense):
+    """Read back from the axes: means over draws, intervals, sizes, and the empty bin left out."""
+    data = dense["calibration"].to_dataset().isel(system=[0, 1])
+    ax = dx.plots.calibration(data, ci_kind="eti", ci_prob=0.8).axes[0]
+    diagonal, *curves = ax.lines
+    assert diagonal.get_xydata().tolist() == [[0, 0], [1, 1]]
+    bars = [c for c in ax.collections if hasattr(c, "get_segments")]
+    dots = [c for c in ax.collections if not hasattr(c, "get_segments")]
+    for k, (curve, bar, dot) in enumerate(zip(curves, bars, dots, strict=True)):
+        one = data.isel(system=k, bin=slice(1, None))
+        x, draws = one["mean_probability"].to_numpy(), one["calibration"]
+        np.testing.assert_allclose(curve.get_xdata(), x)
+        np.testing.assert_allclose(curve.get_ydata(), draws.mean(("chain", "draw")))
+        ends = draws.quantile([0.1, 0.9], ("chain", "draw")).to_numpy()
+        np.testing.assert_allclose([s[:, 1] for s in bar.get_segments()], ends.T)
+        np.testing.assert_allclose([s[0, 0] for s in bar.get_segments()], x)
+        np.testing.assert_allclose(dot.get_offsets()[:, 0], x)
+        assert (np.argsort(dot.get_sizes()) == np.argsort(one["n_items"])).all()
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == list(data["system"].values)
+
+
+def test_systems_beyond_the_limit_are_counted(dense):
+    figure = dx.plots.calibration(dense, limit=1)
+    assert "3 more systems" in figure._supxlabel.get_text()
+    with pytest.raises(dx.ArgumentError, match="without scopes"):
+        dx.plots.calibration(dense["calibration"].to_dataset().mean("chain"))

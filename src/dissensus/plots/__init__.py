@@ -20,6 +20,7 @@ from dissensus.errors import ArgumentError, shown
 from dissensus.registry import find
 
 if TYPE_CHECKING:
+    from ._along import calibration as calibration
     from ._along import discrepancy_curve as discrepancy_curve
     from ._along import models as models
     from ._along import reliability as reliability
@@ -84,6 +85,7 @@ PLOTS: Final = (
     Plot("components", "components", "_rows", "reliability of labels, correlation of pools"),
     Plot("accuracies", "accuracy", "_rows", "accuracy of systems and annotators"),
     Plot("discrepancy_curve", "discrepancy_curve", "_along", "discrepancy ratio by threshold"),
+    Plot("calibration", "calibration", "_along", "calibration of predicted probabilities"),
     Plot("certainty", "certainty", "_items", "annotation certainty of every item, sorted"),
     Plot("item", "posterior", "_item", "one item: annotations, plausibilities, predictions"),
     Plot("simplex", "posterior", "_items", "plausibilities over three labels in a triangle"),

@@ -12,11 +12,12 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from dissensus.dims import RELIABILITY, SAMPLE, SCOPE, SYSTEM, THRESHOLD
 from dissensus.errors import ArgumentError, shown
+from dissensus.metrics._probabilities import BIN, CURVE
 from dissensus.plots import _source as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._names import are_wanted, spread, tip, with_interval
 from dissensus.plots._style import Size
-from dissensus.wording import capital, metric_title, number
+from dissensus.wording import capital, metric_title, number, short
 
 _INFINITE, _CROSS = "∞", "\N{MULTIPLICATION SIGN}"
 """Tick labels of crosses: the limit of increasing reliability, or another point estimate."""
@@ -213,6 +214,77 @@ def discrepancy_curve(
     ax.set_ylim(min(0.0, ax.get_ylim()[0]), ax.get_ylim()[1])
     _name_curves(ax, draws, means[:, -1].tolist())
     look.note(figure, text)
+    return figure
+
+
+def calibration(
+    source: Any,
+    *,
+    ci_kind: str | None = None,
+    ci_prob: float | None = None,
+    limit: int = 4,
+    ax: Axes | None = None,
+    figsize: Size | None = None,
+) -> Any:
+    """Draw how often annotators give a system's most probable label, against its probability.
+
+    Items are sorted by that probability into bins. On the dashed line probabilities are right;
+    below it the system is too sure of itself. Bars are intervals for these items, and the area of a
+    dot shows its number of items.
+
+    Parameters
+    ----------
+    source : DataTree or Dataset
+        An evaluation with probabilities, its group ``calibration``, or the result of
+        `dissensus.probability_score`.
+    limit : int
+        Maximum number of systems; the first ones are shown.
+
+    Notes
+    -----
+    After Guo et al. (2017), Figure 4, with the share of annotators in the place of the accuracy.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.annotations({"item": [1, 1, 2], "annotator": [1, 2, 1], "label": list("aab")})
+    >>> pred = dx.predictions({"item": [1, 2], "system": ["m", "m"], "a": [0.9, 0.4],
+    ...                        "b": [0.1, 0.6]})
+    >>> result = dx.evaluate(ann, pred, draws=20, random_seed=1, progressbar=False)
+    >>> dx.plots.calibration(result).axes[0].get_xlabel()
+    'probability of the most probable label'
+    """
+    data = pieces.group(source, CURVE)
+    draws, place, size = data[CURVE], data["mean_probability"], data["n_items"]
+    if set(draws.dims) != {*SAMPLE, SYSTEM, BIN}:
+        raise ArgumentError(
+            "source", expected="what dissensus.probability_score returns for draws, without scopes",
+            found=f"dims {draws.dims}",
+        )  # fmt: skip
+    shown_systems = draws[SYSTEM].to_numpy()[:limit].tolist()
+    left = draws.sizes[SYSTEM] - len(shown_systems)
+    figure, ax = look.canvas(ax, figsize, look.WIDTH, 4.2)
+    ax.plot([0, 1], [0, 1], color=look.ink(), linewidth=0.9, linestyle=look.BROKEN)
+    lower, upper = pieces.interval(draws, ci_kind, ci_prob)
+    mean, most = draws.mean(SAMPLE), float(size.max())
+    for k, name in enumerate(shown_systems):
+        style = look.style(k)
+        x, y, low, high, n = (
+            one.sel({SYSTEM: name}).to_numpy() for one in (place, mean, lower, upper, size)
+        )
+        held = n > 0
+        ax.vlines(x[held], low[held], high[held], color=style.color, linewidth=1.4)
+        ax.plot(x[held], y[held], color=style.color, linestyle=style.dash, linewidth=1.2,
+                label=short(name, 24))  # fmt: skip
+        ax.scatter(x[held], y[held], s=8 + 60 * n[held] / most, color=style.color)
+    look.tidy(ax, grid="y")
+    ax.set_xlim(0, 1)
+    ax.set_ylim(0, 1)
+    ax.set_xlabel("probability of the most probable label")
+    ax.set_ylabel("Share of annotators who give it")
+    if len(shown_systems) > 1:
+        ax.legend(loc="upper left", frameon=False)
+    look.note(figure, f"{left:,} more systems are left out." if left else "")
     return figure
 
 
