@@ -58,10 +58,15 @@ def _score(side, rng):
     side["metrics"] = xr.Dataset(draws)
     side["comparison"] = runs.comparison(side["metrics"].to_dataset())
     side["diagnostics"] = runs.diagnostics(side["metrics"].to_dataset())
+    certainty = side["certainty"].to_dataset()
+    values = certainty["annotation_certainty"]
+    drawn = values.copy(data=rng.uniform(0.4, 1, values.shape))
+    side["certainty"] = certainty.assign(annotation_certainty=drawn)
     naive = {f"naive_{name}": ("system", rng.uniform(0.3, 0.9, old.sizes["system"]))
              for name in names}  # fmt: skip
     kept = side["statistics"].to_dataset().drop_vars("naive_top_1_accuracy")
-    side["statistics"] = kept.assign(naive)
+    given = 2 + rng.permutation(kept.sizes["item"])
+    side["statistics"] = kept.assign(naive | {"n_annotations": ("item", given)})
 
 
 def _categorise(side, rng):
@@ -82,7 +87,9 @@ def _discrepancies(tree, rng):
     """Return ratios of systems and annotators, and the values as observed."""
     systems, people = (tree[group][dim].to_numpy() for group, dim in (
         ("metrics", "system"), ("annotations", "annotator")))  # fmt: skip
-    out = xr.Dataset(coords={"system": systems, "annotator": people}, attrs=tree["discrepancy"].attrs)
+    out = xr.Dataset(
+        coords={"system": systems, "annotator": people}, attrs=tree["discrepancy"].attrs
+    )
     points = xr.Dataset(coords=out.coords)
     for name, dim, n in (("discrepancy_ratio", "system", len(systems)),
                          ("winning_rate", "system", len(systems)),
@@ -107,7 +114,7 @@ def _components(rng):
     for name, dims in (("krippendorff_alpha", ("pool",)), ("cross_kappa", tuple(square)),
                        ("normalized_cross_kappa", tuple(square))):  # fmt: skip
         shape = (3,) * len(dims)
-        coords = {dim: POOLS for dim in dims}
+        coords = dict.fromkeys(dims, POOLS)
         pools[name] = xr.DataArray(_draws(rng, 0.1, 0.9, shape, sample=(1, 60)), coords,
                                    (*SAMPLE, *dims))  # fmt: skip
         pools[f"observed_{name}"] = xr.DataArray(rng.uniform(0.1, 0.9, shape), coords, dims)

@@ -228,10 +228,19 @@ CHECK = {
     "as_json": (True, {"json"}, {}),
 }  # fmt: skip
 PLAN = {
-    **{name: (value, {"error"} if names == {"error"} else {"annotations"},
-              {"pilot" if key == "annotations" else key: one for key, one in more.items()
-               if key != "predictions"})
-       for name, (value, names, more) in EVALUATE.items() if name in READ},
+    **{
+        name: (
+            value,
+            {"error"} if names == {"error"} else {"annotations"},
+            {
+                "pilot" if key == "annotations" else key: one
+                for key, one in more.items()
+                if key != "predictions"
+            },
+        )
+        for name, (value, names, more) in EVALUATE.items()
+        if name in READ
+    },
     "pilot": (None, {"annotations"}, {"truth": True}),
     "annotators": ("1,3", {"annotators"}, {}),
     "items": ("50,60", {"items"}, {}),

@@ -9,7 +9,6 @@ import pytest
 import dissensus as dx
 
 
-
 def heights(lines):
     """Return the lower and upper ends of vertical lines."""
     return np.array([segment[:, 1] for segment in lines.get_segments()])

@@ -331,8 +331,12 @@ def test_cells_of_the_page_are_numbers_of_the_draws(tables, name):
     assert [at for at, _ in found] == [at for at, _ in expected]
     for (_, rows), (_, numbers) in zip(found, expected, strict=True):
         assert [len(row) for row in rows] == [len(row) for row in numbers]
-        wrong = [(cell, number) for row, wanted in zip(rows, numbers, strict=True)
-                 for cell, number in zip(row, wanted, strict=True) if not agrees(cell, number)]
+        wrong = [
+            (cell, number)
+            for row, wanted in zip(rows, numbers, strict=True)
+            for cell, number in zip(row, wanted, strict=True)
+            if not agrees(cell, number)
+        ]
         assert wrong == []  # fmt: skip
 
 
