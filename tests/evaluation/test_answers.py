@@ -11,7 +11,7 @@ import xarray as xr
 
 import dissensus as dx
 from dissensus.cli.tables import results
-from dissensus.evaluation.answers import agreements, question_of, votes_of
+from dissensus.evaluation.answers import agreements, question_of, votes_of, with_answers
 from dissensus.reports import evidence, opening, verdict
 from dissensus.reports.sentences import sentences
 from dissensus.wording import probability, share
@@ -131,6 +131,31 @@ def test_an_evaluation_has_them_and_says_which_leads():
     assert table.attrs["question"] == "panel"
     right = result["accuracy"]["estimated_accuracy"].sel(scope="these items", drop=True)
     xr.testing.assert_equal(answers["accuracy"], right.drop_attrs().reset_coords(drop=True))
+
+
+def test_systems_and_scopes_go_by_name(ann, pred):
+    groups = {"annotations": ann, "predictions": pred}
+    rng, numbers = np.random.default_rng(1), {"chain": [0, 1], "draw": range(6)}
+    scopes = {"scope": ["these items", "new items"]}
+    draws = xr.DataArray(
+        rng.random((2, 6, 3, 2, 2)), numbers | {"reliability": [1.0, 2.0, 4.0]} | scopes
+        | {"system": ["r", "s"]}, (*SAMPLE, "reliability", "scope", "system"),
+    )  # fmt: skip
+    groups["metrics"] = draws.to_dataset(name="top_1_accuracy")
+    turned = draws.isel(reliability=0, drop=True, draw=slice(3)).sel(system=["s", "r"]) + 1
+    groups["accuracy"] = turned.to_dataset(name="estimated_accuracy")
+    for new, scope in enumerate(scopes["scope"]):
+        found = with_answers(
+            groups, "truth", new_items=bool(new), random_seed=1, reference=2.0, shape=(1, 1),
+            truth_model="dawid_skene",
+        )["answers"]  # fmt: skip
+        assert found.attrs["scope"] == scope
+        panel = draws.sel(reliability=2.0, scope=scope).isel(draw=[0, 2, 5])
+        for s in ("r", "s"):
+            one, want = found["panel_agreement"].sel(system=s), panel.sel(system=s)
+            np.testing.assert_array_equal(one, want)
+            want = turned.sel(scope=scope, system=s)
+            np.testing.assert_array_equal(found["accuracy"].sel(system=s), want)
 
 
 @pytest.mark.long

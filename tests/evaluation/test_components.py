@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +13,7 @@ from component_fits import cross_replication, crossed_effects
 import dissensus as dx
 from dissensus.evaluation import components
 from dissensus.evaluation.components import _typical, component_draws, plan, shared_items
+from dissensus.evaluation.section import Settings
 
 QUIET = {"draws": 60, "random_seed": 1, "progressbar": False}
 OF_POOLS = {"reference": "old", "reliability": (1,), "truth_model": None, "ground_truth": None}
@@ -209,6 +212,22 @@ def test_pools_go_through_cross_replication_with_what_was_observed_beside(of_poo
     np.testing.assert_array_equal(
         beside["cross_kappa"].isnull().all(("chain", "draw")), np.eye(2, dtype=bool)
     )
+
+
+def test_every_pool_and_every_pair_has_its_own_agreement():
+    ann = study("bernoulli", pools=("a", "b", "c"))
+    settings = Settings(20, 1, None, 0.1, "raise", 1, progressbar=False)
+    found = components.pool_agreement(ann, settings)
+    names = ann["pool"].to_numpy().tolist()
+    for place, name in enumerate(names):
+        part = ann.isel(annotation=ann["pool_code"].to_numpy() == place)
+        observed = found["observed_krippendorff_alpha"].sel(pool=name).item()
+        assert observed == pytest.approx(dx.krippendorff_alpha(part).item())
+    for p, q in permutations(names, 2):
+        for statistic in ("cross_kappa", "normalized_cross_kappa"):
+            direct = dx.cross_kappa(ann, pools=(p, q), normalized="norm" in statistic).item()
+            observed = found[f"observed_{statistic}"].sel(pool=p, pool_=q).item()
+            assert observed == pytest.approx(direct), (p, q)
 
 
 @pytest.mark.long

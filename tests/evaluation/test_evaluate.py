@@ -200,9 +200,13 @@ def test_summary_is_tidy(votes):
 
 def test_summary_follows_arviz_settings(votes):
     result = run(*votes, reliability=(1,))
-    with az.rc_context({"stats.ci_prob": 0.5, "stats.ci_kind": "hdi"}):
-        table = dx.summary(result)
-    assert table.attrs == {"interval": "hdi", "probability": 0.5}
+    draws = result["metrics"]["top_1_accuracy"].isel(reliability=0)
+    for kind, find in (("hdi", az.hdi), ("eti", az.eti)):
+        with az.rc_context({"stats.ci_prob": 0.5, "stats.ci_kind": kind}):
+            table = dx.summary(result)
+        assert table.attrs == {"interval": kind, "probability": 0.5}
+        bounds = find(draws, prob=0.5, dim=["chain", "draw"]).transpose("scope", "system", ...)
+        np.testing.assert_array_equal(table[["lower", "upper"]], bounds.to_numpy().reshape(-1, 2))
 
 
 def test_simulated_judges():

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import arviz as az
+import everything
 import numpy as np
 import pandas as pd
 import pytest
@@ -132,3 +136,90 @@ def test_where_no_number_will_do_there_is_no_mean():
     assert np.isnan(found["mean"])
     assert np.isnan(found["sd"])
     assert whole(xr.DataArray([[3.0, 5.0]], dims=("chain", "draw")))["mean"] == pytest.approx(4)
+
+
+# Every number of every group, held against the draws in which it has its place.
+
+
+def _metric(tree, row):
+    side = tree if row.model == tree.attrs["model"] else tree["companion"]
+    at = {"reliability": row.reliability, "scope": row.scope, "system": row.system}
+    return side["metrics"][row.metric].sel(at), {
+        "naive": side["statistics"][f"naive_{row.metric}"].sel(system=row.system),
+        "probability_best": side["comparison"]["probability_best"].sel(at | {"metric": row.metric}),
+    }
+
+
+def _answer(tree, row):
+    draws = tree["answers"][row.quantity]
+    return draws.sel(system=row.system) if "system" in draws.dims else draws, {}
+
+
+def _statistic(tree, row):
+    group = "agreement" if row.statistic in tree["agreement"] else "discrepancy"
+    draws, point = tree[group][row.statistic], tree["statistics"][row.statistic]
+    at = {dim: getattr(row, dim) for dim in draws.dims[2:]}
+    return draws.sel(at), {"observed": point.sel(at), "undefined": 0.0}
+
+
+def _component(tree, row):
+    draws = tree["components" if row.by == "model" else "pools"][row.quantity]
+    at = {dim: getattr(row, dim) for dim in ("scale", "pool", "pool_") if dim in draws.dims}
+    found = {"undefined": 0.0}
+    if row.quantity.endswith("_difference"):
+        found["probability_positive"] = (draws.sel(at) > 0).mean()
+    if row.by == "bootstrap":
+        found["observed"] = tree["pools"][f"observed_{row.quantity}"].sel(at)
+    return draws.sel(at), found
+
+
+def _accuracy(tree, row):
+    data = tree["accuracy"].to_dataset()
+    if row.of == "annotator":
+        at = {"annotator": row.name}
+        return data["annotator_accuracy"].sel(at), {"majority": data["annotator_majority"].sel(at)}
+    at = {"scope": row.scope, "system": row.name}
+    metric = tree["metrics"]["top_1_accuracy"].sel(
+        at | {"reliability": tree.attrs["reference_reliability"]}
+    )
+    return data["estimated_accuracy"].sel(at), {
+        "majority": data["majority_accuracy"].sel(system=row.name),
+        "uncertainty_adjusted": metric.mean(),
+    }
+
+
+def _ground_truth(tree, row):
+    draws = tree["weighted_reliability"][row.quantity]
+    return draws, {"median": draws.median()}
+
+
+GROUPS = {
+    "metrics": _metric, "answers": _answer, "statistics": _statistic, "components": _component,
+    "accuracy": _accuracy, "weighted_reliability": _ground_truth,
+}  # fmt: skip
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("of", GROUPS)
+def test_every_number_of_a_summary_is_that_of_its_draws(of):
+    tree, wrong = everything.evaluation(), []
+    with az.rc_context({"stats.ci_kind": "hdi", "stats.ci_prob": 0.7}):
+        table = dx.summary(tree, of)
+    keys = {"scale", "pool", "pool_", "reliability"}
+    for row in table.rename(columns={"name": "name_"}).itertuples():
+        row = row._asdict() | {"name": getattr(row, "name_", None)}
+        draws, expected = GROUPS[of](tree, SimpleNamespace(**row))
+        if row.get("quantity") == "annotators_for_truth":
+            continue  # whole numbers have a test above
+        if row.get("quantity") == "annotators_outweigh_items":
+            expected = {"mean": draws}
+        else:
+            low, high = az.hdi(draws.to_numpy().ravel(), prob=0.7)
+            expected |= {"mean": draws.mean(), "sd": draws.std(ddof=1), "lower": low, "upper": high}
+            if "ess_bulk" in row and row.get("by") != "bootstrap":
+                expected |= {"ess_bulk": az.ess(draws, method="bulk"), "r_hat": az.rhat(draws)}
+        numbers = table.select_dtypes("number").columns.difference(keys)
+        expected = dict.fromkeys(numbers, np.nan) | {k: float(v) for k, v in expected.items()}
+        wrong += [(row["Index"], name, row[name], value) for name, value in expected.items()
+                  if not np.isclose(row[name], value, rtol=1e-9, equal_nan=True)]  # fmt: skip
+    assert wrong == []

@@ -1,4 +1,4 @@
-"""Every option of `evaluate`, in Python and on the command line, changes something, and only that.
+"""Every option of `evaluate` changes something, and only that.
 
 The tables below have one row for each option: a value that is not the default, and what changes.
 A test compares the names in the tables with the signatures, so that no option is forgotten.
@@ -7,18 +7,12 @@ A test compares the names in the tables with the signatures, so that no option i
 from __future__ import annotations
 
 import inspect
-import json
 
 import numpy as np
-import pandas as pd
 import pytest
-import typer
 from lean import LEAN
-from typer.testing import CliRunner
 
 import dissensus as dx
-from dissensus.cli.app import app
-from dissensus.data.hashing import data_hash
 
 BASE = {"draws": 20, "chains": 2, "reliability": (1,), "random_seed": 1, "progressbar": False,
         **LEAN}  # fmt: skip
@@ -148,128 +142,3 @@ def test_an_option_of_evaluate_changes_its_groups_and_no_others(study, before, o
     written = "".join(capsys.readouterr())
     assert changed(first, second) == groups
     assert bool(written) == (option == "progressbar")
-
-
-# The command line. What reaches `evaluate` and the writing of results is recorded, not computed.
-
-ROWS = pd.DataFrame({
-    "item": [1, 1, 2, 2, 3, 3], "case": [1, 1, 2, 2, 4, 4], "annotator": list("ababab"),
-    "reader": list("cdcdcd"), "label": [1, 2, 2, 2, 1, 1], "grade": [2, 2, 1, 2, 1, 1],
-    "rank": 1, "sure": 0.5, "repeat": 1, "team": list("xyxyxy"), "ward": list("uuvvww"),
-    "type": list("ppqqqq"), "half": [0.5, 1.5, 1.5, 1.5, 0.5, 0.5],
-})  # fmt: skip
-ANSWERS = pd.DataFrame({
-    "item": [1, 2, 3], "case": [1, 2, 4], "annotator": "a", "system": "s", "machine": "m",
-    "label": [1, 2, 1], "grade": [2, 2, 1], "score": [0.5, 0.75, 0.25], "rank": 1,
-    "half": [0.5, 1.5, 0.5],
-})  # fmt: skip
-BOTH = {"annotations", "predictions"}
-
-# Option: what is typed, what changes, and what else is typed both times.
-COMMAND = {
-    "predictions": (None, {"predictions"}, {}),
-    "out": ("other", {"out"}, {}),
-    "item": ("case", BOTH, {}),
-    "annotator": ("reader", {"annotations"}, {}),
-    "label": ("grade", BOTH, {}),
-    "rank": ("rank", {"annotations"}, {}),
-    "confidence": ("sure", {"annotations"}, {}),
-    "trial": ("repeat", {"annotations"}, {}),
-    "pool": ("team", {"annotations"}, {}),
-    "cluster": ("ward", {"annotations"}, {}),
-    "stratum": ("type", {"annotations"}, {}),
-    "kind": ("nominal", BOTH, {"label": "half"}),
-    "labels": ("1,2,3", {"annotations"}, {}),
-    "format": ("any_table", {"error"}, {"annotations": "a.txt"}),
-    "delimiter": (";", {"error"}, {"annotations": "semicolons.csv", "predictions": None}),
-    "encoding": ("utf-16", {"error"}, {"annotations": "utf-16.csv", "predictions": None}),
-    "system": ("machine", {"predictions"}, {}),
-    "score": ("score", {"predictions"}, {}),
-    "prediction_label": ("grade", {"predictions"}, {}),
-    "prediction_rank": ("rank", {"predictions"}, {}),
-    "predictions_format": ("any_table", {"error"}, {"predictions": "p.txt"}),
-    "model": ("dirichlet", {"model"}, {}),
-    "beside": ("inverse_rank", {"companion"}, {}),
-    "reliability": ("1,2", {"reliability"}, {}),
-    "threshold": ("2", {"threshold"}, {}),
-    "positive": ("2", {"positive"}, {}),
-    "risk": ("risk.json", {"risk"}, {}),
-    "groups": ("risk.json", {"groups"}, {}),
-    "distance": ("nominal", {"distance"}, {}),
-    "margin": ("0.2", {"margin"}, {}),
-    "components": ("none", {"components"}, {}),
-    "reference": ("x", {"reference"}, {"pool": "team"}),
-    "known": ("p.csv", {"truth"}, {}),
-    "truth_model": ("none", {"truth_model"}, {}),
-    "question": ("truth", {"question"}, {}),
-    "ground_truth": ("0.8", {"ground_truth"}, {}),
-    "on_missing": ("drop", {"on_missing"}, {}),
-    "prior_count": ("2", {"prior_count"}, {}),
-    "prior": ("0,1,2,3", {"prior"}, {}),
-    "concentration": ("2", {"concentration"}, {}),
-    "draws": ("30", {"draws"}, {}),
-    "chunks": ("5", {"chunks"}, {}),
-    "scheduler": ("local", {"error"}, {}),
-    "seed": ("7", {"random_seed"}, {}),
-    "store": ("zarr", {"store"}, {}),
-    "progress": (False, {"progressbar"}, {}),
-    "force": (True, {"error"}, {"out": "full"}),
-    "as_json": (True, {"as_json", "progressbar"}, {}),
-    "everything": (True, {"everything"}, {}),
-}
-
-
-@pytest.fixture
-def called(tmp_path, monkeypatch):
-    """Return a function that calls the command and returns what it hands on."""
-    monkeypatch.chdir(tmp_path)
-    for name, table in (("a", ROWS), ("p", ANSWERS)):
-        for suffix in ("csv", "txt"):
-            table.to_csv(f"{name}.{suffix}", index=False)
-    ROWS.to_csv("semicolons.csv", index=False, sep=";")
-    ROWS.to_csv("utf-16.csv", index=False, encoding="utf-16")
-    (tmp_path / "risk.json").write_text(json.dumps({"1": 0, "2": 1}))
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "summary.csv").touch()
-    handed = {}
-
-    def evaluate(annotations, predictions, **options):
-        data = {"annotations": annotations, "predictions": predictions}
-        handed.update({name: one if one is None else data_hash(one) for name, one in data.items()})
-        handed.update({name: repr(value) for name, value in options.items()})
-
-    def finish(result, out, store, *, as_json, everything):
-        del result
-        handed.update(out=out, store=store, as_json=as_json, everything=everything)
-
-    monkeypatch.setattr(dx, "evaluate", evaluate)
-    monkeypatch.setattr("dissensus.cli.output.finish", finish)
-    command = typer.main.get_command(app).commands["evaluate"]
-    flags = {one.name: one.opts[0] for one in command.params}
-    off = {one.name: one.secondary_opts[0] for one in command.params if one.secondary_opts}
-
-    def run(typed):
-        typed = {"annotations": "a.csv", "predictions": "p.csv"} | typed
-        words = ["evaluate", typed.pop("annotations")]
-        for name, value in typed.items():
-            if isinstance(value, bool):
-                words.append((flags if value else off)[name])
-            elif value is not None:
-                words += [flags[name], value]
-        handed.clear()
-        done = CliRunner().invoke(app, words)
-        return dict(handed) if done.exit_code == 0 else {"error": repr(done.exception)}
-
-    return run
-
-
-def test_every_option_of_the_command_is_in_the_table():
-    names = {one.name for one in typer.main.get_command(app).commands["evaluate"].params}
-    assert set(COMMAND) == names - {"annotations"}
-
-
-@pytest.mark.unit(len(COMMAND))
-@pytest.mark.parametrize("option", COMMAND)
-def test_an_option_of_the_command_changes_what_it_names(called, option):
-    value, names, more = COMMAND[option]
-    assert changed(called(more), called(more | {option: value})) == names

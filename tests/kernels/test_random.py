@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import xarray as xr
 from numba import njit
 from scipy import stats
 
 import dissensus as dx
-from dissensus.kernels.random import generator, mixed, started, uniform
-from dissensus.metrics._items import BOOTSTRAP, weights_for
+from dissensus.kernels.random import generator, item_keys, mixed, started, uniform
+from dissensus.metrics import _insight, _items
+from dissensus.metrics._items import BOOTSTRAP
+from dissensus.sampling import by_item
 
 
 def test_purposes_have_their_own_streams():
@@ -33,16 +34,21 @@ def test_a_bad_seed_is_named(bad):
         generator(bad, "fit")
 
 
-def test_weights_are_independent_of_draws_under_the_same_seed():
-    """With prior_count 1 and no labels, Gamma(1) variates *are* exponentials: the worst case."""
+def test_weights_are_independent_of_draws_under_the_same_seed(monkeypatch):
+    """Streams of items are equal if and only if their seeds are."""
+    seeds = []
+
+    def recorded(*args, seed):
+        seeds.append(seed)
+        return item_keys(*args, seed=seed)
+
+    for module in (by_item, _insight, _items):
+        monkeypatch.setattr(module, "item_keys", recorded)
     ann = dx.from_matrix(np.array([[1, 2], [2, 1]]), kind="nominal", labels=[1, 2])
-    fit = dx.models.dirichlet.fit(ann, draws=4000, chains=1, random_seed=1)
-    theta = fit["posterior"]["plausibility"]
-    weights = weights_for(theta, BOOTSTRAP, random_seed=1)
-    share = (weights / weights.sum("item")).isel(item=0, chain=0)
-    for label in theta["label"]:
-        one = theta.isel(item=0, chain=0).sel(label=label, drop=True)
-        assert abs(float(xr.corr(one, share, "draw"))) < 4 / np.sqrt(4000)
+    pred = dx.predictions({"item": [0, 1], "system": ["s", "s"], "label": [1, 2]}, kind="nominal")
+    fit = dx.models.dirichlet.fit(ann, draws=5, chains=1, random_seed=1, prior_count=1.0)
+    dx.top_k_accuracy(fit, pred, weights=BOOTSTRAP, insight="learned", random_seed=1)
+    assert len(set(seeds)) == len(seeds) == 3
 
 
 @njit

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus.metrics._items import over_items, weights_for
+from dissensus.metrics._blocks import lazy_bootstrap_weights
+from dissensus.metrics._items import bootstrap_weights, over_items, weights_for
 
 
 @pytest.fixture
@@ -94,3 +96,20 @@ def test_weights_may_differ_between_draws_and_carry_dims_of_their_own(make):
     each = dx.top_k_accuracy(theta, predictions, per_item=True)
     want = (each * weights).sum("item") / weights.sum("item")
     np.testing.assert_allclose(whole, want.transpose(*whole.dims))
+
+
+@pytest.mark.parametrize("by", ["item", "cluster"])
+def test_every_draw_of_every_chain_has_weights_of_its_own(by):
+    dims = ("chain", "draw", "item")
+    scores = xr.DataArray(np.zeros((3, 4, 5)), {"item": list("abcde")}, dims)
+    of_item = np.array([0, 0, 1, 2, 2])
+    drawn = bootstrap_weights(scores, 1, of_item if by == "cluster" else None)
+    assert drawn.dims == dims
+    each = drawn.to_numpy()[..., [0, 2, 3] if by == "cluster" else slice(None)]
+    assert len(np.unique(each)) == each.size
+    if by == "cluster":
+        np.testing.assert_array_equal(drawn.to_numpy(), each[..., of_item])
+        return
+    chunks = xr.DataArray(da.zeros((3, 4, 5), chunks=(3, 4, 2)), scores.coords, dims)
+    lazy = lazy_bootstrap_weights(chunks, 1)  # of items as before, whatever the chunks
+    np.testing.assert_array_equal(lazy.transpose(*dims).compute(), drawn)

@@ -113,6 +113,17 @@ def test_expected_risk_counts_items():
     assert [bar.get_height() for bar in figure.axes[0].patches] == [2, 0, 0, 1]
 
 
+def test_bars_of_risk_are_means_of_counts_and_lines_their_intervals(dense):
+    risk = dense["expected_risk"]["expected_risk"].stack(sample=["chain", "draw"])
+    ax = dx.plots.expected_risk(dense, bins=7, ci_prob=0.7).axes[0]
+    counts = np.stack([np.histogram(one, 7, (float(risk.min()), float(risk.max())))[0]
+                       for one in risk.transpose("sample", "item").to_numpy()])  # fmt: skip
+    np.testing.assert_allclose([bar.get_height() for bar in ax.patches], counts.mean(axis=0))
+    (lines,) = ax.collections
+    bounds = np.array([segment[:, 1] for segment in lines.get_segments()])
+    np.testing.assert_allclose(bounds, np.quantile(counts, [0.15, 0.85], axis=0).T)
+
+
 def test_better_orders_by_the_probability_of_being_best():
     draws = xr.DataArray(
         np.array([[[0.5, 0.7, 0.6], [0.5, 0.6, 0.7], [0.5, 0.7, 0.6], [0.5, 0.7, 0.6]]]),

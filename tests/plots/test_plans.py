@@ -8,6 +8,12 @@ import pytest
 
 import dissensus as dx
 
+
+def heights(lines):
+    """Return the lower and upper ends of vertical lines."""
+    return np.array([segment[:, 1] for segment in lines.get_segments()])
+
+
 # The picture of a plan of accuracy without the truth.
 
 
@@ -29,6 +35,11 @@ def test_lines_are_at_the_numbers_planned(plan, scope):
         for line, name in ((model, "symmetric_confusion"), (algebra, "lehner")):
             expected = one["within_share"].sel(estimator=name).isel(annotator=row)
             np.testing.assert_allclose(line.get_ydata(), expected)
+        # One standard error, where it stays between 0 and 1.
+        part = one.sel(estimator="symmetric_confusion").isel(annotator=row)
+        low, high = (part["within_share"] + sign * part["within_share_error"] for sign in (-1, 1))
+        bars = heights(shares.collections[row])
+        np.testing.assert_allclose(bars, np.clip(np.stack([low, high], axis=1), 0, 1))
         np.testing.assert_array_equal(halves.lines[row].get_xdata(), [30, 90])
         np.testing.assert_allclose(
             halves.lines[row].get_ydata(), one["half_width"].isel(annotator=row)
@@ -78,8 +89,14 @@ def test_lines_of_reliability_are_at_the_numbers_planned(pooled):
         np.testing.assert_array_equal(line.get_xdata(), [20, 60])
         expected = pooled["half_width"].isel(annotator=row, pool=0)
         np.testing.assert_allclose(line.get_ydata(), expected)
-    median = pooled["reliability"].isel(pool=1).median(("chain", "draw"))
-    np.testing.assert_allclose(axes[0].lines[1].get_ydata(), median)
+    outside = (1 - pooled.attrs["probability"]) / 2
+    for pool in range(2):
+        draws = pooled["reliability"].isel(pool=pool)
+        quantiles = draws.quantile([outside, 0.5, 1 - outside], ("chain", "draw"))
+        low, median, high = quantiles.transpose("quantile", "annotator").to_numpy()
+        np.testing.assert_allclose(axes[0].lines[pool].get_ydata(), median)
+        bars = heights(axes[0].collections[pool])
+        np.testing.assert_allclose(bars, np.stack([low, high], axis=1))
     assert axes[1].lines[2].get_ydata()[0] == pooled.attrs["width"] / 2
 
 

@@ -50,6 +50,7 @@ def test_bars_are_the_intervals_and_crosses_the_majority_vote():
     for line, scope in ((new, "new items"), (these, "these items")):
         want = np.quantile(data["estimated_accuracy"].sel(scope=scope), [0.25, 0.75])
         np.testing.assert_allclose(line.get_xdata(), want)
+    assert new.get_linewidth() < these.get_linewidth()
     assert dot.get_marker() == "o"
     assert cross.get_marker() == "x"
     np.testing.assert_allclose(cross.get_xdata(), data["majority_accuracy"])

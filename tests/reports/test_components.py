@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import arviz as az
+import everything
 import numpy as np
 import pytest
 import xarray as xr
@@ -135,6 +137,26 @@ def test_poor_chains_are_no_small_print(evaluation, page):
     assert "Draws of ICCs and xCCs are not finite." in [
         spoken(*one) for one in checks.troubles(wrong)
     ]
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_who_is_closer_to_the_reference_is_told_by_the_draws(sign):
+    tree = everything.evaluation()
+    data = tree["components"].to_dataset()
+    tree["components"] = data.assign(
+        normalized_xcc_difference=sign * data["normalized_xcc_difference"]
+    )
+    (found,) = components.component_facts(tree)["against"]
+    places = {"scale": "latent", "pool": "crowd", "pool_": "tool"}
+    draws = tree["components"]["normalized_xcc_difference"].sel(places)
+    names = ["crowd", "tool"]
+    if (draws > 0).mean() < 0.5:
+        draws, names = -draws, names[::-1]
+    assert [found["near"], found["far"]] == names
+    assert found["p"] == pytest.approx(float((draws > 0).mean()))
+    ends = az.eti(draws.to_numpy().ravel(), prob=0.89)
+    numbers = [found[name] for name in ("mean", "lower", "upper")]
+    np.testing.assert_allclose(numbers, [draws.mean(), *ends])
 
 
 @pytest.mark.usefixtures("no_pictures")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 
+import arviz as az
 import numpy as np
 import pytest
 
 import dissensus as dx
+from dissensus.dims import SCOPES
 from dissensus.reports import checks
 from dissensus.reports.page import card
+from dissensus.wording import digits_for, share
 
 
 def test_needs_nothing_from_elsewhere(usual):
@@ -43,10 +46,27 @@ def test_accessible(usual):
     assert all(a.get("tabindex") == "0" for a in parsed.all("div") if a.get("class") == "scroll")
 
 
-def test_says_the_numbers(usual):
-    _, parsed = usual
-    text = " ".join(parsed.text.split()).replace("\N{NO-BREAK SPACE}", " ")
-    assert "At reliability 1, good agrees with the panel on" in text
+def lead_of(evaluation, find=az.eti, prob=0.89):
+    """Return mean and intervals of the system `good`, as the page writes them."""
+    every = evaluation["metrics"]["top_1_accuracy"]
+    draws = every.sel(reliability=1.0, system="good")
+    ends = [find(draws.sel(scope=scope).to_numpy().ravel(), prob=prob) for scope in SCOPES]
+    low, high = find(every, prob=prob, dim=["chain", "draw"]).transpose("ci_bound", ...).to_numpy()
+    d = digits_for((high - low).ravel())
+    return share(float(draws.sel(scope=SCOPES[0]).mean()), d), *(
+        f"{share(low, d)} to {share(high, d)}" for low, high in ends
+    )
+
+
+def words_of(parsed):
+    return " ".join(parsed.text.split()).replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_says_the_numbers(usual, evaluate):
+    text = words_of(usual[1])
+    mean, these, new = lead_of(evaluate())
+    said = f"At reliability 1, good agrees with the panel on {mean} of the items (89 % interval"
+    assert f"{said} {these}; on new items {new})" in text
     assert "89 % equal-tailed interval" in text
     assert "dirichlet: Dirichlet reliability: each annotator gives one label." in text
     assert "random seed" in text
@@ -54,9 +74,11 @@ def test_says_the_numbers(usual):
 
 @pytest.mark.usefixtures("no_pictures")
 def test_interval_settings(evaluate, page):
-    text = page(evaluate(), ci_kind="hdi", ci_prob=0.5, title="<b>My</b> title").text
-    assert "50\N{NO-BREAK SPACE}% highest-density interval" in text
+    text = words_of(page(evaluate(), ci_kind="hdi", ci_prob=0.5, title="<b>My</b> title"))
+    assert "50 % highest-density interval" in text
     assert "<b>My</b> title" in text
+    mean, these, new = lead_of(evaluate(), az.hdi, 0.5)
+    assert f"on {mean} of the items (50 % interval {these}; on new items {new})" in text
 
 
 @pytest.mark.usefixtures("no_pictures")

@@ -79,6 +79,13 @@ def test_fields_and_metadata_have_names(read):
     assert ann["cluster"].values.tolist() == ["site a", "site b"]
 
 
+def test_an_id_that_is_0_is_an_id(read):
+    records = [record(0, [("ann", "x")], _server_id="of the server"), record(1, [("ann", "y")])]
+    assert read(records)["item"].values.tolist() == [0, 1]
+    without = [record(None, [("ann", "x")], _server_id="of the server")]
+    assert read(without)["item"].values.tolist() == ["of the server"]
+
+
 def test_several_questions_want_a_name(read):
     both = record("a", [("ann", "x")])
     both["responses"]["tone"] = [{"value": "calm", "user_id": "ann"}]
