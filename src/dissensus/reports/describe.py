@@ -374,7 +374,7 @@ def describe(draws: xr.DataArray | xr.Dataset | xr.DataTree, format: str = "text
     >>> print(dx.describe(dx.compare(draws), "markdown"))
     | | system | mean | 89% equal-tailed interval | P(first is better) |
     |---|---|--:|--:|--:|
-    | Difference in top-1 accuracy | A less B | 0.10 | -0.01 to 0.21 | 0.93 |
+    | Difference in agreement with the panel | A less B | 0.10 | -0.01 to 0.21 | 0.93 |
     ...
     """
     arguments.one_of("format", format, _WRITERS)

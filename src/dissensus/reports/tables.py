@@ -96,9 +96,8 @@ def metric_table(evaluation: xr.DataTree, values: xr.Dataset) -> Table:
 
 def _title(metric: str) -> str:
     """Return the name of a metric; agreement with the panel also by the name of its function."""
-    if metric == "top_1_accuracy":
-        return f"Agreement with the panel ({metric_title(metric)})"
-    return capital(metric_title(metric))
+    title = capital(metric_title(metric))
+    return f"{title} (top-1 accuracy)" if metric == "top_1_accuracy" else title
 
 
 def _rows(here: xr.Dataset, d: int, *, several: bool, truth: bool) -> list[list[Any]]:
