@@ -49,7 +49,7 @@ def test_pairs_are_given_once_and_the_first_less_the_second():
     assert len(said) == 2  # one pair, and the note
     mean = float(pair["difference"].sel(system="A", system_="B").mean())
     chance = float(pair["probability_better"].sel(system="A", system_="B"))
-    start = f"Difference in top-1 accuracy, A less B: mean {mean:.2f} ("
+    start = f"Difference in agreement with the panel, A less B: mean {mean:.2f} ("
     assert said[0].startswith(start)
     assert f"the first is better with probability {chance:.2f})" in said[0]
 
@@ -76,13 +76,13 @@ def test_undefined_draws_do_not_hide_chains_that_part():
 def test_pairs_go_by_name_and_one_side_may_be_chosen():
     pair = dx.compare(accuracy(names=("A", "B")))
     other_way = dx.describe(pair.isel(system=[1, 0])).splitlines()
-    assert other_way[0].startswith("Difference in top-1 accuracy, B less A: mean -0.10")
+    assert other_way[0].startswith("Difference in agreement with the panel, B less A: mean -0.10")
     assert len(other_way) == 2
     assert dx.describe(pair.sel(system=["B"], system_=["A"])).startswith(
-        "Difference in top-1 accuracy, B less A: "
+        "Difference in agreement with the panel, B less A: "
     )
     chosen = dx.describe(pair.sel(system_="B")).splitlines()
-    assert chosen[0].startswith("Difference in top-1 accuracy, A less B: ")
+    assert chosen[0].startswith("Difference in agreement with the panel, A less B: ")
     assert len(chosen) == 2  # and not B less B
 
 

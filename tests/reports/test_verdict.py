@@ -12,7 +12,7 @@ import dissensus as dx
 from dissensus.dims import SCOPES
 from dissensus.evaluation import runs
 from dissensus.plots._source import interval
-from dissensus.reports import evidence, items, two_models, verdict
+from dissensus.reports import checks, evidence, items, next_steps, trust, two_models, verdict
 from dissensus.wording import probability, share
 
 
@@ -22,6 +22,17 @@ def lead_of(evaluation):
 
 def said(evaluation):
     return spoken("headline", verdict.headline(evaluation, lead_of(evaluation)))
+
+
+def boxes(evaluation):
+    numbers = two_models.both(evaluation) if "metrics" in evaluation.children else []
+    both = two_models.compared(evaluation, numbers).facts
+    found = lead_of(evaluation) if numbers else None
+    out = trust.boxes(evaluation, found, both, checks.checked(evaluation))
+    for box in out:
+        assert box.rule.endswith(".")
+        assert bool(box.remedy) == (box.state != "fine")
+    return out
 
 
 def with_draws(evaluation, first, second, new=None):
@@ -59,11 +70,13 @@ def test_the_verdict_is_as_sure_as_the_draws(dictated, ahead, words):
     tree = with_draws(dictated({"a": [0.8], "b": [0.7]}), first, still)
     text = said(tree)
     assert text.startswith(words)
-    assert (f"probability {probability(ahead)}" in text) == (ahead < 0.95)
+    assert f"on new items a is better with probability {probability(ahead)}." in text
     low, high = (
         float(end.sel(scope=SCOPES[0], system="a")) for end in interval(lead_of(tree).draws)
     )
-    assert f"({share(low)} to {share(high)})" in text.replace("00)", ")") or share(low) in text
+    d = lead_of(tree).digits
+    assert f"(89 % interval for these items {share(low, d)} to {share(high, d)})" in text
+    assert "The panel is a large number of annotators like these" in text
 
 
 def test_a_single_system_and_systems_that_are_the_same(dictated):
@@ -79,8 +92,8 @@ def test_smaller_is_better_where_it_is(dictated):
     tree = dictated({"a": [0.8], "b": [0.6]}, metric="expected_loss")
     tree["metrics"]["expected_loss"].attrs["better"] = "lower"
     tree["comparison"] = runs.comparison(tree["metrics"].to_dataset())
-    assert said(tree).startswith("b is the better of 2 systems: it has a expected loss of .600")
-    assert verdict.more_items(lead_of(tree)) == 1.0  # it is settled
+    assert said(tree).startswith("b is the better of 2 systems: it has an expected loss of .600")
+    assert trust.more_items(lead_of(tree)) == 1.0  # it is settled
 
 
 def test_the_table_has_the_numbers_of_the_draws(evaluate):
@@ -90,8 +103,8 @@ def test_the_table_has_the_numbers_of_the_draws(evaluate):
     assert len(table.head) <= 7
     frame = dx.summary(result)
     frame = frame[(frame["metric"] == "top_1_accuracy") & (frame["reliability"] == 1.0)]
-    ratio = result["discrepancy"]["discrepancy_ratio"]
-    for name, mean, these, new, best, closer in table.bodies[0].rows:
+    gap = result["answers"]["annotator_agreement"] - result["answers"]["human_agreement"]
+    for name, mean, these, new, best, beside in table.bodies[0].rows:
         for scope, cell in zip(SCOPES, (these, new), strict=True):
             row = frame[(frame["system"] == name) & (frame["scope"] == scope)].iloc[0]
             assert (
@@ -102,8 +115,10 @@ def test_the_table_has_the_numbers_of_the_draws(evaluate):
                 assert mean == share(row["mean"], found.digits)
             else:
                 assert best == probability(row["probability_best"])
-        draws = ratio.sel(system=name)
-        assert closer == probability(float(((draws < 1) + 0.5 * (draws == 1)).mean()))
+        draws = gap.sel(system=name)
+        ends = [float(end) for end in (draws.mean(), *interval(draws))]
+        mean, low, high = (share(end, 2 if ends[2] - ends[1] >= 0.05 else 3) for end in ends)
+        assert beside == f"{mean} ({low} to {high})"
     assert [row[0] for row in table.bodies[0].rows] == found.systems
 
 
@@ -124,7 +139,9 @@ def test_accuracy_leads_where_the_truth_is_asked_for():
         f"gives the one true label for an estimated {share(float(best.max()), found.digits)}"
         in said(tree)
     )
-    assert verdict.table(tree, found).title == "How often a system gives the one true label"
+    table = verdict.table(tree, found)
+    assert table.title == "Accuracy: how often the one true label is given"
+    assert table.bodies[1].rows[0][0] == "An annotator"
 
 
 def test_labels_of_rankings_are_compared_at_the_same_depth():
@@ -158,33 +175,32 @@ def test_more_items_is_where_the_probability_reaches_its_limit(dictated):
     gap = 0.02 + 0.02 * (gap - gap.mean()) / gap.std(ddof=1)
     base = np.full(4000, 0.7)
     tree = with_draws(dictated({"a": [0.8], "b": [0.7]}), base + 0.02, base, (base + gap, base))
-    factor = verdict.more_items(lead_of(tree))
+    factor = trust.more_items(lead_of(tree))
     assert factor == pytest.approx(1.645**2)
     assert float((0.02 + (gap - 0.02) / factor**0.5 > 0).mean()) == pytest.approx(0.95, abs=0.01)
-    steps = verdict.steps(tree, lead_of(tree), [])
+    steps = next_steps.steps(tree, lead_of(tree), [])
     assert (steps["first"], steps["second"]) == ("a", "b")
     assert steps["more"] == str(int(np.ceil(3 * (factor - 1))))
     close = with_draws(tree, base + 0.02, base, (base + gap - 0.018, base))
-    assert verdict.more_items(lead_of(close)) is None
-    box = verdict.boxes(close, lead_of(close), [])[-1]
-    assert (box.state, box.remedy) == ("careful", "Many more items would not settle it soon.")
+    assert trust.more_items(lead_of(close)) is None
+    box = boxes(close)[-1]
+    assert box.state == "careful"
+    assert box.remedy.startswith("10 times as many items would not settle it: choose between")
 
 
 def test_boxes_say_what_is_wrong(dictated, evaluate):
     good = dictated({"a": [0.8], "b": [0.6]})
-    assert [box.word for box in verdict.boxes(good, lead_of(good), two_models.both(good))][1:] == [
-        "Fine",
-        "Fine",
-    ]
+    assert [box.word for box in boxes(good)][1:] == ["Fine", "Fine"]
     short = evaluate(draws=20)
-    box = verdict.boxes(short, lead_of(short), two_models.both(short))[1]
-    assert (box.word, box.reason[:7]) == ("Do not use", "Not yet")
+    box = boxes(short)[1]
+    assert (box.word, box.reason[:3]) == ("Do not use", "No:")
+    assert box.remedy == "Evaluate again with more draws."
     ann = dx.annotations({"item": [1, 2, 3], "annotator": list("abc"), "label": list("xyx")})
     alone = dx.evaluate(ann, draws=50, random_seed=1, progressbar=False)
-    assert verdict.boxes(alone, None, [])[0].reason.startswith("No item has two annotators")
+    assert boxes(alone)[0].reason.startswith("No item has two annotators")
     votes = dx.from_matrix([["x", "y"]] * 8)  # they never agree
     never = dx.evaluate(votes, draws=50, random_seed=1, progressbar=False)
-    assert verdict.boxes(never, None, [])[0].word == "Do not use"
+    assert boxes(never)[0].word == "Do not use"
 
 
 def test_annotators_who_surely_differ_are_named_the_worst_first():
@@ -197,7 +213,7 @@ def test_annotators_who_surely_differ_are_named_the_worst_first():
     result = dx.evaluate(
         dx.from_matrix(votes.tolist()), draws=200, random_seed=1, progressbar=False
     )
-    names = [name for name, _ in verdict.differing(result)]
+    names = [name for name, _ in next_steps.differing(result)]
     ratio = result["discrepancy"]["annotator_discrepancy_ratio"]
     low = ratio.quantile(0.055, ("chain", "draw"))
     mean = ratio.mean(("chain", "draw")).where(low > 1, drop=True)
@@ -208,7 +224,7 @@ def test_annotators_who_surely_differ_are_named_the_worst_first():
 def test_items_are_the_least_certain(evaluate):
     result = evaluate()
     cards = items.cards(result, items.least_certain(result))
-    shown = verdict.steps(result, lead_of(result), cards)["items"]
+    shown = next_steps.steps(result, lead_of(result), cards)["items"]
     at = result.attrs["reference_reliability"]
     certainty = result["certainty"]["annotation_certainty"].sel(reliability=at)
     assert [value for _, value in shown] == [share(float(v)) for v in np.sort(certainty)[:10]]
@@ -226,7 +242,9 @@ def test_scores_are_on_one_side_of_the_threshold():
     )  # fmt: skip
     found = lead_of(result)
     value = share(float(found.numbers["mean"].sel(scope=SCOPES[0])[0]), found.digits)
-    start = f"m is on the panel's side of the threshold for {value} of the items"
+    start = f"m agrees with the panel on the side of the threshold for {value} of the items"
     assert said(result).startswith(start)
-    assert "(discrepancy ratio" in said(result)
-    assert verdict.table(result, found).title.endswith("the panel's side of the threshold")
+    assert "times that of two annotators, on new items." in said(result)
+    table = verdict.table(result, found)
+    assert table.title.endswith("on the side of the threshold")
+    assert "Discrepancy ratio, 89\N{NO-BREAK SPACE}%" in table.head
