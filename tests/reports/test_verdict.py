@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import numpy as np
 import one_truth
 import pytest
 import xarray as xr
 from reports.conftest import spoken
+from reports.test_sections import with_accuracy
 
 import dissensus as dx
-from dissensus.dims import SCOPES
+from dissensus import plots
+from dissensus.dims import SAMPLE, SCOPES
 from dissensus.evaluation import runs
 from dissensus.plots._source import interval
-from dissensus.reports import checks, evidence, items, next_steps, trust, two_models, verdict
+from dissensus.reports import (
+    checks,
+    evidence,
+    items,
+    next_steps,
+    pictures,
+    trust,
+    two_models,
+    verdict,
+)
 from dissensus.wording import probability, share
 
 
@@ -181,11 +193,12 @@ def test_more_items_is_where_the_probability_reaches_its_limit(dictated):
     steps = next_steps.steps(tree, lead_of(tree), [])
     assert (steps["first"], steps["second"]) == ("a", "b")
     assert steps["more"] == str(int(np.ceil(3 * (factor - 1))))
+    assert boxes(tree)[-1].remedy == f"About {steps['more']} more items like these would settle it."
     close = with_draws(tree, base + 0.02, base, (base + gap - 0.018, base))
     assert trust.more_items(lead_of(close)) is None
     box = boxes(close)[-1]
     assert box.state == "careful"
-    assert box.remedy.startswith("10 times as many items would not settle it: choose between")
+    assert box.remedy == "10 times as many items would not settle it: decide by their cost."
 
 
 def test_boxes_say_what_is_wrong(dictated, evaluate):
@@ -248,3 +261,114 @@ def test_scores_are_on_one_side_of_the_threshold():
     table = verdict.table(result, found)
     assert table.title.endswith("on the side of the threshold")
     assert "Discrepancy ratio, 89\N{NO-BREAK SPACE}%" in table.head
+
+
+# The page.
+
+
+def words(parsed):
+    return " ".join(parsed.text.split()).replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_the_first_picture_has_the_means_of_the_table(evaluate):
+    result = evaluate()
+    found = lead_of(result)
+    shown = pictures.lead(result, evidence.numbers(result), found)
+    rows = verdict.table(result, found).bodies[0].rows
+    assert ", ".join(f"{name} {mean}" for name, mean, *_ in rows) in shown.wide
+    assert shown.title == "Agreement with the panel"
+    assert "(reliability: how much one annotation counts, a setting and not an estimate)" in (
+        shown.caption
+    )
+
+
+@pytest.mark.long
+def test_the_first_picture_of_accuracies_has_the_means_of_the_table():
+    tree = one_truth.evaluated().copy()
+    tree["answers"].attrs["question"] = "truth"
+    tree["accuracy"].attrs |= {"ess_bulk_min": 400.0, "ess_tail_min": 400.0, "r_hat_max": 1.0}
+    found = lead_of(tree)
+    assert found.name == "accuracy"
+    shown = pictures.lead(tree, evidence.numbers(tree), found)
+    systems, (person,) = (body.rows for body in verdict.table(tree, found).bodies)
+    assert ", ".join(f"{name} {mean}" for name, mean, *_ in systems) in shown.wide
+    assert f"Broken line, with a band: an annotator, {person[1]} ({person[3]})." in shown.caption
+    assert ">an annotator<" in shown.wide
+    made = plots.forest(
+        tree["accuracy"].to_dataset()["estimated_accuracy"].rename("accuracy"), backend="matplotlib"
+    )
+    for name, mean, *_ in systems:
+        dot = made.viz["point_estimate"]["accuracy"].sel(system=name).item()
+        assert share(float(dot.get_offsets()[0][0]), found.digits) == mean
+    plt.close("all")
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_a_word_is_defined_where_it_first_occurs(evaluate, page):
+    text = words(page(evaluate()))
+    assert "top-1 accuracy" not in text.split("How do the systems compare")[0]
+    assert "uncertainty-adjusted" not in text
+    first = text.index("the panel")
+    assert 0 < text.index("The panel is a large number of annotators like these") - first < 400
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("no_pictures")
+def test_another_first_by_agreement_with_the_panel_is_named():
+    tree = one_truth.evaluated().copy()
+    answers = tree["answers"].to_dataset()
+    names = answers["system"].to_numpy()
+    answers = answers.sel(system=names)
+    answers["panel_agreement"] = answers["panel_agreement"].copy(
+        data=np.broadcast_to(np.where(names == names[-1], 0.99, 0.5), answers["accuracy"].shape)
+    )
+    last = xr.where(answers["system"] == names[-1], 0.1, 0.9)
+    answers["accuracy"] = last.broadcast_like(answers["accuracy"]).transpose(*SAMPLE, "system")
+    tree["answers"] = answers.assign_attrs(question="truth")
+    tree["accuracy"].attrs |= {"ess_bulk_min": 400.0, "ess_tail_min": 400.0, "r_hat_max": 1.0}
+    facts = verdict.headline(tree, lead_of(tree))
+    assert facts["other"] == {"name": names[-1], "shares": [".99", ".50"]}
+    assert f"annotators would give), {names[-1]} is first: .99, " in said(tree)
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_a_page_without_systems_asks_nothing_of_them(evaluate, page):
+    parsed = page(evaluate(predictions=False))
+    assert "ystem" not in parsed.text.split("What went in, which model")[0]
+    assert "Broken line: .90, below which the leading label is called uncertain." in words(parsed)
+
+
+def test_a_line_marks_the_limit_of_certainty(evaluate):
+    figure = pictures._certainty_with_limit(evaluate(predictions=False))
+    assert [0.9, 0.9] in [list(line.get_ydata()) for line in figure.axes[0].lines]
+    plt.close(figure)
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_nothing_is_computed_twice(two, page, monkeypatch):
+    calls = []
+    for module, name in (
+        (two_models, "items"), (two_models, "facts"), (checks, "troubles"), (checks, "cautions"),
+    ):  # fmt: skip
+
+        def counted(*args, of=getattr(module, name), name=name):
+            calls.append(name)
+            return of(*args)
+
+        monkeypatch.setattr(module, name, counted)
+    page(two({"a": [0.8], "b": [0.6]}, {"a": [0.8], "b": [0.6]}))
+    assert sorted(calls) == ["cautions", "facts", "items", "troubles"]
+
+
+def test_known_labels_are_asked_for_where_they_narrow_the_interval(evaluate):
+    tree = with_accuracy(evaluate(truth_model=None), names=["A", "B"], n_known=30)
+    assert next_steps.known_labels(tree) == {}  # it is narrow enough
+    data = tree["accuracy"].to_dataset()
+    wide = 100 * (data["estimated_accuracy"] - data["estimated_accuracy"].mean(SAMPLE))
+    data["estimated_accuracy"] = data["estimated_accuracy"].mean(SAMPLE) + wide
+    tree["accuracy"] = data
+    low, high = interval(data["estimated_accuracy"].sel(system="A", scope=SCOPES[0]))
+    assert next_steps.known_labels(tree) == {
+        "n": "50 more items", "known": "30 items", "name": "A", "now": share(float(high - low)),
+        "width": ".10",
+    }  # fmt: skip

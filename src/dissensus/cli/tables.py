@@ -111,6 +111,7 @@ def results(evaluation: xr.DataTree, *, everything: bool = False) -> Iterator[Gr
     table = verdict.table(evaluation, lead)
     if lead is not None and table is not None:
         most = _ROWS if everything else _FEW_ROWS
+        table = table if everything else replace(table, note="")  # the report has it
         yield laid_out(checks.marked(table, lead.reason), most=most)
     for box in trust.boxes(evaluation, lead, both.facts, checked):
         if box.state != "fine":

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-import numpy as np
 import xarray as xr
 
-from dissensus.dims import ANNOTATOR, ITEM
+from dissensus.dims import ANNOTATOR
 from dissensus.evaluation.evidence import summary
-from dissensus.plots._source import NEW
 from dissensus.reports import evidence
 from dissensus.reports.evidence import Facts
 from dissensus.reports.sections import accuracy_facts, ratios_of
 from dissensus.reports.sentences import Name, interval
-from dissensus.reports.trust import more_items
-from dissensus.reports.verdict import SURE, Lead
+from dissensus.reports.trust import items_to_add
+from dissensus.reports.verdict import Lead
 from dissensus.wording import counted, share
 
 _ITEMS: Final = 10
@@ -24,17 +22,13 @@ _PEOPLE: Final = 5
 
 def steps(evaluation: xr.DataTree, found: Lead | None, uncertain: list[Any]) -> Facts:
     """Return items to look at, annotators who differ from the others, and how many items more."""
-    n_items = evaluation["annotations"].sizes[ITEM]
-    factor = None
-    if found is not None and found.pairs and found.ahead(NEW) < SURE:
-        factor = more_items(found)
+    more = items_to_add(evaluation, found)
+    first, second, *_ = found.systems if found and more else ("", "")
     return {
         "known": known_labels(evaluation),
         "items": [(card.name, card.certainty) for card in uncertain[:_ITEMS]],
         "people": differing(evaluation),
-        "more": "" if factor is None else _rounded(n_items * (factor - 1)),
-        "first": found.systems[0] if factor is not None and found else "",
-        "second": found.systems[1] if factor is not None and found else "",
+        "more": more, "first": first, "second": second,
     }  # fmt: skip
 
 
@@ -52,12 +46,6 @@ def known_labels(evaluation: xr.DataTree) -> Facts:
         "name": facts["systems"][0]["name"],
         "now": share(facts["now"]), "width": share(facts["width"]),
     }  # fmt: skip
-
-
-def _rounded(n: float) -> str:
-    """Write a number of items with two digits: it is an extrapolation."""
-    size = 10 ** max(int(np.floor(np.log10(max(n, 1)))) - 1, 0)
-    return f"{max(int(np.ceil(n / size)) * size, 1):,}"
 
 
 def differing(evaluation: xr.DataTree) -> list[tuple[Any, str]]:

@@ -143,7 +143,7 @@ def accuracy_tables(evaluation: xr.DataTree, facts: Facts) -> list[Table]:
                 "Majority vote", "Agreement with the panel"]  # fmt: skip
         note = (
             "Estimated accuracy on new items and on these; agreement with the majority label; mean "
-            "agreement with the panel (top-1 accuracy) under the model of the plausibilities."
+            "agreement with the panel under the model of the plausibilities."
         )
         out.append(Table("table-accuracy", "Accuracy of systems", head, [Body(-1, rows)], note))
     people = facts["annotators"]

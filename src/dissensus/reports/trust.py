@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 import xarray as xr
 
-from dissensus.dims import SCOPE, SYSTEM
+from dissensus.dims import ITEM, SCOPE, SYSTEM
 from dissensus.evaluation.evidence import summary
 from dissensus.plots._source import NEW
 from dissensus.reports import evidence, opening
@@ -56,7 +56,7 @@ def boxes(
     ``both`` are the `two_models.facts`, or nothing with one model.
     """
     out = [_agreement(evaluation), _checks(both, checked, page=page)]
-    return [*out, _settled(found)] if found is not None and found.pairs else out
+    return [*out, _settled(evaluation, found)] if found is not None and found.pairs else out
 
 
 def _agreement(evaluation: xr.DataTree) -> Box:
@@ -115,7 +115,7 @@ def more_cautions(checked: Checked) -> Topics:
     return checked.cautions[0 if checked.troubles else 1 :]
 
 
-def _settled(found: Lead) -> Box:
+def _settled(evaluation: xr.DataTree, found: Lead) -> Box:
     question = "Is the best system settled?"
     rule = f"Fine means: probability {share(SURE)} or more."
     ahead = found.ahead(NEW)
@@ -123,13 +123,23 @@ def _settled(found: Lead) -> Box:
     words = f"{first} is better than {second} with probability {probability(ahead)} on new items."
     if ahead >= SURE:
         return Box(question, "fine", words, rule)
-    remedy = "More items would settle it: see below."
-    if more_items(found) is None:
-        remedy = (
-            f"{FACTOR} times as many items would not settle it: choose between the two by other "
-            "criteria, such as their cost."
-        )
+    remedy = f"{FACTOR} times as many items would not settle it: decide by their cost."
+    more = items_to_add(evaluation, found)
+    if more:
+        remedy = f"About {more} more items like these would settle it."
     return Box(question, "careful", words, rule, remedy)
+
+
+def items_to_add(evaluation: xr.DataTree, found: Lead | None) -> str:
+    """Return how many items more settle the first two systems; "" if they are, or never."""
+    if found is None or not found.pairs or found.ahead(NEW) >= SURE:
+        return ""
+    factor = more_items(found)
+    if factor is None:
+        return ""
+    n = evaluation["annotations"].sizes[ITEM] * (factor - 1)
+    size = 10 ** max(int(np.floor(np.log10(max(n, 1)))) - 1, 0)  # two digits: an extrapolation
+    return f"{max(int(np.ceil(n / size)) * size, 1):,}"
 
 
 def more_items(found: Lead) -> float | None:

@@ -170,7 +170,7 @@ def _other_first(evaluation: xr.DataTree) -> Facts | None:
     if first == leader:
         return None
     values = [share(float(panel.sel({SYSTEM: name}))) for name in (first, leader)]
-    return {"name": first, "values": values}
+    return {"name": first, "shares": values}
 
 
 def _state(p: float) -> str:
