@@ -347,15 +347,20 @@ def test_a_line_marks_the_limit_of_certainty(evaluate):
 @pytest.mark.usefixtures("no_pictures")
 def test_nothing_is_computed_twice(two, page, monkeypatch):
     calls = []
+
+    def count(module, name):
+        function = getattr(module, name)
+
+        def counted(*given):
+            calls.append(name)
+            return function(*given)
+
+        monkeypatch.setattr(module, name, counted)
+
     for module, name in (
         (two_models, "items"), (two_models, "facts"), (checks, "troubles"), (checks, "cautions"),
     ):  # fmt: skip
-
-        def counted(*args, of=getattr(module, name), name=name):
-            calls.append(name)
-            return of(*args)
-
-        monkeypatch.setattr(module, name, counted)
+        count(module, name)
     page(two({"a": [0.8], "b": [0.6]}, {"a": [0.8], "b": [0.6]}))
     assert sorted(calls) == ["cautions", "facts", "items", "troubles"]
 
