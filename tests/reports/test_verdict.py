@@ -25,7 +25,7 @@ from dissensus.reports import (
     two_models,
     verdict,
 )
-from dissensus.wording import probability, share
+from dissensus.wording import digits_for, probability, share
 
 
 def lead_of(evaluation):
@@ -116,6 +116,8 @@ def test_the_table_has_the_numbers_of_the_draws(evaluate):
     frame = dx.summary(result)
     frame = frame[(frame["metric"] == "top_1_accuracy") & (frame["reliability"] == 1.0)]
     gap = result["answers"]["annotator_agreement"] - result["answers"]["human_agreement"]
+    low, high = interval(gap)
+    digits = digits_for((high - low).to_numpy())
     for name, mean, these, new, best, beside in table.bodies[0].rows:
         for scope, cell in zip(SCOPES, (these, new), strict=True):
             row = frame[(frame["system"] == name) & (frame["scope"] == scope)].iloc[0]
@@ -128,9 +130,7 @@ def test_the_table_has_the_numbers_of_the_draws(evaluate):
             else:
                 assert best == probability(row["probability_best"])
         draws = gap.sel(system=name)
-        ends = [float(end) for end in (draws.mean(), *interval(draws))]
-        mean, low, high = (share(end, 2 if ends[2] - ends[1] >= 0.05 else 3) for end in ends)
-        assert beside == f"{mean} ({low} to {high})"
+        assert beside == " to ".join(share(float(end), digits) for end in interval(draws))
     assert [row[0] for row in table.bodies[0].rows] == found.systems
 
 

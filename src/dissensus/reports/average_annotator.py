@@ -50,6 +50,11 @@ class Beside:
     share: float
     """The margin as a share of the annotators' own disagreement, errors or distance."""
 
+    @property
+    def digits(self) -> int:
+        """Decimals to write it with."""
+        return evidence.digits(xr.Dataset(spread(self.draws)))
+
 
 def beside(evaluation: xr.DataTree, *, truth: bool = False) -> Beside | None:
     """Return the comparison with an annotator: by accuracy, agreement, or distance.
@@ -98,13 +103,13 @@ def against(found: Beside | None, system: Any) -> Facts:
     more = sign * (draws - found.equal)
     probability = float((more > 0).mean() + (more == 0).mean() / 2)
     parts = {name: float(value) for name, value in spread(draws).items()}
-    d = evidence.digits(xr.Dataset(parts))
+    written = interval(parts, found.digits)
     ends = np.array([parts["lower"], parts["upper"]]) - found.equal
     side = "better" if probability >= SURE else "worse" if probability <= 1 - SURE else "open"
     return {
         "beside": "same" if bool((np.abs(ends) <= found.margin).all()) else side,
         "by": found.by, "scope": found.scope, "better_than": probability,
-        "difference": f"{share(parts['mean'], d)} ({interval(parts, d)})",
+        "difference": f"{share(parts['mean'], found.digits)} ({written})", "interval": written,
     }  # fmt: skip
 
 

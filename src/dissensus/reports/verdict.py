@@ -212,7 +212,7 @@ def _row(found: Lead, name: Any, *, known: bool) -> list[Any]:
         best = found.pairs["probability_best"].sel({SYSTEM: name, SCOPE: NEW})
         row.append(probability(float(best)))
     if found.beside:
-        row.append(average_annotator.against(found.beside, name).get("difference", "n/a"))
+        row.append(average_annotator.against(found.beside, name).get("interval", "n/a"))
     return row + [share(float(these["truth"]), d)] * known
 
 
