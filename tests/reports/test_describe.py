@@ -26,7 +26,7 @@ def test_mean_and_interval_are_numpys():
         said = dx.describe(draws).splitlines()
     for n, name in enumerate("AB"):
         assert said[n] == (
-            f"Top-1 accuracy, {name}: mean {flat[:, n].mean():.2f} (95% equal-tailed interval "
+            f"Agreement with the panel, {name}: mean {flat[:, n].mean():.2f} (95% equal-tailed interval "
             f"{low[n]:.2f} to {high[n]:.2f})."
         )
 
@@ -126,7 +126,7 @@ def test_undefined_draws_are_counted():
     draws[0, :40, 0] = np.nan
     said = dx.describe(draws)
     assert "up to 1.0% of them, in 1 row" in said
-    assert "Top-1 accuracy, A: mean 0.60" in said
+    assert "Agreement with the panel, A: mean 0.60" in said
 
 
 def test_what_is_not_to_be_relied_on_is_said_so():
@@ -137,7 +137,7 @@ def test_what_is_not_to_be_relied_on_is_said_so():
     assert not said[0].endswith(" !.")
     assert said[-1].startswith("Not reliable (")
     assert "r-hat" in said[-1]
-    assert said[-1].endswith("Top-1 accuracy, B.")
+    assert said[-1].endswith("Agreement with the panel, B.")
 
 
 def test_too_few_draws_are_said_of_all():
@@ -179,7 +179,7 @@ def test_minus_becomes_one_in_latex():
 
 def test_names_that_are_numbers_are_told_what_of():
     draws = accuracy().rename(system="reliability").assign_coords(reliability=[1, 2])
-    assert dx.describe(draws).startswith("Top-1 accuracy, reliability 1: ")
+    assert dx.describe(draws).startswith("Agreement with the panel, reliability 1: ")
 
 
 def test_several_variables_keep_their_order_and_their_decimals():
@@ -220,7 +220,7 @@ def test_evaluations_and_items_are_refused_with_what_to_do():
     with pytest.raises(dx.ArgumentError, match=r"dissensus.summary makes tables"):
         dx.describe(result)
     said = dx.describe(result["metrics"].to_dataset().sel(reliability=1, scope="new items"))
-    assert "Top-1 accuracy, system A: mean " in said
+    assert "Agreement with the panel, system A: mean " in said
 
 
 def test_no_such_format():
@@ -230,7 +230,7 @@ def test_no_such_format():
 
 def test_names_that_are_the_same_are_no_trouble():
     said = dx.describe(accuracy(names=("A", "A"))).splitlines()
-    assert [line.startswith("Top-1 accuracy, A: ") for line in said[:2]] == [True, True]
+    assert [line.startswith("Agreement with the panel, A: ") for line in said[:2]] == [True, True]
 
 
 def test_nothing_along_a_dim_is_refused():
