@@ -26,8 +26,8 @@ def test_mean_and_interval_are_numpys():
         said = dx.describe(draws).splitlines()
     for n, name in enumerate("AB"):
         assert said[n] == (
-            f"Agreement with the panel, {name}: mean {flat[:, n].mean():.2f} (95% equal-tailed interval "
-            f"{low[n]:.2f} to {high[n]:.2f})."
+            f"Agreement with the panel, {name}: mean {flat[:, n].mean():.2f} "
+            f"(95% equal-tailed interval {low[n]:.2f} to {high[n]:.2f})."
         )
 
 
