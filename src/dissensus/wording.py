@@ -15,6 +15,7 @@ import numpy as np
 MINUS: Final = "\N{MINUS SIGN}"
 ELLIPSIS: Final = "\N{HORIZONTAL ELLIPSIS}"
 _TITLES: Final = {
+    "top_1_accuracy": "agreement with the panel",
     "annotation_certainty": "annotation certainty",
     "average_overlap": "average overlap",
     "expected_risk": "expected risk",
@@ -101,10 +102,12 @@ def metric_title(name: str) -> str:
     """Write a metric's name in words.
 
     >>> metric_title("top_1_accuracy"), metric_title("top_2_set_accuracy")
-    ('top-1 accuracy', 'top-2 set accuracy')
+    ('agreement with the panel', 'top-2 set accuracy')
     >>> metric_title("average_overlap_at_3"), metric_title("annotation_certainty_2")
     ('average overlap at depth 3', 'top-2 annotation certainty')
     """
+    if name in _TITLES:
+        return _TITLES[name]
     k, _, rest = name.removeprefix("top_").partition("_")
     if name.startswith("top_") and k.isdigit():
         return f"top-{k} {rest.replace('_', ' ')}"

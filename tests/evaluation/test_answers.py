@@ -14,7 +14,7 @@ from dissensus.cli.tables import results
 from dissensus.evaluation.answers import agreements, question_of, votes_of, with_answers
 from dissensus.reports import evidence, opening, verdict
 from dissensus.reports.sentences import sentences
-from dissensus.wording import probability, share
+from dissensus.wording import share
 
 SAMPLE = ("chain", "draw")
 LEAN = {**lean.LEAN, "reliability": (1.0,)}
@@ -169,14 +169,16 @@ def test_known_labels_let_the_truth_lead_the_page_and_the_terminal():
     lines = headline(result)
     first, second = (answers["accuracy"].sel(system=f"system {name}") for name in "AB")
     low, high = first.quantile([0.055, 0.945]).to_numpy()
-    held = f"{share(float(first.mean()))} of the items ({share(low)} to {share(high)})"
+    level = "89\N{NO-BREAK SPACE}% interval for these items"
+    held = f"{share(float(first.mean()))} of the items ({level} {share(low)} to {share(high)})"
     start = (
         f"system A is the better of 2 systems: it gives the one true label for an estimated {held}"
     )
-    assert lines[0] == f"{start}, system B on {share(float(second.mean()))}."
-    above = probability(float(result["accuracy"]["above_annotators"].sel(system="system A")))
-    assert "often than the average annotator" in lines[1]
-    assert f"(probability {above})" in lines[1]
+    assert lines[0].startswith(f"{start}, system B on {share(float(second.mean()))}; on new items")
+    accuracy = result["accuracy"].to_dataset()
+    own = accuracy["estimated_accuracy"].sel(system="system A", scope="new items")
+    gap = own - accuracy["annotator_accuracy"].mean("annotator")
+    assert f"the difference in accuracy is {share(float(gap.mean()))} (" in lines[1]
     assert any(str(part).startswith(start) for part in results(result))
     result["answers"].attrs["question"] = "panel"
     assert "agrees with the panel" in headline(result)[0]

@@ -26,7 +26,7 @@ def test_thick_is_for_these_items_and_thin_for_new_ones(dense):
     collection = dx.plots.forest(dense, ci_prob=0.8)
     draws = dense["metrics"]["top_1_accuracy"].sel(reliability=1, system="system A")
     for visual, scope in (("trunk", "these items"), ("twig", "new items")):
-        line = collection.viz[visual]["top-1 accuracy"].sel(system="system A").item()
+        line = collection.viz[visual]["agreement with the panel"].sel(system="system A").item()
         expected = az.eti(draws.sel(scope=scope), prob=0.8)
         np.testing.assert_allclose(line.get_xdata(), expected)
 
@@ -37,7 +37,7 @@ def test_marks_for_the_naive_value_and_the_truth(dense):
         ("naive", "statistics", "naive_top_1_accuracy"),
         ("truth", "truth", "top_1_accuracy"),
     ):
-        mark = collection.viz[visual]["top-1 accuracy"].sel(system="system B").item()
+        mark = collection.viz[visual]["agreement with the panel"].sel(system="system B").item()
         expected = dense[group][name].sel(system="system B")
         expected = expected.sel(scope="these items") if "scope" in expected.dims else expected
         assert mark.get_offsets()[0, 0] == pytest.approx(float(expected))

@@ -105,7 +105,8 @@ def test_the_warning_is_no_surer_than_the_draws(evaluation, chance, sure):
         )
         assert ": a single label depends more on the annotator than on the item;" in said
         assert "does not measure" not in said
-    assert said.endswith("; the mean of the 4 labels of a typical item has reliability .44.")
+    assert "; the mean of the 4 labels of a typical item has reliability .44. " in said
+    assert said.endswith("from more annotators: together they are more reliable.")  # the remedy
     single = with_components(evaluation, one(item=1.0, annotator=2.0), n_labels=1.0)
     assert "the mean of" not in warnings(single)[0]
 

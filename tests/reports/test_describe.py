@@ -26,8 +26,8 @@ def test_mean_and_interval_are_numpys():
         said = dx.describe(draws).splitlines()
     for n, name in enumerate("AB"):
         assert said[n] == (
-            f"Top-1 accuracy, {name}: mean {flat[:, n].mean():.2f} (95% equal-tailed interval "
-            f"{low[n]:.2f} to {high[n]:.2f})."
+            f"Agreement with the panel, {name}: mean {flat[:, n].mean():.2f} "
+            f"(95% equal-tailed interval {low[n]:.2f} to {high[n]:.2f})."
         )
 
 
@@ -52,7 +52,7 @@ def test_pairs_are_given_once_and_the_first_less_the_second():
     assert len(said) == 2  # one pair, and the note
     mean = float(pair["difference"].sel(system="A", system_="B").mean())
     chance = float(pair["probability_better"].sel(system="A", system_="B"))
-    start = f"Difference in top-1 accuracy, A less B: mean {mean:.2f} ("
+    start = f"Difference in agreement with the panel, A less B: mean {mean:.2f} ("
     assert said[0].startswith(start)
     assert f"the first is better with probability {chance:.2f})" in said[0]
 
@@ -79,13 +79,13 @@ def test_undefined_draws_do_not_hide_chains_that_part():
 def test_pairs_go_by_name_and_one_side_may_be_chosen():
     pair = dx.compare(accuracy(names=("A", "B")))
     other_way = dx.describe(pair.isel(system=[1, 0])).splitlines()
-    assert other_way[0].startswith("Difference in top-1 accuracy, B less A: mean -0.10")
+    assert other_way[0].startswith("Difference in agreement with the panel, B less A: mean -0.10")
     assert len(other_way) == 2
     assert dx.describe(pair.sel(system=["B"], system_=["A"])).startswith(
-        "Difference in top-1 accuracy, B less A: "
+        "Difference in agreement with the panel, B less A: "
     )
     chosen = dx.describe(pair.sel(system_="B")).splitlines()
-    assert chosen[0].startswith("Difference in top-1 accuracy, A less B: ")
+    assert chosen[0].startswith("Difference in agreement with the panel, A less B: ")
     assert len(chosen) == 2  # and not B less B
 
 
@@ -129,7 +129,7 @@ def test_undefined_draws_are_counted():
     draws[0, :40, 0] = np.nan
     said = dx.describe(draws)
     assert "up to 1.0% of them, in 1 row" in said
-    assert "Top-1 accuracy, A: mean 0.60" in said
+    assert "Agreement with the panel, A: mean 0.60" in said
 
 
 def test_what_is_not_to_be_relied_on_is_said_so():
@@ -140,7 +140,7 @@ def test_what_is_not_to_be_relied_on_is_said_so():
     assert not said[0].endswith(" !.")
     assert said[-1].startswith("Not reliable (")
     assert "r-hat" in said[-1]
-    assert said[-1].endswith("Top-1 accuracy, B.")
+    assert said[-1].endswith("Agreement with the panel, B.")
 
 
 def test_too_few_draws_are_said_of_all():
@@ -182,7 +182,7 @@ def test_minus_becomes_one_in_latex():
 
 def test_names_that_are_numbers_are_told_what_of():
     draws = accuracy().rename(system="reliability").assign_coords(reliability=[1, 2])
-    assert dx.describe(draws).startswith("Top-1 accuracy, reliability 1: ")
+    assert dx.describe(draws).startswith("Agreement with the panel, reliability 1: ")
 
 
 def test_several_variables_keep_their_order_and_their_decimals():
@@ -223,7 +223,7 @@ def test_evaluations_and_items_are_refused_with_what_to_do():
     with pytest.raises(dx.ArgumentError, match=r"dissensus.summary makes tables"):
         dx.describe(result)
     said = dx.describe(result["metrics"].to_dataset().sel(reliability=1, scope="new items"))
-    assert "Top-1 accuracy, system A: mean " in said
+    assert "Agreement with the panel, system A: mean " in said
 
 
 def test_no_such_format():
@@ -233,7 +233,7 @@ def test_no_such_format():
 
 def test_names_that_are_the_same_are_no_trouble():
     said = dx.describe(accuracy(names=("A", "A"))).splitlines()
-    assert [line.startswith("Top-1 accuracy, A: ") for line in said[:2]] == [True, True]
+    assert [line.startswith("Agreement with the panel, A: ") for line in said[:2]] == [True, True]
 
 
 def test_nothing_along_a_dim_is_refused():

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import arviz as az
-import numpy as np
 import pytest
 import xarray as xr
 from reports.conftest import spoken
 
 import dissensus as dx
 from dissensus import wording
-from dissensus.reports import evidence, opening, verdict
-from dissensus.wording import share
+from dissensus.reports import evidence, opening
 
 
 def leading(evaluation, reliability=1.0, metric="top_1_accuracy"):
@@ -74,7 +72,7 @@ def test_level_of_the_interval_is_arviz_setting(dictated):
 def test_the_leader_along_reliability(dictated):
     steady = along(dictated({"a": [0.7, 0.8], "b": [0.6, 0.7], "c": [0.5, 0.6]}))
     assert "a leads at every reliability from 1 to 2; the order of the systems does not" in steady
-    assert "the top-1 accuracy of a goes from .700 to .800" in steady
+    assert "the agreement with the panel of a goes from .700 to .800" in steady
     below = along(dictated({"a": [0.7, 0.8], "b": [0.6, 0.6], "c": [0.5, 0.7]}))
     assert "from 1 to 2; the order of the other systems changes." in below
     text = along(dictated({"a": [0.7, 0.7, 0.7, 0.7], "b": [0.6, 0.6, 0.8, 0.7]}))
@@ -142,73 +140,3 @@ def test_numbers_are_those_of_the_summary(evaluate):
         here = values.sel(dict(zip(frame.index.names, key, strict=True)))
         assert float(here["mean"]) == row["mean"]
         assert float(here["upper"]) == row["upper"]
-
-
-# The leading system and the average annotator.
-
-
-@pytest.fixture
-def against(evaluate):
-    """Return what is said of a system with dictated ratios: near, and far at 1.3."""
-
-    def text(system, near, constant=False, undefined=False):
-        tree = with_ratios(evaluate(), {"near": near, "far": 1.3}, {"a": 0.9, "b": 1.1})
-        data = tree["discrepancy"].to_dataset()
-        ratio = data["discrepancy_ratio"]
-        if constant:
-            ratio = ratio.where(data["system"] != "near", near)
-        if undefined:
-            ratio = ratio.where(data["system"] != system)
-        tree["discrepancy"] = data.assign(discrepancy_ratio=ratio)
-        return verdict.against(tree, system)
-
-    return text
-
-
-def with_ratios(evaluation, systems, annotators):
-    """Dictate draws of discrepancy ratios."""
-    tree = evaluation.copy()
-    data, points = tree["discrepancy"].to_dataset(), tree["statistics"].to_dataset()
-    points = points.drop_dims([dim for dim in ("system", "annotator") if dim in points.dims])
-    out = xr.Dataset(attrs=data.attrs)
-    noise = np.linspace(-0.001, 0.001, 200)[None, :, None]
-    for name, dim, values in (
-        ("discrepancy_ratio", "system", systems),
-        ("annotator_discrepancy_ratio", "annotator", annotators),
-    ):
-        level = np.array(list(values.values()))
-        out[name] = (("chain", "draw", dim), noise + level)
-        out = out.assign_coords({dim: list(values)})
-        points[name] = xr.DataArray(level, {dim: list(values)}, dim)
-    out["non_inferiority"] = dx.non_inferiority(out["discrepancy_ratio"], 0.1)
-    out["winning_rate"] = xr.zeros_like(out["discrepancy_ratio"]).assign_attrs(n_annotators=2)
-    points["winning_rate"] = xr.zeros_like(points["discrepancy_ratio"])
-    out["n_items"] = ("annotator", np.full(len(annotators), 20))
-    tree["discrepancy"], tree["statistics"] = out, points
-    return tree
-
-
-def test_the_comparison_with_annotators_is_that_of_the_draws(against):
-    for system, near, words, closer in (
-        ("near", 0.8, "closer", 1.0), ("near", 1.05, "farther", 0.0), ("near", 1.0, "open", 0.5),
-        ("far", 0.8, "farther", 0.0),
-    ):  # fmt: skip
-        found = against(system, near)
-        assert (found["against"], found["closer"]) == (words, pytest.approx(closer))
-        assert found["ratio"] == share(near if system == "near" else 1.3)
-    assert against("near", 1.0, constant=True)["closer"] == 0.5  # as far as each other, in all
-    assert against("far", 0.8, undefined=True) == {"closer": None}
-
-
-@pytest.mark.usefixtures("no_pictures")
-def test_the_comparison_is_on_the_page_if_items_have_two_annotators(page, evaluate):
-    text = page(evaluate()).text
-    assert "a second annotator does" in text
-    ann = dx.annotations({"item": [1, 2, 3], "annotator": list("abc"), "label": list("xyx")})
-    pred = dx.predictions({"item": [1, 2, 3], "system": ["m"] * 3, "label": list("xyy")})
-    alone = dx.evaluate(ann, pred, draws=50, random_seed=1, progressbar=False)
-    text = page(alone).text
-    assert "a second annotator does" not in text
-    assert "P(closer" not in text
-    assert "No item has two annotators" in text
-    assert verdict.against(alone, "m") == {"closer": None}

@@ -117,7 +117,7 @@ def test_trouble_is_loud(evaluate, dictated, page):
     assert "r-hat is up to 1.200" in page(apart).text
     broken = good.copy(deep=True)
     broken["metrics"]["top_1_accuracy"][0, 0, 0, 0, 0] = np.nan
-    assert "1 value of top-1 accuracy is not finite" in page(broken).text
+    assert "1 value of agreement with the panel is not finite" in page(broken).text
 
 
 @pytest.mark.usefixtures("no_pictures")

@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 from lean import LEAN
 from reports.conftest import spoken
-from reports.test_opening import with_ratios
+from reports.test_average_annotator import with_ratios
 
 import dissensus as dx
 from dissensus.reports import checks, sections

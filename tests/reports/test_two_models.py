@@ -13,7 +13,7 @@ from dissensus.reports import two_models
 
 
 def facts(evaluation):
-    return two_models.facts(evaluation, two_models.both(evaluation))
+    return two_models.compared(evaluation, two_models.both(evaluation)).facts
 
 
 def short(evaluation):
@@ -28,10 +28,13 @@ def test_models_that_agree(two):
     result = two({"a": [0.80, 0.81], "b": [0.60, 0.61]}, {"a": [0.801, 0.81], "b": [0.6, 0.61]})
     assert facts(result)["agree"]
     assert short(result) == (
-        "A second model, inverse_rank, agrees with dirichlet on the top-1 accuracy of the systems."
+        "A second model, inverse_rank, does not differ from dirichlet in agreement with the panel."
     )
     out = full(result)
-    assert "In top-1 accuracy the models agree: the two intervals of each system overlap" in out
+    assert (
+        "In agreement with the panel the models agree: the two intervals of each system overlap"
+        in out
+    )
     assert "the means differ by at most .001 (a)" in out
     assert "Both give the same order of the systems." in out
     assert "give the same leading label in all of 3 items" in out
@@ -42,9 +45,9 @@ def test_models_that_agree(two):
 def test_levels_that_part_and_an_order_that_does_not(two):
     result = two({"a": [0.80], "b": [0.6]}, {"a": [0.9], "b": [0.61]})
     assert not facts(result)["agree"]
-    assert (
-        "differs from dirichlet: the intervals of the top-1 accuracy of 1 of 2 systems do not"
-        in (short(result))
+    assert short(result).endswith(
+        "differs from dirichlet in agreement with the panel: the intervals of 1 of 2 systems do "
+        "not overlap."
     )
     out = full(result)
     assert (
@@ -121,7 +124,7 @@ def test_other_metrics_are_counted(two):
 @pytest.mark.long
 def test_without_predictions_the_items_speak(rankings):
     result = dx.evaluate(rankings[0], draws=50, random_seed=1, progressbar=False)
-    (text,) = two_models.verdict(result)
+    text = short(result)
     assert text.startswith("plackett_luce and inverse_rank give")
     assert "items" in text
 

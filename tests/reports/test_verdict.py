@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import numpy as np
 import one_truth
 import pytest
 import xarray as xr
 from reports.conftest import spoken
+from reports.test_sections import with_accuracy
 
 import dissensus as dx
-from dissensus.dims import SCOPES
+from dissensus import plots
+from dissensus.dims import SAMPLE, SCOPES
 from dissensus.evaluation import runs
 from dissensus.plots._source import interval
-from dissensus.reports import evidence, items, two_models, verdict
-from dissensus.wording import probability, share
+from dissensus.reports import (
+    checks,
+    evidence,
+    items,
+    next_steps,
+    pictures,
+    trust,
+    two_models,
+    verdict,
+)
+from dissensus.wording import digits_for, probability, share
 
 
 def lead_of(evaluation):
@@ -22,6 +34,17 @@ def lead_of(evaluation):
 
 def said(evaluation):
     return spoken("headline", verdict.headline(evaluation, lead_of(evaluation)))
+
+
+def boxes(evaluation):
+    numbers = two_models.both(evaluation) if "metrics" in evaluation.children else []
+    both = two_models.compared(evaluation, numbers).facts
+    found = lead_of(evaluation) if numbers else None
+    out = trust.boxes(evaluation, found, both, checks.checked(evaluation))
+    for box in out:
+        assert box.rule.endswith(".")
+        assert bool(box.remedy) == (box.state != "fine")
+    return out
 
 
 def with_draws(evaluation, first, second, new=None):
@@ -59,11 +82,13 @@ def test_the_verdict_is_as_sure_as_the_draws(dictated, ahead, words):
     tree = with_draws(dictated({"a": [0.8], "b": [0.7]}), first, still)
     text = said(tree)
     assert text.startswith(words)
-    assert (f"probability {probability(ahead)}" in text) == (ahead < 0.95)
+    assert f"on new items a is better with probability {probability(ahead)}." in text
     low, high = (
         float(end.sel(scope=SCOPES[0], system="a")) for end in interval(lead_of(tree).draws)
     )
-    assert f"({share(low)} to {share(high)})" in text.replace("00)", ")") or share(low) in text
+    d = lead_of(tree).digits
+    assert f"(89 % interval for these items {share(low, d)} to {share(high, d)})" in text
+    assert "The panel is a large number of annotators like these" in text
 
 
 def test_a_single_system_and_systems_that_are_the_same(dictated):
@@ -79,8 +104,8 @@ def test_smaller_is_better_where_it_is(dictated):
     tree = dictated({"a": [0.8], "b": [0.6]}, metric="expected_loss")
     tree["metrics"]["expected_loss"].attrs["better"] = "lower"
     tree["comparison"] = runs.comparison(tree["metrics"].to_dataset())
-    assert said(tree).startswith("b is the better of 2 systems: it has a expected loss of .600")
-    assert verdict.more_items(lead_of(tree)) == 1.0  # it is settled
+    assert said(tree).startswith("b is the better of 2 systems: it has an expected loss of .600")
+    assert trust.more_items(lead_of(tree)) == 1.0  # it is settled
 
 
 def test_the_table_has_the_numbers_of_the_draws(evaluate):
@@ -90,8 +115,10 @@ def test_the_table_has_the_numbers_of_the_draws(evaluate):
     assert len(table.head) <= 7
     frame = dx.summary(result)
     frame = frame[(frame["metric"] == "top_1_accuracy") & (frame["reliability"] == 1.0)]
-    ratio = result["discrepancy"]["discrepancy_ratio"]
-    for name, mean, these, new, best, closer in table.bodies[0].rows:
+    gap = result["answers"]["annotator_agreement"] - result["answers"]["human_agreement"]
+    low, high = interval(gap)
+    digits = digits_for((high - low).to_numpy())
+    for name, mean, these, new, best, beside in table.bodies[0].rows:
         for scope, cell in zip(SCOPES, (these, new), strict=True):
             row = frame[(frame["system"] == name) & (frame["scope"] == scope)].iloc[0]
             assert (
@@ -102,8 +129,8 @@ def test_the_table_has_the_numbers_of_the_draws(evaluate):
                 assert mean == share(row["mean"], found.digits)
             else:
                 assert best == probability(row["probability_best"])
-        draws = ratio.sel(system=name)
-        assert closer == probability(float(((draws < 1) + 0.5 * (draws == 1)).mean()))
+        draws = gap.sel(system=name)
+        assert beside == " to ".join(share(float(end), digits) for end in interval(draws))
     assert [row[0] for row in table.bodies[0].rows] == found.systems
 
 
@@ -124,7 +151,9 @@ def test_accuracy_leads_where_the_truth_is_asked_for():
         f"gives the one true label for an estimated {share(float(best.max()), found.digits)}"
         in said(tree)
     )
-    assert verdict.table(tree, found).title == "How often a system gives the one true label"
+    table = verdict.table(tree, found)
+    assert table.title == "Accuracy: how often the one true label is given"
+    assert table.bodies[1].rows[0][0] == "An annotator"
 
 
 def test_labels_of_rankings_are_compared_at_the_same_depth():
@@ -158,33 +187,33 @@ def test_more_items_is_where_the_probability_reaches_its_limit(dictated):
     gap = 0.02 + 0.02 * (gap - gap.mean()) / gap.std(ddof=1)
     base = np.full(4000, 0.7)
     tree = with_draws(dictated({"a": [0.8], "b": [0.7]}), base + 0.02, base, (base + gap, base))
-    factor = verdict.more_items(lead_of(tree))
+    factor = trust.more_items(lead_of(tree))
     assert factor == pytest.approx(1.645**2)
     assert float((0.02 + (gap - 0.02) / factor**0.5 > 0).mean()) == pytest.approx(0.95, abs=0.01)
-    steps = verdict.steps(tree, lead_of(tree), [])
+    steps = next_steps.steps(tree, lead_of(tree), [])
     assert (steps["first"], steps["second"]) == ("a", "b")
     assert steps["more"] == str(int(np.ceil(3 * (factor - 1))))
+    assert boxes(tree)[-1].remedy == f"About {steps['more']} more items like these would settle it."
     close = with_draws(tree, base + 0.02, base, (base + gap - 0.018, base))
-    assert verdict.more_items(lead_of(close)) is None
-    box = verdict.boxes(close, lead_of(close), [])[-1]
-    assert (box.state, box.remedy) == ("careful", "Many more items would not settle it soon.")
+    assert trust.more_items(lead_of(close)) is None
+    box = boxes(close)[-1]
+    assert box.state == "careful"
+    assert box.remedy == "10 times as many items would not settle it: decide by their cost."
 
 
 def test_boxes_say_what_is_wrong(dictated, evaluate):
     good = dictated({"a": [0.8], "b": [0.6]})
-    assert [box.word for box in verdict.boxes(good, lead_of(good), two_models.both(good))][1:] == [
-        "Fine",
-        "Fine",
-    ]
+    assert [box.word for box in boxes(good)][1:] == ["Fine", "Fine"]
     short = evaluate(draws=20)
-    box = verdict.boxes(short, lead_of(short), two_models.both(short))[1]
-    assert (box.word, box.reason[:7]) == ("Do not use", "Not yet")
+    box = boxes(short)[1]
+    assert (box.word, box.reason[:3]) == ("Do not use", "No:")
+    assert box.remedy == "Evaluate again with more draws."
     ann = dx.annotations({"item": [1, 2, 3], "annotator": list("abc"), "label": list("xyx")})
     alone = dx.evaluate(ann, draws=50, random_seed=1, progressbar=False)
-    assert verdict.boxes(alone, None, [])[0].reason.startswith("No item has two annotators")
+    assert boxes(alone)[0].reason.startswith("No item has two annotators")
     votes = dx.from_matrix([["x", "y"]] * 8)  # they never agree
     never = dx.evaluate(votes, draws=50, random_seed=1, progressbar=False)
-    assert verdict.boxes(never, None, [])[0].word == "Do not use"
+    assert boxes(never)[0].word == "Do not use"
 
 
 def test_annotators_who_surely_differ_are_named_the_worst_first():
@@ -197,7 +226,7 @@ def test_annotators_who_surely_differ_are_named_the_worst_first():
     result = dx.evaluate(
         dx.from_matrix(votes.tolist()), draws=200, random_seed=1, progressbar=False
     )
-    names = [name for name, _ in verdict.differing(result)]
+    names = [name for name, _ in next_steps.differing(result)]
     ratio = result["discrepancy"]["annotator_discrepancy_ratio"]
     low = ratio.quantile(0.055, ("chain", "draw"))
     mean = ratio.mean(("chain", "draw")).where(low > 1, drop=True)
@@ -208,7 +237,7 @@ def test_annotators_who_surely_differ_are_named_the_worst_first():
 def test_items_are_the_least_certain(evaluate):
     result = evaluate()
     cards = items.cards(result, items.least_certain(result))
-    shown = verdict.steps(result, lead_of(result), cards)["items"]
+    shown = next_steps.steps(result, lead_of(result), cards)["items"]
     at = result.attrs["reference_reliability"]
     certainty = result["certainty"]["annotation_certainty"].sel(reliability=at)
     assert [value for _, value in shown] == [share(float(v)) for v in np.sort(certainty)[:10]]
@@ -226,7 +255,125 @@ def test_scores_are_on_one_side_of_the_threshold():
     )  # fmt: skip
     found = lead_of(result)
     value = share(float(found.numbers["mean"].sel(scope=SCOPES[0])[0]), found.digits)
-    start = f"m is on the panel's side of the threshold for {value} of the items"
+    start = f"m agrees with the panel on the side of the threshold for {value} of the items"
     assert said(result).startswith(start)
-    assert "(discrepancy ratio" in said(result)
-    assert verdict.table(result, found).title.endswith("the panel's side of the threshold")
+    assert "times that of two annotators, on new items." in said(result)
+    table = verdict.table(result, found)
+    assert table.title.endswith("on the side of the threshold")
+    assert "Discrepancy ratio, 89\N{NO-BREAK SPACE}%" in table.head
+
+
+# The page.
+
+
+def words(parsed):
+    return " ".join(parsed.text.split()).replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_the_first_picture_has_the_means_of_the_table(evaluate):
+    result = evaluate()
+    found = lead_of(result)
+    shown = pictures.lead(result, evidence.numbers(result), found)
+    rows = verdict.table(result, found).bodies[0].rows
+    assert ", ".join(f"{name} {mean}" for name, mean, *_ in rows) in shown.wide
+    assert shown.title == "Agreement with the panel"
+    assert "(reliability: how much one annotation counts, a setting and not an estimate)" in (
+        shown.caption
+    )
+
+
+@pytest.mark.long
+def test_the_first_picture_of_accuracies_has_the_means_of_the_table():
+    tree = one_truth.evaluated().copy()
+    tree["answers"].attrs["question"] = "truth"
+    tree["accuracy"].attrs |= {"ess_bulk_min": 400.0, "ess_tail_min": 400.0, "r_hat_max": 1.0}
+    found = lead_of(tree)
+    assert found.name == "accuracy"
+    shown = pictures.lead(tree, evidence.numbers(tree), found)
+    systems, (person,) = (body.rows for body in verdict.table(tree, found).bodies)
+    assert ", ".join(f"{name} {mean}" for name, mean, *_ in systems) in shown.wide
+    assert f"Broken line, with a band: an annotator, {person[1]} ({person[3]})." in shown.caption
+    assert ">an annotator<" in shown.wide
+    made = plots.forest(
+        tree["accuracy"].to_dataset()["estimated_accuracy"].rename("accuracy"), backend="matplotlib"
+    )
+    for name, mean, *_ in systems:
+        dot = made.viz["point_estimate"]["accuracy"].sel(system=name).item()
+        assert share(float(dot.get_offsets()[0][0]), found.digits) == mean
+    plt.close("all")
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_a_word_is_defined_where_it_first_occurs(evaluate, page):
+    text = words(page(evaluate()))
+    assert "top-1 accuracy" not in text.split("How do the systems compare")[0]
+    assert "uncertainty-adjusted" not in text
+    first = text.index("the panel")
+    assert 0 < text.index("The panel is a large number of annotators like these") - first < 400
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("no_pictures")
+def test_another_first_by_agreement_with_the_panel_is_named():
+    tree = one_truth.evaluated().copy()
+    answers = tree["answers"].to_dataset()
+    names = answers["system"].to_numpy()
+    answers = answers.sel(system=names)
+    answers["panel_agreement"] = answers["panel_agreement"].copy(
+        data=np.broadcast_to(np.where(names == names[-1], 0.99, 0.5), answers["accuracy"].shape)
+    )
+    last = xr.where(answers["system"] == names[-1], 0.1, 0.9)
+    answers["accuracy"] = last.broadcast_like(answers["accuracy"]).transpose(*SAMPLE, "system")
+    tree["answers"] = answers.assign_attrs(question="truth")
+    tree["accuracy"].attrs |= {"ess_bulk_min": 400.0, "ess_tail_min": 400.0, "r_hat_max": 1.0}
+    facts = verdict.headline(tree, lead_of(tree))
+    assert facts["other"] == {"name": names[-1], "shares": [".99", ".50"]}
+    assert f"annotators would give), {names[-1]} is first: .99, " in said(tree)
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_a_page_without_systems_asks_nothing_of_them(evaluate, page):
+    parsed = page(evaluate(predictions=False))
+    assert "ystem" not in parsed.text.split("What went in, which model")[0]
+    assert "Broken line: .90, below which the leading label is called uncertain." in words(parsed)
+
+
+def test_a_line_marks_the_limit_of_certainty(evaluate):
+    figure = pictures._certainty_with_limit(evaluate(predictions=False))
+    assert [0.9, 0.9] in [list(line.get_ydata()) for line in figure.axes[0].lines]
+    plt.close(figure)
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_nothing_is_computed_twice(two, page, monkeypatch):
+    calls = []
+
+    def count(module, name):
+        function = getattr(module, name)
+
+        def counted(*given):
+            calls.append(name)
+            return function(*given)
+
+        monkeypatch.setattr(module, name, counted)
+
+    for module, name in (
+        (two_models, "items"), (two_models, "facts"), (checks, "troubles"), (checks, "cautions"),
+    ):  # fmt: skip
+        count(module, name)
+    page(two({"a": [0.8], "b": [0.6]}, {"a": [0.8], "b": [0.6]}))
+    assert sorted(calls) == ["cautions", "facts", "items", "troubles"]
+
+
+def test_known_labels_are_asked_for_where_they_narrow_the_interval(evaluate):
+    tree = with_accuracy(evaluate(truth_model=None), names=["A", "B"], n_known=30)
+    assert next_steps.known_labels(tree) == {}  # it is narrow enough
+    data = tree["accuracy"].to_dataset()
+    wide = 100 * (data["estimated_accuracy"] - data["estimated_accuracy"].mean(SAMPLE))
+    data["estimated_accuracy"] = data["estimated_accuracy"].mean(SAMPLE) + wide
+    tree["accuracy"] = data
+    low, high = interval(data["estimated_accuracy"].sel(system="A", scope=SCOPES[0]))
+    assert next_steps.known_labels(tree) == {
+        "n": "50 more items", "known": "30 items", "name": "A", "now": share(float(high - low)),
+        "width": ".10",
+    }  # fmt: skip

@@ -16,7 +16,8 @@ from rich.markup import escape
 
 from dissensus.dims import ANNOTATOR, ESTIMATOR, ITEM, SCOPE, SCOPES
 from dissensus.reports import evidence, tables, two_models
-from dissensus.reports.sentences import Name, paragraph
+from dissensus.reports.evidence import Facts
+from dissensus.reports.sentences import Name, paragraph, sentences
 from dissensus.reports.tables import Body, Table
 from dissensus.studies.planning.sentences import per_pool, quantities
 from dissensus.studies.planning.unknown_truth import ESTIMATORS
@@ -98,37 +99,39 @@ def _without(table: Table, names: frozenset[str]) -> Table:
 
 def results(evaluation: xr.DataTree, *, everything: bool = False) -> Iterator[Group | str]:
     """Yield the verdict, its table, and why to doubt it, as markup for Rich; or everything."""
-    from dissensus.reports import checks, verdict  # load Matplotlib, for which plans need not wait
+    from dissensus.reports import checks, trust, verdict  # Matplotlib, which plans do not need
 
     numbers = two_models.both(evaluation)
     lead = verdict.lead(evaluation, numbers[0] if numbers else None)
-    for topic, facts in checks.troubles(evaluation):
+    checked, both = checks.checked(evaluation), two_models.compared(evaluation, numbers)
+    for topic, facts in checked.troubles:
         yield f"[red]do not rely on these numbers[/red] {escape(paragraph(topic, facts))}"
     yield escape(paragraph("headline", verdict.headline(evaluation, lead)))
     yield ""
     table = verdict.table(evaluation, lead)
     if lead is not None and table is not None:
         most = _ROWS if everything else _FEW_ROWS
+        table = table if everything else replace(table, note="")  # the report has it
         yield laid_out(checks.marked(table, lead.reason), most=most)
-    for box in verdict.boxes(evaluation, lead, numbers):
+    for box in trust.boxes(evaluation, lead, both.facts, checked):
         if box.state != "fine":
             color = "red" if box.state == "stop" else "yellow"
             words = escape(f"{box.reason} {box.remedy}".strip())
             yield f"[{color}]{box.word.lower()}[/{color}] {words}"
-    for topic, facts in verdict.more_cautions(evaluation):
+    for topic, facts in trust.more_cautions(checked):
         yield f"[yellow]careful[/yellow] {escape(paragraph(topic, facts))}"
     if everything:
         yield ""
-        yield from _rest(evaluation)
+        yield from _rest(evaluation, numbers, both.facts)
     else:
         yield "[dim]Every metric, agreement, other models: report.html, or --all.[/dim]"
 
 
-def _rest(evaluation: xr.DataTree) -> Iterator[Group | str]:
+def _rest(evaluation: xr.DataTree, numbers: list[xr.Dataset], both: Facts) -> Iterator[Group | str]:
     """Yield all metrics, both models, and the sections of the report."""
     from dissensus.reports.page import parts
 
-    yield from _metrics(evaluation)
+    yield from _metrics(evaluation, numbers, both)
     for part in parts(evaluation, page=False).values():
         if part is not None:
             yield from map(laid_out, part.tables)
@@ -136,11 +139,12 @@ def _rest(evaluation: xr.DataTree) -> Iterator[Group | str]:
             yield from map(escape, part.words)
 
 
-def _metrics(evaluation: xr.DataTree) -> Iterator[Group | str]:
+def _metrics(
+    evaluation: xr.DataTree, numbers: list[xr.Dataset], both: Facts
+) -> Iterator[Group | str]:
     """Yield the metrics at the reference, or without predictions certainty; then both models."""
     from dissensus.reports import checks
 
-    numbers = two_models.both(evaluation)
     reference = evaluation.attrs["reference_reliability"]
     if numbers:
         values = numbers[0]
@@ -153,11 +157,11 @@ def _metrics(evaluation: xr.DataTree) -> Iterator[Group | str]:
     else:
         reason = checks.along(evaluation, None)
         yield from map(laid_out, checks.marked(tables.certainty_tables(evaluation), reason))
-    if "companion" in evaluation.children:
+    if both:
         table_of_both = tables.models_table(evaluation, numbers)
         if table_of_both is not None:
             yield laid_out(checks.marked(table_of_both, checks.of_both(evaluation, numbers)))
-        yield from map(escape, two_models.verdict(evaluation))
+        yield from map(escape, sentences("verdict", both))
 
 
 # Plans.

@@ -58,7 +58,7 @@ def reliability(
     >>> pred = dx.predictions({"item": [1, 2], "system": ["m", "m"], "label": ["a", "a"]})
     >>> result = dx.evaluate(ann, pred, draws=20, random_seed=1, progressbar=False)
     >>> dx.plots.reliability(result).axes[0].get_ylabel()
-    'Top-1 accuracy'
+    'Agreement with the panel'
     """
     draws = pieces.with_systems(pieces.chosen(pieces.group(source, "metrics"), metric))
     if RELIABILITY not in draws.dims:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -33,6 +33,20 @@ _GROUPS: Final = {
 }
 Topics = list[tuple[str, Facts]]
 """Topics of `sentences` with their facts."""
+
+
+class Checked(NamedTuple):
+    """The result of all checks."""
+
+    troubles: Topics
+    """Reasons not to rely on the draws."""
+    cautions: Topics
+    """Results that are correct but easily misread; the last sentence is the remedy."""
+
+
+def checked(evaluation: xr.DataTree) -> Checked:
+    """Return the result of all checks."""
+    return Checked(troubles(evaluation), cautions(evaluation))
 
 
 def _models(evaluation: xr.DataTree) -> list[tuple[xr.DataTree, str]]:

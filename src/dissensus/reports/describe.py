@@ -368,13 +368,13 @@ def describe(draws: xr.DataArray | xr.Dataset | xr.DataTree, format: str = "text
     ...                      coords={"system": ["A", "B"]})
     >>> with az.rc_context({"stats.ci_kind": "eti", "stats.ci_prob": 0.95}):
     ...     print(dx.describe(draws))
-    Top-1 accuracy, A: mean 0.60 (95% equal-tailed interval 0.50 to 0.69).
-    Top-1 accuracy, B: mean 0.50 (95% equal-tailed interval 0.40 to 0.60).
+    Agreement with the panel, A: mean 0.60 (95% equal-tailed interval 0.50 to 0.69).
+    Agreement with the panel, B: mean 0.50 (95% equal-tailed interval 0.40 to 0.60).
     4,000 draws in 4 chains; ...; Monte Carlo error of the means at most 0.0008.
     >>> print(dx.describe(dx.compare(draws), "markdown"))
     | | system | mean | 89% equal-tailed interval | P(first is better) |
     |---|---|--:|--:|--:|
-    | Difference in top-1 accuracy | A less B | 0.10 | -0.01 to 0.21 | 0.93 |
+    | Difference in agreement with the panel | A less B | 0.10 | -0.01 to 0.21 | 0.93 |
     ...
     """
     arguments.one_of("format", format, _WRITERS)

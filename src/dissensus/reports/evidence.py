@@ -14,7 +14,9 @@ from dissensus.plots._source import interval_settings
 from dissensus.wording import digits_for, interval_name, number, percent
 
 METRIC = "metric"
-CERTAINTY_STEPS = (0.99, 0.9, 0.75, 0.5)
+LIMIT = 0.9
+"""The certainty below which the leading label is uncertain."""
+CERTAINTY_STEPS = (0.99, LIMIT, 0.75, 0.5)
 Facts = dict[str, Any]
 """Numbers of a topic of `sentences`; empty if nothing is known."""
 

@@ -104,7 +104,7 @@ def is_cut(evaluation: xr.DataTree) -> bool:
 def achieves(metric: str, value: str, *, cut: bool = False) -> str:
     """Return what a value of a metric means; ``cut``: of scores and a threshold."""
     if metric == "top_1_accuracy" and cut:
-        return f"is on the panel's side of the threshold for {value} of the items"
+        return f"agrees with the panel on the side of the threshold for {value} of the items"
     k = metric.removeprefix("top_").partition("_")[0]
     if metric == ACCURACY:
         return f"gives the one true label for an estimated {value} of the items"
@@ -114,7 +114,15 @@ def achieves(metric: str, value: str, *, cut: bool = False) -> str:
         return f"names exactly the {k} most plausible labels for {value} of the items"
     if metric.startswith("top_") and metric.endswith("_accuracy"):
         return f"has the most plausible label among its first {k} for {value} of the items"
-    return f"has a {metric_title(metric)} of {value}"
+    title = metric_title(metric)
+    return f"has {'an' if title[0].lower() in 'aeiou' else 'a'} {title} of {value}"
+
+
+def value_of(metric: str, value: str) -> str:
+    """Return the value of a second system, after that of the first in words."""
+    if metric == ACCURACY or metric.startswith("top_"):
+        return f"on {value}"
+    return f"has {value}"
 
 
 def _rivals(pairs: xr.Dataset, ranked: xr.Dataset, d: int) -> Facts:

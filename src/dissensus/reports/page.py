@@ -23,10 +23,12 @@ from dissensus.reports import (
     checks,
     evidence,
     items,
+    next_steps,
     opening,
     pictures,
     sections,
     tables,
+    trust,
     two_models,
     verdict,
 )
@@ -50,6 +52,7 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
     ]  # fmt: skip
     lead = verdict.lead(evaluation, values)
     reason = lead.reason if lead else here
+    checked, both = checks.checked(evaluation), two_models.compared(evaluation, numbers)
     return (
         environment(page=True)
         .get_template("page.html")
@@ -58,15 +61,15 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
             script=Markup(_file("page.js")),  # noqa: S704 (our own file)
             script_hash=_hash(_file("page.js")),
             title=title or _title(evaluation, values),
-            troubles=_paragraphs(checks.troubles(evaluation)),
+            troubles=_paragraphs(checked.troubles),
             verdict=_unreliable(reason) + _words("headline", verdict.headline(evaluation, lead)),
             lead_picture=marked(pictures.lead(evaluation, values, lead), reason),
             lead_table=marked(verdict.table(evaluation, lead), reason),
-            boxes=verdict.boxes(evaluation, lead, numbers, page=True),
-            cautions=_paragraphs(verdict.more_cautions(evaluation)),
-            steps=verdict.steps(evaluation, lead, uncertain),
+            boxes=trust.boxes(evaluation, lead, both.facts, checked, page=True),
+            cautions=_paragraphs(trust.more_cautions(checked)),
+            steps=next_steps.steps(evaluation, lead, uncertain),
             opening=_opening(evaluation, values),
-            models=_models(evaluation, numbers),
+            models=_models(evaluation, numbers, both),
             control=_control(evaluation, values),
             reason=checks.of_model(evaluation, None),
             pictures=_pictures(evaluation, values, here, anywhere),
@@ -78,6 +81,7 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
             categories=marked(sections.categories(evaluation), anywhere),
             cards=uncertain,
             overview=items.overview(evaluation, uncertain),
+            has_systems=values is not None,
             names=[str(side.attrs["model"]) for side in sides(evaluation)],
             n_items=evaluation["annotations"].sizes[ITEM],
             data=_data(evaluation),
@@ -144,9 +148,10 @@ def _opening(evaluation: xr.DataTree, values: xr.Dataset | None) -> dict[str, An
             words += _words("certainty", opening.certainty(evaluation, trust[place]))
             at.append((place, words))
         reference = {RELIABILITY: float(evaluation.attrs["reference_reliability"])}
-        ranked = evidence.ordered(first.sel({**reference, SCOPE: THESE}))
-        leader = ranked[SYSTEM].to_numpy().tolist()[0]
-        answers = _words("answers", opening.answers(evaluation, leader))
+        if evidence.has(evaluation, "accuracy"):  # whose section shows them
+            ranked = evidence.ordered(first.sel({**reference, SCOPE: THESE}))
+            leader = ranked[SYSTEM].to_numpy().tolist()[0]
+            answers = _words("answers", opening.answers(evaluation, leader))
         after = _unreliable(checks.along(evaluation, values) if len(trust) > 1 else "")
         after += _words("along", opening.along_reliability(first))
         after += _words("truth", opening.truth(values.sel(reference)))
@@ -158,15 +163,16 @@ def _opening(evaluation: xr.DataTree, values: xr.Dataset | None) -> dict[str, An
     }  # fmt: skip
 
 
-def _models(evaluation: xr.DataTree, numbers: list[xr.Dataset]) -> dict[str, Any] | None:
+def _models(
+    evaluation: xr.DataTree, numbers: list[xr.Dataset], both: two_models.Compared
+) -> dict[str, Any] | None:
     """Return the section on two models, if there are two."""
-    if len(sides(evaluation)) < 2:
+    if not both.facts:
         return None
     reason = checks.of_both(evaluation, numbers)
-    facts = two_models.facts(evaluation, numbers)
-    apart = two_models.furthest(two_models.items(evaluation))
+    apart = two_models.furthest(both.items)
     return {
-        "reason": reason, "words": _words("two_models", facts),
+        "reason": reason, "words": _words("two_models", both.facts),
         "picture": marked(pictures.models(evaluation, numbers), reason) if numbers else None,
         "table": marked(tables.models_table(evaluation, numbers), reason),
         "cards": items.cards(evaluation, apart),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -10,13 +12,14 @@ import xarray as xr
 from dissensus import plots
 from dissensus.dims import CHAIN, ITEM, LABEL, RELIABILITY, SCOPE, SYSTEM
 from dissensus.plots._source import NEW, THESE, sides
-from dissensus.reports import evidence
-from dissensus.reports.evidence import Facts
+from dissensus.plots._style import BROKEN, SMALL, ink, target_line
+from dissensus.reports import average_annotator, evidence
+from dissensus.reports.evidence import LIMIT, Facts
 from dissensus.reports.opening import ACCURACY
-from dissensus.reports.sections import accuracies
 from dissensus.reports.svg import NARROW, Shown, picture
-from dissensus.reports.verdict import Lead
-from dissensus.wording import metric_title, number, share, short
+from dissensus.reports.verdict import TRUE_LABEL, Lead
+from dissensus.sampling.intervals import spread
+from dissensus.wording import capital, metric_title, number, share, short
 
 _IN_WORDS = 8
 
@@ -25,13 +28,47 @@ def lead(evaluation: xr.DataTree, values: xr.Dataset | None, found: Lead | None)
     """Draw the quantity that leads, or without systems the certainty of the items."""
     if values is None or found is None:
         return _certainty(evaluation)
+    source: xr.DataTree | xr.DataArray = evaluation
+    how: dict[str, Any] = {"metrics": found.name}
+    facts: Facts
     if found.name == ACCURACY:
-        return accuracies(evaluation, "verdict", limit=8)
-    return picture(
-        "lead", _facts(evaluation, values, found.name),
-        lambda **size: plots.forest(evaluation, found.name, limit=12, backend="matplotlib", **size),
-        name="verdict",
-    )  # fmt: skip
+        source, how = _accuracies(evaluation)
+        facts = {
+            "metric": "accuracy", "means": _listed(found.numbers.sel({SCOPE: THESE})), "at": "",
+            "interval": evidence.interval_title(), "has_truth": False, "title": TRUE_LABEL,
+            "crosses": "agreement with the majority label",
+        }  # fmt: skip
+    else:
+        facts = _facts(evaluation, values, found.name)
+        facts["title"] = capital(facts["metric"])
+    written, marked = "", partial(plots.forest, source, limit=12, backend="matplotlib", **how)
+    if found.annotator is not None:
+        mean, *ends = average_annotator.row(found.annotator, found.digits)
+        written = f"{mean} ({next(filter(None, ends))})"
+        marked = partial(_with_annotator, marked, found.annotator)
+    facts |= {"annotator": written, "defines": True}
+    return picture("forest", facts, marked, name="verdict")
+
+
+def _accuracies(evaluation: xr.DataTree) -> tuple[xr.DataArray, dict[str, Any]]:
+    """Return draws of the systems' accuracies for a forest, and its settings."""
+    data = evaluation["accuracy"].to_dataset()
+    draws = data["estimated_accuracy"].dropna(SYSTEM, how="all").rename("accuracy")
+    return draws, {"naive": data["majority_accuracy"]}
+
+
+def _with_annotator(forest: Callable[..., Any], draws: xr.DataArray, **size: Any) -> Any:
+    """Draw a forest, with a line and a band for the average annotator."""
+    made = forest(**size)
+    draws = draws.sel({SCOPE: THESE}) if SCOPE in draws.dims else draws
+    parts = {name: float(value) for name, value in spread(draws).items()}
+    ax = made.viz["figure"].item().axes[1]
+    look = {"color": ink(), "zorder": 0}
+    ax.axvspan(parts["lower"], parts["upper"], alpha=0.1, linewidth=0, **look)
+    ax.axvline(parts["mean"], linewidth=0.9, linestyle=BROKEN, **look)
+    ax.annotate("an annotator", (parts["mean"], 1.0), xycoords=("data", "axes fraction"),
+                xytext=(0, 2), textcoords="offset points", ha="center", fontsize=SMALL)  # fmt: skip
+    return made
 
 
 def of_items(evaluation: xr.DataTree) -> list[Shown]:
@@ -63,7 +100,8 @@ def _of_systems(evaluation: xr.DataTree, values: xr.Dataset) -> Iterator[Shown]:
     first, facts = names[0], _facts(evaluation, values, names[0])
     if len(names) > 1 and len(names) * values.sizes[SYSTEM] <= 40:
         yield picture(
-            "forest", facts,
+            "forest",
+            facts | {"title": "Metrics of the systems", "annotator": "", "defines": False},
             lambda figsize: plots.forest(
                 evaluation, names if figsize[0] > NARROW else names[:1],
                 backend="matplotlib", figsize=figsize,
@@ -100,13 +138,19 @@ def _facts(evaluation: xr.DataTree, values: xr.Dataset, metric: str) -> Facts:
         "metric": metric_title(metric), "means": _means(values, metric, at),
         "at": number(at) if evidence.knows_reliability(evaluation) else "",
         "interval": evidence.interval_title(), "has_truth": bool(values["truth"].notnull().any()),
+        "crosses": "scores against a point estimate of the labels, which ignore disagreement",
     }  # fmt: skip
 
 
 def _means(values: xr.Dataset, metric: str, reliability: float) -> str:
     """List the systems' means, best first."""
     here = values.sel({"metric": metric, RELIABILITY: reliability, SCOPE: THESE})
-    d = evidence.digits(values.sel(metric=metric))
+    return _listed(here, evidence.digits(values.sel(metric=metric)))
+
+
+def _listed(here: xr.Dataset, digits: int | None = None) -> str:
+    """List the means of numbers of systems, best first."""
+    d = evidence.digits(here) if digits is None else digits
     ranked = evidence.ordered(here)
     pairs = zip(ranked[SYSTEM].to_numpy(), ranked["mean"].to_numpy(), strict=True)
     texts = [f"{short(name)} {share(float(mean), d)}" for name, mean in pairs]
@@ -144,7 +188,15 @@ def _certainty(evaluation: xr.DataTree) -> Shown:
     trust = map(number, evidence.reliabilities(evaluation))
     facts = {"below": list(zip(trust, shares, strict=True)),
              "knows_reliability": evidence.knows_reliability(evaluation)}  # fmt: skip
-    return picture("certainty", facts, lambda **size: plots.certainty(evaluation, **size))
+    return picture("certainty", facts, partial(_certainty_with_limit, evaluation))
+
+
+def _certainty_with_limit(evaluation: xr.DataTree, **size: Any) -> Any:
+    """Draw certainties, with a line below which the leading label is uncertain."""
+    figure = plots.certainty(evaluation, **size)
+    for ax in figure.axes:
+        target_line(ax, LIMIT)
+    return figure
 
 
 def _item(evaluation: xr.DataTree) -> Shown:

@@ -90,10 +90,12 @@ def accuracy_facts(evaluation: xr.DataTree) -> Facts:
         by_panel = [row for row in systems if np.isfinite(row["uncertainty_adjusted"])]
         of_panel = max(by_panel, key=lambda row: row["uncertainty_adjusted"], default=systems[0])
         needed, known = int(first["known_items"]), int(first["n_known"])
+        lower, upper = interval(data["estimated_accuracy"].sel({SCOPE: THESE}))
+        at = {SYSTEM: systems[0]["name"]}
         facts |= {
             "above": float(first["above_annotators"]), "width": data["known_items"].attrs["width"],
             "needed": needed if known < needed else 0,
-            "known_of_system": number(known) if known else "",
+            "known_of_system": known, "now": float(upper.sel(at) - lower.sel(at)),
             "of_panel": of_panel if of_panel["name"] != systems[0]["name"] else None,
         }  # fmt: skip
     return facts
@@ -141,7 +143,7 @@ def accuracy_tables(evaluation: xr.DataTree, facts: Facts) -> list[Table]:
                 "Majority vote", "Agreement with the panel"]  # fmt: skip
         note = (
             "Estimated accuracy on new items and on these; agreement with the majority label; mean "
-            "agreement with the panel (top-1 accuracy) under the model of the plausibilities."
+            "agreement with the panel under the model of the plausibilities."
         )
         out.append(Table("table-accuracy", "Accuracy of systems", head, [Body(-1, rows)], note))
     people = facts["annotators"]
@@ -279,12 +281,13 @@ def agreement_facts(evaluation: xr.DataTree) -> Facts:
         ac, alpha = (rows[name]["observed"] for name in ("gwet_ac1", "krippendorff_alpha"))
         if ac - alpha > 0.2:
             facts |= {"ac": ac, "percent_agreement": rows["percent_agreement"]["observed"]}
-    ratios = _ratios(frame)
+    ratios = ratios_of(frame)
     ratios = ratios[np.isfinite(ratios["observed"])]
     return facts | (_best_ratio(evaluation, frame, ratios) if len(ratios) else {})
 
 
-def _ratios(frame: pd.DataFrame, of: str = "discrepancy_ratio") -> pd.DataFrame:
+def ratios_of(frame: pd.DataFrame, of: str = "discrepancy_ratio") -> pd.DataFrame:
+    """Return the ratios of systems, or of annotators, the smallest first."""
     rows = frame[frame["statistic"] == of]
     return rows.sort_values("observed", kind="stable")
 
@@ -293,7 +296,7 @@ def _best_ratio(evaluation: xr.DataTree, frame: pd.DataFrame, ratios: pd.DataFra
     data = evaluation["discrepancy"].to_dataset()
     best, d = ratios.iloc[0], evidence.digits(ratios)
     safe = data["non_inferiority"]
-    people = _ratios(frame, "annotator_discrepancy_ratio")
+    people = ratios_of(frame, "annotator_discrepancy_ratio")
     each = people["observed"][np.isfinite(people["observed"]) & people["mean"].notna()]
     facts: Facts = {
         "best": {
@@ -314,7 +317,7 @@ def agreement(evaluation: xr.DataTree, *, page: bool = True) -> Section | None:
     """Return the section on agreement, if any item has two annotators."""
     if not evidence.has(evaluation, "agreement"):
         return None
-    ratios = _ratios(summary(evaluation, "statistics"))
+    ratios = ratios_of(summary(evaluation, "statistics"))
     people = annotator_table(evaluation)
     shown = None
     if page and np.isfinite(ratios["observed"]).any():
@@ -333,7 +336,7 @@ def agreement(evaluation: xr.DataTree, *, page: bool = True) -> Section | None:
 def agreement_tables(evaluation: xr.DataTree) -> list[Table]:
     """Return the coefficients of agreement, and discrepancy ratios of systems if there are any."""
     frame = summary(evaluation, "statistics")
-    ratios = _ratios(frame)
+    ratios = ratios_of(frame)
     more = [_ratio_table(evaluation, frame, ratios)] if len(ratios) else []
     return [_coefficient_table(frame), *more]
 
@@ -356,7 +359,7 @@ def _ratio_table(evaluation: xr.DataTree, frame: pd.DataFrame, ratios: pd.DataFr
     data = evaluation["discrepancy"].to_dataset()
     d, margin = evidence.digits(ratios), float(data.attrs["margin"])
     tested = int(data["winning_rate"].attrs["n_annotators"]) if "winning_rate" in data else 0
-    observed = _ratios(frame, "winning_rate").set_index(SYSTEM)["observed"]
+    observed = ratios_of(frame, "winning_rate").set_index(SYSTEM)["observed"]
     body = []
     for row in ratios.head(_ROWS).to_dict("records"):
         draws = data.sel({SYSTEM: row[SYSTEM]})
@@ -381,7 +384,7 @@ def _ratio_table(evaluation: xr.DataTree, frame: pd.DataFrame, ratios: pd.DataFr
 
 def annotator_table(evaluation: xr.DataTree) -> Table | None:
     """Return the discrepancy ratios of annotators, those with most items first."""
-    people = _ratios(summary(evaluation, "statistics"), "annotator_discrepancy_ratio")
+    people = ratios_of(summary(evaluation, "statistics"), "annotator_discrepancy_ratio")
     if not len(people):
         return None
     people = people[people["mean"].notna()]

@@ -69,7 +69,11 @@ def paragraph(
     topic: str, facts: Facts, *, page: bool = False, source: str = "sentences.html"
 ) -> str:
     """Return the sentences of a topic as one text."""
-    parts = sentences(topic, facts, page=page, source=source)
+    return joined(sentences(topic, facts, page=page, source=source), page=page)
+
+
+def joined(parts: Sequence[str], *, page: bool = False) -> str:
+    """Return sentences as one text, or as HTML for a page."""
     return Markup(" ").join(parts) if page else " ".join(parts)
 
 
@@ -100,6 +104,7 @@ def environment(*, page: bool) -> Environment:
         "in_percent": _in_percent,
         "bracketed": lambda row: f"{share(row['mean'])} [{interval(row)}]",
         "tint": _tint,
+        "code": Markup("<code>{}</code>").format if page else str,
         "breakable": lambda name: Markup("_<wbr>").join(name.split("_")),
     }
     out.tests |= {

@@ -96,9 +96,8 @@ def metric_table(evaluation: xr.DataTree, values: xr.Dataset) -> Table:
 
 def _title(metric: str) -> str:
     """Return the name of a metric; agreement with the panel also by the name of its function."""
-    if metric == "top_1_accuracy":
-        return f"Agreement with the panel ({metric_title(metric)})"
-    return capital(metric_title(metric))
+    title = capital(metric_title(metric))
+    return f"{title} (top-1 accuracy)" if metric == "top_1_accuracy" else title
 
 
 def _rows(here: xr.Dataset, d: int, *, several: bool, truth: bool) -> list[list[Any]]:
@@ -143,7 +142,7 @@ def models_table(evaluation: xr.DataTree, numbers: list[xr.Dataset]) -> Table | 
         part = values.sel(metric=name)
         order = evidence.ordered(part.isel({two_models.MODEL: 0}))[SYSTEM].to_numpy()[:_SYSTEMS]
         rows = [_model_row(part.sel({SYSTEM: system}), evidence.digits(part)) for system in order]
-        bodies.append(Body(-1, rows, _title(str(name))))
+        bodies.append(Body(-1, rows, capital(metric_title(str(name)))))
     left = values.sizes[SYSTEM] - _SYSTEMS
     note = f"{left:,} further systems, with lower means, are left out." if left > 0 else ""
     title = "Metrics under both models"

@@ -15,7 +15,6 @@ from dissensus.plots._source import THESE, sides
 from dissensus.reports import evidence
 from dissensus.reports.evidence import Facts
 from dissensus.reports.opening import uncertain_items
-from dissensus.reports.sentences import sentences
 from dissensus.wording import counted, metric_title, share
 
 MODEL: Final = "model"
@@ -147,12 +146,26 @@ def _leading(mass: Floats, where: Space) -> npt.NDArray[np.int64]:
 # Facts.
 
 
-def facts(evaluation: xr.DataTree, numbers: list[xr.Dataset]) -> Facts:
+class Compared(NamedTuple):
+    """The comparison of two models; nothing of one model."""
+
+    facts: Facts
+    items: xr.Dataset
+
+
+def compared(evaluation: xr.DataTree, numbers: list[xr.Dataset]) -> Compared:
+    """Compare the models of an evaluation; ``numbers`` are those of `both`."""
+    if len(sides(evaluation)) < 2:
+        return Compared({}, xr.Dataset())
+    apart = items(evaluation)
+    return Compared(facts(evaluation, numbers, apart), apart)
+
+
+def facts(evaluation: xr.DataTree, numbers: list[xr.Dataset], apart: xr.Dataset) -> Facts:
     """Return where the models differ: systems, their order, items.
 
-    ``numbers`` are those of `both`.
+    ``numbers`` are those of `both`, ``apart`` those of `items`.
     """
-    apart = items(evaluation)
     models = sides(evaluation)
     distance = apart["distance"].to_numpy()
     n_items, differs = len(distance), int(apart["differs"].sum())
@@ -218,8 +231,3 @@ def _ranges(numbers: list[xr.Dataset], metric: str, place: int) -> Facts:
         "reach": [f"{share(low, d)} to {share(high, d)}" for low, high in ends],
         "meet": max(low for low, _ in ends) <= min(high for _, high in ends),
     }
-
-
-def verdict(evaluation: xr.DataTree) -> list[str]:
-    """Return one sentence, as plain text, on whether the models agree."""
-    return sentences("verdict", facts(evaluation, both(evaluation)))

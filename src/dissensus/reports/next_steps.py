@@ -1,0 +1,60 @@
+"""What to do next: items and annotators to look at, items to add, true labels to get."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import xarray as xr
+
+from dissensus.dims import ANNOTATOR
+from dissensus.evaluation.evidence import summary
+from dissensus.reports import evidence
+from dissensus.reports.evidence import Facts
+from dissensus.reports.sections import accuracy_facts, ratios_of
+from dissensus.reports.sentences import Name, interval
+from dissensus.reports.trust import items_to_add
+from dissensus.reports.verdict import Lead
+from dissensus.wording import counted, share
+
+_ITEMS: Final = 10
+_PEOPLE: Final = 5
+
+
+def steps(evaluation: xr.DataTree, found: Lead | None, uncertain: list[Any]) -> Facts:
+    """Return items to look at, annotators who differ from the others, and how many items more."""
+    more = items_to_add(evaluation, found)
+    first, second, *_ = found.systems if found and more else ("", "")
+    return {
+        "known": known_labels(evaluation),
+        "items": [(card.name, card.certainty) for card in uncertain[:_ITEMS]],
+        "people": differing(evaluation),
+        "more": more, "first": first, "second": second,
+    }  # fmt: skip
+
+
+def known_labels(evaluation: xr.DataTree) -> Facts:
+    """Return how many true labels narrow the accuracy of the best system, if any do."""
+    if not evidence.has(evaluation, "accuracy"):
+        return {}
+    facts = accuracy_facts(evaluation)
+    if not facts.get("needed") or facts["now"] <= facts["width"]:
+        return {}
+    known = facts["known_of_system"]
+    return {
+        "n": counted(facts["needed"] - known, "more item" if known else "item"),
+        "known": counted(known, "item") if known else "",
+        "name": facts["systems"][0]["name"],
+        "now": share(facts["now"]), "width": share(facts["width"]),
+    }  # fmt: skip
+
+
+def differing(evaluation: xr.DataTree) -> list[tuple[Any, str]]:
+    """Return annotators whose discrepancy ratio is surely above 1, the largest first."""
+    if not evidence.has(evaluation, "discrepancy"):
+        return []
+    rows = ratios_of(summary(evaluation, "statistics"), "annotator_discrepancy_ratio")
+    rows = rows[(rows["lower"] > 1) & rows["mean"].notna()]
+    rows = rows.sort_values("observed", ascending=False, kind="stable")[:_PEOPLE]
+    d = evidence.digits(rows)
+    return [(Name(row[ANNOTATOR]), f"{share(row['observed'], d)} ({interval(row, d)})")
+            for row in rows.to_dict("records")]  # fmt: skip

@@ -1,0 +1,158 @@
+"""Whether to trust a result: three questions, each with an answer, its rule and a remedy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import xarray as xr
+
+from dissensus.dims import ITEM, SCOPE, SYSTEM
+from dissensus.evaluation.evidence import summary
+from dissensus.plots._source import NEW
+from dissensus.reports import evidence, opening
+from dissensus.reports.checks import Checked, Topics
+from dissensus.reports.evidence import Facts
+from dissensus.reports.sections import alpha_of
+from dissensus.reports.sentences import interval, joined, sentences
+from dissensus.reports.verdict import SURE, Lead
+from dissensus.wording import probability, share, short
+
+_Z: Final = 1.645
+"""Standard errors that a difference must be from 0 to have the probability `SURE`."""
+FACTOR: Final = 10
+"""More than this many times as many items are not worth labelling."""
+_FEW: Final = 0.1
+_TENTATIVE: Final = 0.667
+"""The alpha from which Krippendorff allows tentative conclusions."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """One reason to trust the result, or not."""
+
+    question: str
+    state: str
+    """``fine``, ``careful``, or ``stop``."""
+    reason: str
+    rule: str
+    """When the answer is which."""
+    remedy: str = ""
+    """What to do, unless all is fine."""
+
+    @property
+    def word(self) -> str:
+        """The state in words."""
+        return {"fine": "Fine", "careful": "Careful", "stop": "Do not use"}[self.state]
+
+
+def boxes(
+    evaluation: xr.DataTree, found: Lead | None, both: Facts, checked: Checked, *,
+    page: bool = False,
+) -> list[Box]:  # fmt: skip
+    """Return whether annotators agree, whether checks pass, and whether the best is settled.
+
+    ``both`` are the `two_models.facts`, or nothing with one model.
+    """
+    out = [_agreement(evaluation), _checks(both, checked, page=page)]
+    return [*out, _settled(evaluation, found)] if found is not None and found.pairs else out
+
+
+def _agreement(evaluation: xr.DataTree) -> Box:
+    question = "Do the annotators agree?"
+    rule = f"Fine means: uncertain for {share(_FEW)} of the items or fewer"
+    if not opening.has_shared_items(evaluation["annotations"].to_dataset()):
+        return Box(question, "careful", opening.ALONE, "Fine needs items with two annotators.",
+                   "Have some items labelled twice.")  # fmt: skip
+    uncertain = opening.uncertain_items(evaluation)
+    reason = f"The leading label is uncertain for {share(uncertain)} of the items"
+    frame = summary(evaluation, "statistics") if evidence.has(evaluation, "agreement") else None
+    alpha = None if frame is None else alpha_of(frame)
+    is_fine = uncertain <= _FEW
+    if alpha is None:
+        reason += "."
+        rule += "."
+    else:
+        reason += f"; Krippendorff's alpha is {share(alpha['observed'])} ({interval(alpha)})."
+        rule += f", or alpha {share(_TENTATIVE, 3)} or more. Do not use: alpha not above 0."
+        is_fine = is_fine or alpha["observed"] >= _TENTATIVE
+        if alpha["upper"] <= 0:
+            reason = ("They agree no more than by chance: Krippendorff's alpha is "
+                      f"{share(alpha['observed'])} ({interval(alpha)}).")  # fmt: skip
+            return Box(question, "stop", reason, rule, "Check the labels and the instructions.")
+    if is_fine:
+        return Box(question, "fine", reason, rule)
+    remedy = "Have the uncertain items labelled by more annotators, or with clearer instructions."
+    return Box(question, "careful", reason, rule, remedy)
+
+
+def _checks(both: Facts, checked: Checked, *, page: bool) -> Box:
+    question = "Do the checks pass?"
+    rule = "Fine means: no check fails" + (", and the two models agree." if both else ".")
+    if checked.troubles:
+        kinds = {facts.get("kind") for _, facts in checked.troubles}
+        remedy = "Evaluate again with more draws."
+        if "not finite" in kinds:
+            remedy = "Evaluate again with more draws, or with another model."
+        return Box(question, "stop", "No: the warning above says which fails.", rule, remedy)
+    if checked.cautions:
+        topic, facts = checked.cautions[0]
+        *reason, remedy = sentences(topic, facts, page=page)
+        return Box(question, "careful", joined(reason, page=page), rule, remedy)
+    if both:
+        if not both["agree"]:
+            reason = sentences("verdict", both, page=page)
+            remedy = "Report the results of both models, or give reasons for one of them."
+            return Box(question, "careful", joined(reason, page=page), rule, remedy)
+        words = f"All checks passed, and a second model, {both['b']}, agrees."
+        return Box(question, "fine", words, rule)
+    return Box(question, "fine", "All checks passed.", rule)
+
+
+def more_cautions(checked: Checked) -> Topics:
+    """Return the cautions that no box has."""
+    return checked.cautions[0 if checked.troubles else 1 :]
+
+
+def _settled(evaluation: xr.DataTree, found: Lead) -> Box:
+    question = "Is the best system settled?"
+    rule = f"Fine means: probability {share(SURE)} or more."
+    ahead = found.ahead(NEW)
+    first, second, *_ = map(short, found.systems)
+    words = f"{first} is better than {second} with probability {probability(ahead)} on new items."
+    if ahead >= SURE:
+        return Box(question, "fine", words, rule)
+    remedy = f"{FACTOR} times as many items would not settle it: decide by their cost."
+    more = items_to_add(evaluation, found)
+    if more:
+        remedy = f"About {more} more items like these would settle it."
+    return Box(question, "careful", words, rule, remedy)
+
+
+def items_to_add(evaluation: xr.DataTree, found: Lead | None) -> str:
+    """Return how many items more settle the first two systems; "" if they are, or never."""
+    if found is None or not found.pairs or found.ahead(NEW) >= SURE:
+        return ""
+    factor = more_items(found)
+    if factor is None:
+        return ""
+    n = evaluation["annotations"].sizes[ITEM] * (factor - 1)
+    size = 10 ** max(int(np.floor(np.log10(max(n, 1)))) - 1, 0)  # two digits: an extrapolation
+    return f"{max(int(np.ceil(n / size)) * size, 1):,}"
+
+
+def more_items(found: Lead) -> float | None:
+    """Return by what factor the items must grow to settle the first two systems, or None.
+
+    The variance of their difference on new items is inversely proportional to the number of items,
+    labelled as these are. None if the factor is above 10, or the difference is not on the side of
+    the first.
+    """
+    first, second, *_ = found.systems
+    draws = found.draws.sel({SCOPE: NEW})
+    gap = found.sign * (draws.sel({SYSTEM: first}) - draws.sel({SYSTEM: second}))
+    mean, sd = float(gap.mean()), float(gap.std(ddof=1))
+    if mean <= 0 or _Z * sd > mean * np.sqrt(FACTOR):
+        return None
+    return max((_Z * sd / mean) ** 2, 1.0)
