@@ -33,16 +33,22 @@ _TITLES: Final = {
 def share(value: float, digits: int = 2) -> str:
     """Write a share, a probability or a mean of such: .83, 1.00, or n/a.
 
+    Of errors of 10 and more, which are in the unit of the scores, one decimal fewer for each
+    further place before the point.
+
     >>> share(0.834), share(1), share(0), share(float("nan"))
     ('.83', '1.00', '.00', 'n/a')
+    >>> share(12.345), share(412.3), share(50_000.4, 3)
+    ('12.3', '412', '50,000')
     >>> share(-0.1) == MINUS + ".10"
     True
     """
     if not np.isfinite(value):
         return "n/a"
-    text = f"{abs(value):.{digits}f}"
-    text = text.removeprefix("0")
-    negative = value < 0 and float(text) != 0
+    before = max(len(f"{abs(value):.0f}") - 1, 0)
+    text = f"{abs(value):,.{max(digits - before, 0)}f}"
+    text = text.removeprefix("0") if abs(value) < 1 else text
+    negative = value < 0 and float(text.replace(",", "")) != 0
     return MINUS + text if negative else text
 
 

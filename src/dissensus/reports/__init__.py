@@ -12,7 +12,7 @@ import xarray as xr
 from dissensus.errors import ArgumentError, shown
 from dissensus.storage import check_target, replace, there
 
-_NEEDED = ("posterior", "certainty", "statistics", "annotations")
+_NEEDED = ("posterior", "statistics", "annotations")
 
 
 def report(

@@ -115,7 +115,7 @@ def _poor(side: xr.DataTree) -> Facts:
         return {}
     counts = zip(poor["n_items_poor"].to_numpy(), poor[RELIABILITY].to_numpy(), strict=True)
     where = [f"{int(n):,} at {number(g)}" for n, g in counts]
-    n_items = counted(side["certainty"].sizes[ITEM], "item")
+    n_items = counted(side["posterior"].sizes[ITEM], "item")
     where[0] = where[0].replace(" at ", f" of {n_items} at reliability ")
     worst = poor.isel({RELIABILITY: int(poor["ess_bulk_min"].to_numpy().argmin())})
     return {
@@ -195,7 +195,7 @@ def _chains(side: xr.DataTree) -> Facts:
     """Return diagnostics of the items' chains at the reference reliability."""
     trust = side.attrs["reference_reliability"]
     here = side["convergence"].to_dataset().sel({RELIABILITY: trust})
-    n_items, poor = side["certainty"].sizes[ITEM], int(here["n_items_poor"])
+    n_items, poor = side["posterior"].sizes[ITEM], int(here["n_items_poor"])
     return {
         "reliability": trust, "ess": f"{float(here['ess_bulk_min']):,.0f}",
         "median": f"{float(here['ess_bulk_median']):,.0f}",

@@ -11,6 +11,7 @@ from dissensus.data.plausibility import plausibility_of
 from dissensus.dims import RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.evaluation.evidence import of_model
 from dissensus.plots._source import interval_settings
+from dissensus.sampling.intervals import spread
 from dissensus.wording import digits_for, interval_name, number, percent
 
 METRIC = "metric"
@@ -77,7 +78,20 @@ def mean_of_draws(theta: xr.DataArray) -> xr.DataArray:
 
 def reliabilities(evaluation: xr.DataTree) -> list[float]:
     """Return the reliabilities; a single one if the model has no such setting."""
-    return [float(value) for value in evaluation["certainty"][RELIABILITY].to_numpy()]
+    for name in ("certainty", "metrics"):
+        if has(evaluation, name):
+            return [float(value) for value in evaluation[name][RELIABILITY].to_numpy()]
+    return [float(evaluation.attrs["reference_reliability"])]
+
+
+def is_of_numbers(evaluation: xr.DataTree) -> bool:
+    """Return whether the annotators gave numbers, without a threshold that makes labels of them."""
+    return not has(evaluation, "certainty")
+
+
+def means_of_items(evaluation: xr.DataTree) -> xr.Dataset:
+    """Return mean, lower and upper of the panel's mean score of each item."""
+    return xr.Dataset(spread(evaluation["posterior"].to_dataset()["mean"].drop_attrs()))
 
 
 def knows_reliability(evaluation: xr.DataTree) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from dissensus.dims import CHAIN, ITEM, LABEL, RELIABILITY
+from dissensus.dims import CHAIN, ITEM, LABEL, RELIABILITY, SYSTEM
 from dissensus.kernels.types import Floats
 from dissensus.plots._item import (
     Candidate,
@@ -22,7 +22,7 @@ from dissensus.plots._source import interval
 from dissensus.reports import evidence, two_models
 from dissensus.reports.sentences import Link, Name
 from dissensus.reports.tables import Body, Table
-from dissensus.wording import counted, number, share
+from dissensus.wording import counted, digits_for, number, share
 
 CARDS = 20
 _LINES = 8
@@ -64,10 +64,19 @@ class Card:
     predictions: list[Line]
     categories: list[tuple[Name, str]]
     """Categories with their plausibilities."""
+    of_labels: bool = True
+    """Whether there are plausibilities of labels; else the bar is the panel's mean score."""
 
 
 def least_certain(evaluation: xr.DataTree) -> list[int]:
-    """Return the places of the least certain items, the least certain first."""
+    """Return the places of the least certain items, the least certain first.
+
+    Of numbers, those with the widest intervals of the panel's mean.
+    """
+    if evidence.is_of_numbers(evaluation):
+        means = evidence.means_of_items(evaluation)
+        width = (means["upper"] - means["lower"]).to_numpy()
+        return [int(place) for place in np.argsort(-width, kind="stable")[:CARDS]]
     values = _certainty(evaluation).to_numpy()
     order = np.argsort(np.where(np.isnan(values), -1.0, values), kind="stable")
     return [int(place) for place in order[:CARDS]]
@@ -80,6 +89,8 @@ def _certainty(evaluation: xr.DataTree) -> xr.DataArray:
 
 def overview(evaluation: xr.DataTree, uncertain: list[Card]) -> Table:
     """Return a table of the least certain items, with links to their cards."""
+    if evidence.is_of_numbers(evaluation):
+        return _overview_of_numbers(uncertain)
     head = ["Item", "Certainty", "Leading label", "Its plausibility", "Annotations"]
     counts = evaluation["statistics"].to_dataset()["n_annotations"]
     places = {str(item): place for place, item in enumerate(counts[ITEM].to_numpy().tolist())}
@@ -94,8 +105,46 @@ def overview(evaluation: xr.DataTree, uncertain: list[Card]) -> Table:
     return Table("table-items", "Least certain items", head, [Body(-1, rows)])
 
 
+def _overview_of_numbers(uncertain: list[Card]) -> Table:
+    rows: list[list[Any]] = []
+    for n, card in enumerate(uncertain, 1):
+        given = sum(len(line.sources) + line.more for line in card.annotations) + card.left_out
+        bar = card.bars[0]
+        rows.append([Link.at(card.name, f"item-{n}"), bar.mean, bar.interval, f"{given:,}"])
+    head = ["Item", "Panel's mean", f"Interval, {evidence.level()}", "Scores"]
+    title = "Items with the widest intervals"
+    return Table("table-items", title, head, [Body(-1, rows)])
+
+
+def _cards_of_numbers(evaluation: xr.DataTree, places: list[int]) -> list[Card]:
+    """Return the items at these places: the panel's mean, the scores given, and the predictions."""
+    means = evidence.means_of_items(evaluation)
+    annotations, out = evaluation["annotations"].to_dataset(), []
+    values = evidence.group(evaluation, "predictions").get("value")
+    for place in places:
+        one = means.isel({ITEM: place})
+        item, statements = one[ITEM].item(), statements_of(annotations, one[ITEM].item())
+        parts = {name: float(one[name]) for name in ("mean", "lower", "upper")}
+        d = digits_for([parts["upper"] - parts["lower"]])
+        ends = f"{share(parts['lower'], d)} to {share(parts['upper'], d)}"
+        said: list[Line] = []
+        if values is not None and item in values.indexes[ITEM]:
+            said = [
+                Line([[number(float(value))]], [Name(value[SYSTEM].item())], 0)
+                for value in values.sel({ITEM: item})
+            ][:_LINES]
+        out.append(Card(
+            Name(item), ends, [_line(one) for one in statements[:_LINES]],
+            sum(len(one.sources) for one in statements[_LINES:]),
+            [Bar("mean", share(parts["mean"], d), ends, 0.0)], said, [], of_labels=False,
+        ))  # fmt: skip
+    return out
+
+
 def cards(evaluation: xr.DataTree, places: list[int]) -> list[Card]:
     """Return the items at these places."""
+    if evidence.is_of_numbers(evaluation):
+        return _cards_of_numbers(evaluation, places)
     certainty = _certainty(evaluation)
     theta = evidence.draws_or_mean(evaluation)
     beside = two_models.beside(evaluation)

@@ -27,6 +27,7 @@ def steps(evaluation: xr.DataTree, found: Lead | None, uncertain: list[Any]) -> 
     return {
         "known": known_labels(evaluation),
         "items": [(card.name, card.certainty) for card in uncertain[:_ITEMS]],
+        "numbers": evidence.is_of_numbers(evaluation),
         "people": differing(evaluation),
         "more": more, "first": first, "second": second,
     }  # fmt: skip

@@ -94,6 +94,8 @@ def leader(evaluation: xr.DataTree, values: xr.Dataset, reliability: float) -> F
 
 ACCURACY: Final = "accuracy"
 """Stands for the name of a metric where accuracy against the one true label leads."""
+ERROR, CORRELATION = "mean_absolute_error", "correlation"
+"""Metrics of numbers, one of which leads."""
 
 
 def is_cut(evaluation: xr.DataTree) -> bool:
@@ -114,6 +116,10 @@ def achieves(metric: str, value: str, *, cut: bool = False) -> str:
         return f"names exactly the {k} most plausible labels for {value} of the items"
     if metric.startswith("top_") and metric.endswith("_accuracy"):
         return f"has the most plausible label among its first {k} for {value} of the items"
+    if metric == ERROR:
+        return f"is {value} from the panel's mean score on average"
+    if metric == CORRELATION:
+        return f"has a correlation of {value} with the panel's mean scores"
     title = metric_title(metric)
     return f"has {'an' if title[0].lower() in 'aeiou' else 'a'} {title} of {value}"
 
@@ -122,6 +128,8 @@ def value_of(metric: str, value: str) -> str:
     """Return the value of a second system, after that of the first in words."""
     if metric == ACCURACY or metric.startswith("top_"):
         return f"on {value}"
+    if metric == ERROR:
+        return f"is {value} from it"
     return f"has {value}"
 
 
@@ -239,6 +247,8 @@ def uncertain_items(evaluation: xr.DataTree, reliability: float | None = None) -
 
 def certainty(evaluation: xr.DataTree, reliability: float) -> Facts:
     """Return the share of uncertain items, and without predictions the mean certainty."""
+    if evidence.is_of_numbers(evaluation):
+        return {}
     has_metrics = evidence.has(evaluation, "metrics")
     names_it = evidence.knows_reliability(evaluation) and not has_metrics
     mean = evidence.mean_certainty(evaluation).sel({"top": 1, RELIABILITY: reliability})

@@ -52,6 +52,7 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
     ]  # fmt: skip
     lead = verdict.lead(evaluation, values)
     reason = lead.reason if lead else here
+    picture = pictures.lead(evaluation, values, lead)
     checked, both = checks.checked(evaluation), two_models.compared(evaluation, numbers)
     return (
         environment(page=True)
@@ -63,7 +64,7 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
             title=title or _title(evaluation, values),
             troubles=_paragraphs(checked.troubles),
             verdict=_unreliable(reason) + _words("headline", verdict.headline(evaluation, lead)),
-            lead_picture=marked(pictures.lead(evaluation, values, lead), reason),
+            lead_picture=picture and marked(picture, reason),
             lead_table=marked(verdict.table(evaluation, lead), reason),
             boxes=trust.boxes(evaluation, lead, both.facts, checked, page=True),
             cautions=_paragraphs(trust.more_cautions(checked)),

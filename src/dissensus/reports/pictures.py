@@ -24,10 +24,10 @@ from dissensus.wording import capital, metric_title, number, share, short
 _IN_WORDS = 8
 
 
-def lead(evaluation: xr.DataTree, values: xr.Dataset | None, found: Lead | None) -> Shown:
-    """Draw the quantity that leads, or without systems the certainty of the items."""
+def lead(evaluation: xr.DataTree, values: xr.Dataset | None, found: Lead | None) -> Shown | None:
+    """Draw the quantity that leads, or without systems the certainty of the items, if any."""
     if values is None or found is None:
-        return _certainty(evaluation)
+        return None if evidence.is_of_numbers(evaluation) else _certainty(evaluation)
     source: xr.DataTree | xr.DataArray = evaluation
     how: dict[str, Any] = {"metrics": found.name}
     facts: Facts
@@ -73,6 +73,8 @@ def _with_annotator(forest: Callable[..., Any], draws: xr.DataArray, **size: Any
 
 def of_items(evaluation: xr.DataTree) -> list[Shown]:
     """Draw the certainty of items, their plausibilities and risks, and the least certain one."""
+    if evidence.is_of_numbers(evaluation):
+        return []
     out = [_certainty(evaluation)] if evidence.has(evaluation, "metrics") else []
     theta = evidence.draws_or_mean(evaluation)
     has_draws = CHAIN in theta.dims  # draws of chunks are not kept
@@ -116,6 +118,12 @@ def _of_systems(evaluation: xr.DataTree, values: xr.Dataset) -> Iterator[Shown]:
             evaluation, first, backend="matplotlib", stats={"dist": {"grid_len": 128}}, **size
         ),
     )  # fmt: skip
+    if evidence.has(evaluation, "calibration"):
+        curve = evaluation["calibration"].to_dataset()
+        yield picture(
+            "calibration", {"interval": evidence.interval_title(), "n": curve.sizes[SYSTEM]},
+            lambda **size: plots.calibration(curve, **size),
+        )  # fmt: skip
     if values.sizes[SYSTEM] > 1:
         best = evaluation["comparison"].to_dataset()["probability_best"]
         best = best.sel({"metric": first, SCOPE: NEW, RELIABILITY: _reference(evaluation)})

@@ -187,7 +187,12 @@ def better_table(evaluation: xr.DataTree, values: xr.Dataset) -> Table | None:
 
 
 def certainty_tables(evaluation: xr.DataTree) -> list[Table]:
-    """Return the shares of items below steps of certainty, for each size of the top set."""
+    """Return the shares of items below steps of certainty, for each size of the top set.
+
+    Of numbers there are none.
+    """
+    if evidence.is_of_numbers(evaluation):
+        return []
     shares, mean = evidence.certainty_shares(evaluation), evidence.mean_certainty(evaluation)
     known = evidence.knows_reliability(evaluation)
     head = (["Reliability"] if known else []) + ["Mean certainty"]

@@ -65,6 +65,8 @@ def _agreement(evaluation: xr.DataTree) -> Box:
     if not opening.has_shared_items(evaluation["annotations"].to_dataset()):
         return Box(question, "careful", opening.ALONE, "Fine needs items with two annotators.",
                    "Have some items labelled twice.")  # fmt: skip
+    if evidence.is_of_numbers(evaluation):
+        return _agreement_of_numbers(evaluation, question)
     uncertain = opening.uncertain_items(evaluation)
     reason = f"The leading label is uncertain for {share(uncertain)} of the items"
     frame = summary(evaluation, "statistics") if evidence.has(evaluation, "agreement") else None
@@ -84,6 +86,23 @@ def _agreement(evaluation: xr.DataTree) -> Box:
     if is_fine:
         return Box(question, "fine", reason, rule)
     remedy = "Have the uncertain items labelled by more annotators, or with clearer instructions."
+    return Box(question, "careful", reason, rule, remedy)
+
+
+def _agreement_of_numbers(evaluation: xr.DataTree, question: str) -> Box:
+    """Judge the agreement of scores, which have no leading label, by Krippendorff's alpha."""
+    rule = f"Fine means: alpha {share(_TENTATIVE, 3)} or more. Do not use: alpha not above 0."
+    has_any = evidence.has(evaluation, "agreement")
+    alpha = alpha_of(summary(evaluation, "statistics")) if has_any else None
+    remedy = "Have the items scored by more annotators, or with clearer instructions."
+    if alpha is None:
+        return Box(question, "careful", "Krippendorff's alpha is undefined.", rule, remedy)
+    reason = f"Krippendorff's alpha is {share(alpha['observed'])} ({interval(alpha)})."
+    if alpha["upper"] <= 0:
+        reason = f"They agree no more than by chance: {reason}"
+        return Box(question, "stop", reason, rule, "Check the scores and the instructions.")
+    if alpha["observed"] >= _TENTATIVE:
+        return Box(question, "fine", reason, rule)
     return Box(question, "careful", reason, rule, remedy)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
-from dissensus.dims import RELIABILITY, SAMPLE, SCOPE, SYSTEM, other
+from dissensus.dims import ITEM, RELIABILITY, SAMPLE, SCOPE, SYSTEM, other
 from dissensus.evaluation.answers import PANEL_LEADS, TRUTH
 from dissensus.evaluation.doubts import DOUBT, of_answer
 from dissensus.evaluation.evidence import METRIC as PANEL
@@ -118,6 +118,11 @@ def _wants_truth(evaluation: xr.DataTree) -> bool:
 
 def headline(evaluation: xr.DataTree, found: Lead | None) -> Facts:
     """Return the best system, how sure that is, and how it compares with an annotator."""
+    if found is None and evidence.is_of_numbers(evaluation):
+        means = evidence.means_of_items(evaluation)
+        width = float((means["upper"] - means["lower"]).median())
+        return {"name": "", "n_items": means.sizes[ITEM], "width": share(width), "note": "",
+                "panel": "mean", "other": None, "level": evidence.level()}  # fmt: skip
     if found is None:
         certainty = evaluation["certainty"].to_dataset()["annotation_certainty"]
         at = {RELIABILITY: evaluation.attrs["reference_reliability"]}
@@ -130,7 +135,7 @@ def headline(evaluation: xr.DataTree, found: Lead | None) -> Facts:
         "name": first, "second": "", "n_systems": len(found.systems), "state": "", "equal": [],
         "achieves": achieves(found.name, share(float(here["mean"]), d), cut=is_cut(evaluation)),
         "these": interval(here, d), "level": evidence.level(), "note": _note(evaluation),
-        "panel": "" if found.name != PANEL else "side" if is_cut(evaluation) else "label",
+        "panel": _panel(evaluation, found.name),
         "other": _other_first(evaluation), **average_annotator.against(found.beside, first),
     }  # fmt: skip
     if rest:
@@ -145,6 +150,13 @@ def headline(evaluation: xr.DataTree, found: Lead | None) -> Facts:
             "equal": pair[other(SYSTEM)].to_numpy()[equal].tolist() if equal.sum() > 1 else [],
         }  # fmt: skip
     return facts
+
+
+def _panel(evaluation: xr.DataTree, name: str) -> str:
+    """Return what the panel gives: its "label", a "side" of the threshold, or a "mean"."""
+    if evidence.is_of_numbers(evaluation):
+        return "mean"
+    return "" if name != PANEL else "side" if is_cut(evaluation) else "label"
 
 
 def _note(evaluation: xr.DataTree) -> str:
