@@ -198,7 +198,7 @@ def test_more_items_is_where_the_probability_reaches_its_limit(dictated):
     assert trust.more_items(lead_of(close)) is None
     box = boxes(close)[-1]
     assert box.state == "careful"
-    assert box.remedy == "10 times as many items would not settle it: decide by their cost."
+    assert box.remedy == "10 times as many items would not settle it: take the cheaper one."
 
 
 def test_boxes_say_what_is_wrong(dictated, evaluate):
@@ -328,7 +328,7 @@ def test_another_first_by_agreement_with_the_panel_is_named():
     tree["accuracy"].attrs |= {"ess_bulk_min": 400.0, "ess_tail_min": 400.0, "r_hat_max": 1.0}
     facts = verdict.headline(tree, lead_of(tree))
     assert facts["other"] == {"name": names[-1], "shares": [".99", ".50"]}
-    assert f"annotators would give), {names[-1]} is first: .99, " in said(tree)
+    assert f"annotators would give), {names[-1]} is first (.99 against .50)." in said(tree)
 
 
 @pytest.mark.usefixtures("no_pictures")

@@ -142,7 +142,7 @@ def _settled(evaluation: xr.DataTree, found: Lead) -> Box:
     words = f"{first} is better than {second} with probability {probability(ahead)} on new items."
     if ahead >= SURE:
         return Box(question, "fine", words, rule)
-    remedy = f"{FACTOR} times as many items would not settle it: decide by their cost."
+    remedy = f"{FACTOR} times as many items would not settle it: take the cheaper one."
     more = items_to_add(evaluation, found)
     if more:
         remedy = f"About {more} more items like these would settle it."
