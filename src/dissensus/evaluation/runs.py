@@ -52,7 +52,7 @@ def _metric_calls(
     if not {LABEL, CANDIDATE} & set(draws.dims):
         yield metrics.get("score_error").function, {}
         return
-    longest = min(3, int((predictions["block"] > 0).sum(POSITION).max()))
+    longest = min(int((predictions["block"] > 0).sum(POSITION).max()), most_labels(draws))
     more = {} if insight is None else {"insight": insight, "random_seed": random_seed}
     for k in range(1, max(longest, 1) + 1):
         yield metrics.get("top_k_accuracy").function, {"k": k, **more}
@@ -80,7 +80,7 @@ def score(
 ) -> xr.Dataset:  # fmt: skip
     """Return every metric over (chain, draw, scope, system)."""
     weights = _both_scopes(draws, random_seed, cluster)
-    found = {}
+    found: dict[str, xr.DataArray] = {}
     for function, arguments in _metric_calls(draws, predictions, positive, insight, random_seed):
         value = function(draws, predictions, **arguments, weights=weights, on_missing=on_missing)
         found |= _parts(value)
@@ -190,6 +190,11 @@ def score_categories(
     return xr.Dataset(out)
 
 
+def most_labels(draws: xr.DataArray) -> int:
+    """Return how many leading labels count: 3, or fewer than all, which are always right."""
+    return min(3, max(draws.sizes.get(LABEL, 4) - 1, 1))
+
+
 def deepest(predictions: xr.Dataset | None) -> int:
     """Return the number of leading labels of a draw that are used."""
     return 1 if predictions is None else int(min(3, predictions.sizes.get(POSITION, 1)))
@@ -199,7 +204,7 @@ def certainties(plausibility: xr.DataArray, predictions: xr.Dataset | None) -> x
     """Return annotation certainty for the top 1 and, where lists are longer, the top 2 and 3."""
     errors = ["mcse", "selection_bias"]
     out = {}
-    for top in range(1, deepest(predictions) + 1):
+    for top in range(1, min(deepest(predictions), most_labels(plausibility)) + 1):
         certainty = metrics.get("annotation_certainty").function(plausibility, top=top)
         out[str(certainty.name)] = certainty.drop_vars(errors)
         out[f"{certainty.name}_mcse"] = certainty["mcse"].drop_vars(errors)
@@ -298,8 +303,8 @@ def results(run: Run, task: Task, notes: Notes) -> Groups:
     if task.predictions is not None:  # the metrics against the point estimate
         with notes.of("point estimate"):
             naive = score_point(point, task.predictions, task.on_missing, task.positive)
-            kept = [f"naive_{name}" for name in groups["metrics"]]
-            groups["statistics"] = groups["statistics"].merge(naive[kept])
+            names = [f"naive_{name}" for name in groups["metrics"]]
+            groups["statistics"] = groups["statistics"].merge(naive[names])
             if task.categories is not None:
                 grouped = task.categories.plausibility(point)
                 grouped, on_missing = _annotated(grouped, task.on_missing)

@@ -93,7 +93,7 @@ def sensitivity_specificity(
     of_panel = _panel(theta, predictions, positive)
     first = predictions["block"].transpose(ITEM, SYSTEM, POSITION).to_numpy() == 1
     code = predictions["label_code"].transpose(ITEM, SYSTEM, POSITION).to_numpy()
-    vocabulary = np.append(predictions[LABEL].to_numpy().astype(object), None)  # -1: no label
+    vocabulary = np.array([*predictions[LABEL].to_numpy().tolist(), None], dtype=object)
     says = [first & (vocabulary[code] == label) for label in (positive, _other(labels, positive))]
     parts = []
     for place in range(predictions.sizes[SYSTEM]):

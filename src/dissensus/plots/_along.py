@@ -278,6 +278,8 @@ def calibration(
                 label=short(name, 24))  # fmt: skip
         ax.scatter(x[held], y[held], s=8 + 60 * n[held] / most, color=style.color)
     look.tidy(ax, grid="y")
+    for axis in (ax.xaxis, ax.yaxis):
+        look.share_axis(axis)
     ax.set_xlim(0, 1)
     ax.set_ylim(0, 1)
     ax.set_xlabel("probability of the most probable label")
