@@ -150,6 +150,58 @@ def test_items_lean_on_what_is_learned_of_all():
     assert ((low < mean) & (mean < high)).mean() == pytest.approx(0.89, abs=0.04)
 
 
+def predicted(ann, seed=1):
+    """Numbers of two systems for these items and one more, of which one knows the mean scores."""
+    rng = np.random.default_rng(seed)
+    items = [*ann["item"].to_numpy().tolist(), 1000]
+    mean = [float(ann["value"][ann["item_code"] == code].mean()) for code in range(len(items) - 1)]
+    known = np.append(mean, 0.0) + rng.normal(0, 0.3, len(items))
+    table = {"item": items * 2, "system": np.repeat(["knows", "noise"], len(items)),
+             "label": np.concatenate([10 * known, rng.normal(50, 5, len(items))])}  # fmt: skip
+    return dx.predictions(table, kind="continuous")
+
+
+def test_predictions_are_evidence_of_means():
+    """The weight is per unit of the prediction: a tenth where predictions are ten times as large.
+
+    An item without scores has the mean that the system of known weight predicts.
+    """
+    scores = study(60, 4)
+    scores[0] = np.nan
+    ann = dx.from_matrix(scores, kind="continuous")
+    pred = predicted(dx.from_matrix(study(60, 4), kind="continuous"))
+    got = fit(ann, prior="learned", predictions=pred, draws=500)["posterior"]
+    weight = got["prediction_weight"].mean(SAMPLE)
+    assert float(weight.sel(system="knows")) == pytest.approx(0.1, abs=0.02)
+    assert float(weight.sel(system="noise")) == pytest.approx(0, abs=0.05)
+    value = pred["value"].sel(system="knows")
+    centred = float(value.sel(item=0) - value.mean())
+    wanted = float(got["prior_mean"].mean()) + 0.1 * centred
+    assert float(got["mean"].isel(item=0).mean()) == pytest.approx(wanted, abs=0.5)
+    order = fit(ann, prior="learned", predictions=pred.isel(item=slice(None, None, -1)), draws=500)
+    np.testing.assert_allclose(order["posterior"]["mean"], got["mean"])
+
+
+def test_predictions_beside_a_stated_prior_and_labels_are_refused(ann):
+    pred = dx.predictions({"item": [0, 1, 2], "system": ["s"] * 3, "label": [0.5, 1.5, 2.5]})
+    for use in (normal_scores.build, normal_scores.fit):
+        with pytest.raises(dx.ArgumentError, match="predictions: expected None beside a prior"):
+            use(ann, prior=PRIOR, predictions=pred)
+        words = dx.predictions({"item": [0, 1, 2], "system": ["s"] * 3, "label": list("xyz")})
+        with pytest.raises(dx.PredictionError, match="one number from each system"):
+            use(ann, predictions=words)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("scores", [np.rint(study(40, 3)), study(40, 3)], ids=["whole", "any"])
+def test_a_prior_with_predictions_goes_with_the_gradient_of_the_model(scores):
+    ann = dx.from_matrix(scores, kind="continuous")
+    pred = predicted(ann)
+    got = fit(ann, prior="learned", predictions=pred, draws=900)
+    model = normal_scores.build(ann, predictions=pred)
+    assert disagreements(model, points=points_of(got, model)) == {}
+
+
 @pytest.mark.long
 def test_a_learned_prior_goes_with_the_gradient_of_the_model_that_build_writes():
     """Of whole numbers, where what `build` adds for rounding counts."""

@@ -72,6 +72,26 @@ def test_draws_have_the_means_that_weighting_the_prior_gives():
     np.testing.assert_allclose(drawn.std(axis=0), spread, rtol=0.08)
 
 
+@pytest.mark.long
+def test_weights_of_predictions_are_those_that_weighting_the_prior_gives():
+    """As above with two systems: 600,000 draws from the prior, weighted by the likelihood."""
+    data = reduced(*simulated((2.0, 0.5, 3.0, 4.0), 4, 3, seed=5))
+    units = units_of(data)
+    said = np.array([[-1.0, 0.3], [0.5, -1.2], [1.2, 0.1], [-0.7, 0.8]])
+    spread = np.array([*SPREADS, 1.0, 1.0])
+    places = np.random.default_rng(2).normal(size=(600_000, 6)) * spread
+    prior = units.prior(places[:, None])
+    prior = prior._replace(m=prior.m + units.spread * places[:, 4:] @ said.T)
+    logs = log_marginal(prior, data).sum(axis=1)
+    weights = np.exp(logs - logs.max())
+    assert weights.sum() ** 2 / (weights**2).sum() > 5_000  # draws that count
+    wanted = np.average(places, axis=0, weights=weights)
+    sd = np.sqrt(np.average((places - wanted) ** 2, axis=0, weights=weights))
+    drawn = draw_priors(units, data, 8000, 200, 3, said)[:, :6]
+    np.testing.assert_allclose(drawn.mean(axis=0), wanted, atol=0.12)
+    np.testing.assert_allclose(drawn.std(axis=0), sd, rtol=0.12)
+
+
 def test_the_log_density_stands_behind_each_draw():
     data = reduced(*simulated((2.0, 0.5, 3.0, 4.0), 20, 3))
     units = units_of(data)
