@@ -88,13 +88,18 @@ def known(tree, metric, draws, system):
 def verdict(tree):
     draws = tree["metrics"]["top_1_accuracy"].sel(reliability=reference(tree))
     these, new = (draws.sel(scope=one) for one in (THESE, NEW))
-    ratio = tree["discrepancy"]["discrepancy_ratio"]
+    answers = tree["answers"]
+    more = answers["annotator_agreement"] - answers["human_agreement"]
     truth = tree["truth"]["top_1_accuracy"].sel(scope=THESE)
-    return [(None, [
+    largest = tree["posterior"]["plausibility"].max("label").mean("item")
+    systems = [
         [s, mean(these.sel(system=s)), ends(these.sel(system=s)), ends(new.sel(system=s)),
-         best(new, s), chance(ratio.sel(system=s) < 1), float(truth.sel(system=s))]
+         best(new, s), ends(more.sel(system=s)), float(truth.sel(system=s))]
         for s in by(these.mean(SAMPLE))
-    ])]  # fmt: skip
+    ]  # fmt: skip
+    # New items are those of weights that the page draws: `test_average_annotator`.
+    annotator = ["An annotator", mean(largest), ends(largest), ANY, "", "", ""]
+    return [(None, systems), (None, [annotator])]
 
 
 def better(tree):

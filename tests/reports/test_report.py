@@ -83,7 +83,7 @@ def test_refuses_what_it_cannot_write(evaluate, tmp_path):
         ("a folder", lambda: dx.report(evaluate(), tmp_path), "folder"),
         ("no folder", lambda: dx.report(evaluate(), tmp_path / "no" / "r.html"), "no folder"),
         ("a path", lambda: dx.report("evaluation.nc", path), "DataTree"),
-        ("a group", lambda: dx.report(tree, path), "no certainty"),
+        ("a group", lambda: dx.report(tree, path), "no annotations"),
         *((f"level {level}", partial(dx.report, evaluate(), path, ci_prob=level),
            "^ci_prob: expected a number between 0 and 1") for level in (95, "eti")),
     ])  # fmt: skip

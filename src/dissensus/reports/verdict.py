@@ -128,7 +128,7 @@ def headline(evaluation: xr.DataTree, found: Lead | None) -> Facts:
         at = {RELIABILITY: evaluation.attrs["reference_reliability"]}
         values = certainty.sel(at).to_numpy()
         return {"name": "", "n_items": len(values), "uncertain": int((values < 0.9).sum()),
-                "note": "", "panel": "", "other": None}  # fmt: skip
+                "width": "", "note": "", "panel": "", "other": None}  # fmt: skip
     first, *rest = found.systems
     here, d = found.numbers.isel({SYSTEM: 0}).sel({SCOPE: THESE}), found.digits
     facts: Facts = {
