@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 from lean import LEAN
@@ -169,3 +170,57 @@ def test_scores_of_lists_are_no_probabilities(votes):
     found = dx.evaluate(ann, pred.assign(score=3 * pred["score"]), reliability=(1.0,), **QUIET)
     assert "log_score" not in found["metrics"]
     assert "calibration" not in found.children
+
+
+# Real panels, of which a part is seen.
+
+
+@pytest.mark.long
+def test_probabilities_beside_a_hundred_labels(shared, tmp_path):
+    """Five of 100 labels are seen; the scores against all 100 are inside the intervals."""
+    folder = shared / "chaosnli_snli"
+    if not folder.is_dir():
+        pytest.skip("no chaosnli_snli beside this checkout")
+    votes = pd.read_csv(folder / "votes100.csv.gz").set_index("item").iloc[:300]
+    answers = pd.read_csv(folder / "predictions.csv.gz").query("item in @votes.index")
+    names = ["entailment", "neutral", "contradiction"]
+    rng = np.random.default_rng(0)
+    seen = [rng.multivariate_hypergeometric(row, 5) for row in votes[names].to_numpy()]
+    table = pd.DataFrame(seen, columns=names).assign(item=votes.index)
+    table[["item", *names]].to_csv(tmp_path / "votes.csv", index=False)
+    ann = dx.read_annotations(tmp_path / "votes.csv", format="counts")
+    pred = dx.predictions(answers)
+    shares = votes[names].div(votes[names].sum(axis=1), axis=0)
+    whole = xr.DataArray(
+        shares.to_numpy(), dims=("item", "label"), coords={"item": shares.index, "label": names}
+    )
+    known = dx.probability_score(whole, pred)
+    fit = dx.models.dirichlet.fit(
+        ann, predictions=pred, draws=300, random_seed=1, progressbar=False
+    )
+    found = dx.probability_score(fit, pred)
+    inside = []
+    for name in ("log_score", "brier_score", "total_variation", "calibration_error"):
+        low, high = found[name].quantile([0.01, 0.99], ("chain", "draw"))
+        inside += ((low <= known[name]) & (known[name] <= high)).to_numpy().tolist()
+    assert sum(inside) >= 7, inside
+
+
+@pytest.mark.long
+def test_numbers_beside_all_raters_of_videos(shared):
+    """Four of 26 raters are seen. The error against the mean of the others is inside, or nearly.
+
+    Against the mean of the four it is 1.5 times too large.
+    """
+    table = pd.read_csv(shared / "nflx_video_quality" / "ratings.csv")
+    seen = table["annotator"].isin(["s01", "s02", "s03", "s04"])
+    panel = table[~seen].groupby("item")["label"].mean()
+    ann = dx.annotations(table[seen], kind="continuous")
+    number = panel.to_numpy() + np.random.default_rng(0).normal(0, 0.3, len(panel))
+    pred = dx.predictions({"item": panel.index, "system": ["s"] * len(panel), "label": number})
+    found = dx.evaluate(ann, pred, **QUIET)
+    true = np.abs(number - panel).mean()
+    draws = found["metrics"]["mean_absolute_error"].sel(scope="these items")
+    low, high = draws.quantile([0.01, 0.99])
+    assert low < true < high
+    assert found["statistics"]["naive_mean_absolute_error"].item() > 1.5 * true
