@@ -282,12 +282,13 @@ def test_the_naive_value_leaves_out_items_without_annotations():
 @pytest.mark.long
 @pytest.mark.usefixtures("no_pictures")
 def test_a_metric_that_cannot_vary_is_reported(tmp_path):
-    # Lists of all labels: the top-2 accuracy is 1, whatever the weights of the bootstrap.
-    rows = [(i, label, rank) for i in range(6) for label, rank in (("x", 1), ("y", 2))]
+    # Both labels in the first place: half right, whatever the weights of the bootstrap.
+    rows = [(i, label, rank) for i in range(6) for label, rank in (("x", 1), ("y", 1))]
     table = dict(zip(("item", "label", "rank"), zip(*rows, strict=True), strict=True))
     pred = dx.predictions({**table, "system": ["s"] * len(rows)}, rank="rank")
     result = run(dx.from_matrix([["x", "y"]] * 6), pred, draws=50, **LEAN)
-    assert (result["metrics"]["top_2_accuracy"] == 1).all()
+    assert (result["metrics"]["top_1_accuracy"] == 0.5).all()
+    assert list(result["metrics"].data_vars) == ["top_1_accuracy"]  # of two labels two are all
     assert dx.report(result, tmp_path / "report.html").exists()
 
 

@@ -84,7 +84,7 @@ def with_agreements(evaluation, gap, noise, people=0.8):
 @pytest.mark.parametrize(
     ("gap", "noise", "words"),
     [
-        (0.0, 0.01, "a does about as well as an annotator: the difference in agreement with"),
+        (0.0, 0.01, "a does about as well as an annotator: its agreement with annotators"),
         (-0.01, 0.005, "a does about as well as an annotator: "),  # surely worse, but by little
         (0.0, 0.1, "Whether a does better or worse than an annotator is not settled: "),
         (0.05, 0.03, "a does better than an annotator: "),
@@ -99,7 +99,7 @@ def test_the_difference_to_an_annotator_is_that_of_the_draws(dictated, gap, nois
     found = verdict.lead(tree, evidence.numbers(tree))
     text = spoken("headline", verdict.headline(tree, found))
     assert words in text
-    assert f"agreement with another annotator is {difference} on these items." in text
+    assert f"from their agreement with each other by {difference} on these items." in text
     table = verdict.table(tree, found)
     assert table.bodies[0].rows[0][
         table.head.index("Against an annotator, 89\N{NO-BREAK SPACE}%")

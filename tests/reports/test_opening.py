@@ -116,8 +116,8 @@ def test_truth(dictated, truth, count):
 @pytest.mark.long
 def test_the_data(votes, evaluate):
     assert spoken("data", opening.data(evaluate())) == (
-        "3 annotators gave 8 labels to 3 items (2.7 per item on average). They are not unanimous "
-        "on .67 of the items."
+        "3 annotators gave 8 labels to 3 items (2.7 per item on average). Annotators of the "
+        "same item disagree on .67 of the items."
     )
 
 
@@ -128,7 +128,7 @@ def test_votes_without_names_are_not_counted_as_annotators():
     result = dx.evaluate(ann, draws=20, random_seed=1, progressbar=False)
     text = spoken("data", opening.data(result))
     assert text.startswith(
-        "Annotators whose names occur once each gave 4 labels to 2 items (2 per item"
+        "Annotators whose names occur only once gave 4 labels to 2 items (2 per item"
     )
 
 

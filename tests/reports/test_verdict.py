@@ -277,7 +277,7 @@ def test_the_first_picture_has_the_means_of_the_table(evaluate):
     rows = verdict.table(result, found).bodies[0].rows
     assert ", ".join(f"{name} {mean}" for name, mean, *_ in rows) in shown.wide
     assert shown.title == "Agreement with the panel"
-    assert "(reliability: how much one annotation counts, a setting and not an estimate)" in (
+    assert "At reliability 1 (how much one annotation counts, a setting and not an estimate)" in (
         shown.caption
     )
 
@@ -375,5 +375,5 @@ def test_known_labels_are_asked_for_where_they_narrow_the_interval(evaluate):
     low, high = interval(data["estimated_accuracy"].sel(system="A", scope=SCOPES[0]))
     assert next_steps.known_labels(tree) == {
         "n": "50 more items", "known": "30 items", "name": "A", "now": share(float(high - low)),
-        "width": ".10",
+        "width": ".10", "of_panel": True,
     }  # fmt: skip

@@ -17,7 +17,7 @@ from dissensus.plots import _source as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._names import are_wanted, spread, tip, with_interval
 from dissensus.plots._style import Size
-from dissensus.wording import capital, metric_title, number, short
+from dissensus.wording import capital, metric_title, number
 
 _INFINITE, _CROSS = "∞", "\N{MULTIPLICATION SIGN}"
 """Tick labels of crosses: the limit of increasing reliability, or another point estimate."""
@@ -275,7 +275,7 @@ def calibration(
         held = n > 0
         ax.vlines(x[held], low[held], high[held], color=style.color, linewidth=1.4)
         ax.plot(x[held], y[held], color=style.color, linestyle=style.dash, linewidth=1.2,
-                label=short(name, 24))  # fmt: skip
+                label=look.label(name))  # fmt: skip
         ax.scatter(x[held], y[held], s=8 + 60 * n[held] / most, color=style.color)
     look.tidy(ax, grid="y")
     for axis in (ax.xaxis, ax.yaxis):

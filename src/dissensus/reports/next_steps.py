@@ -7,6 +7,7 @@ from typing import Any, Final
 import xarray as xr
 
 from dissensus.dims import ANNOTATOR
+from dissensus.evaluation.answers import TRUTH
 from dissensus.evaluation.evidence import summary
 from dissensus.reports import evidence
 from dissensus.reports.evidence import Facts
@@ -45,6 +46,7 @@ def known_labels(evaluation: xr.DataTree) -> Facts:
         "n": counted(facts["needed"] - known, "more item" if known else "item"),
         "known": counted(known, "item") if known else "",
         "name": facts["systems"][0]["name"],
+        "of_panel": evidence.group(evaluation, "answers").attrs.get("question") != TRUTH,
         "now": share(facts["now"]), "width": share(facts["width"]),
     }  # fmt: skip
 

@@ -46,7 +46,7 @@ def data(evaluation: xr.DataTree) -> Facts:
     # Names that occur once each, as in tables of counts, do not show the number of annotators.
     is_nameless = n_annotators == given > n_items
     return {
-        "annotators": "Annotators whose names occur once each" if is_nameless
+        "annotators": "Annotators whose names occur only once" if is_nameless
         else counted(n_annotators, "annotator"),
         "given": counted(given, {"ranking": "ranking", "continuous": "score"}.get(kind, "label")),
         "n_items": counted(n_items, "item"),

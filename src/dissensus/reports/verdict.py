@@ -17,7 +17,7 @@ from dissensus.plots._source import NEW, THESE
 from dissensus.reports import average_annotator, checks, evidence
 from dissensus.reports.average_annotator import Beside
 from dissensus.reports.evidence import Facts
-from dissensus.reports.opening import ACCURACY, achieves, is_cut, value_of
+from dissensus.reports.opening import ACCURACY, ERROR, achieves, is_cut, value_of
 from dissensus.reports.sentences import Name, interval
 from dissensus.reports.tables import Body, Table, between
 from dissensus.sampling.intervals import spread
@@ -231,4 +231,6 @@ def _row(found: Lead, name: Any, *, known: bool) -> list[Any]:
 def _heading(name: str, *, cut: bool) -> str:
     if name == PANEL and cut:
         return "Agreement with the panel on the side of the threshold"
+    if name == ERROR:
+        return f"{capital(metric_title(name))} (smaller is better)"
     return TRUE_LABEL if name == ACCURACY else capital(metric_title(name))
