@@ -85,7 +85,15 @@ def test_accuracy_without_the_truth_has_a_row_for_each_estimate():
 
 def test_accuracy_of_systems_has_the_table_it_had():
     ann = dx.simulate.study(n_items=20, random_seed=5, kind="nominal").annotations
-    text = printed(dx.plan(ann, (1, 3), (50,), random_seed=1))
+    plan = dx.plan(ann, (1, 3), (50,), random_seed=1)
+    text = printed(plan)
     assert "interval of a system of accuracy 0.8" in text
-    for name in ("certainty", "items above .9", "shortfall", "± at 50 items"):
-        assert name in text
+    (head,) = (line for line in text.splitlines() if line.startswith("annotators"))
+    names = ["annotators", "certainty", "items above .9", "shortfall", "± at 50 items"]
+    assert re.split("  +", head.strip()) == names
+    for n in (1, 3):
+        (row,) = (line.split() for line in text.splitlines() if line.startswith(f"{n} "))
+        one = plan.sel(annotator=n)
+        values = [one[name] for name in ("certainty", "certain_share", "shortfall")]
+        values.append(one["half_width"].sel(item=50))
+        assert row[1:] == [f"{float(value.squeeze()):.3f}" for value in values]
