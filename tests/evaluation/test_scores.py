@@ -93,6 +93,16 @@ def test_a_constant_system_leaves_the_correlation_out(scores):
     assert "naive_correlation" not in found["statistics"]
 
 
+def test_a_constant_system_in_another_unit_is_refused(scores):
+    ann, pred, _ = scores
+    flat = pred.assign(value=-5.0 + 0 * pred["value"])
+    with (
+        pytest.warns(dx.DissensusWarning, match="another unit"),
+        pytest.raises(dx.PredictionError, match="numbers that differ between items"),
+    ):
+        dx.evaluate(ann, flat, **QUIET)
+
+
 def test_scores_alone_are_described(scores):
     found = dx.evaluate(scores[0], **QUIET)
     assert "metrics" not in found.children

@@ -29,7 +29,7 @@ from dissensus.dims import (
     SCOPES,
     SYSTEM,
 )
-from dissensus.errors import ConvergenceWarning, DissensusWarning, shown
+from dissensus.errors import ConvergenceWarning, DissensusWarning, PredictionError, shown
 from dissensus.evaluation.categories import Categories, accuracy
 from dissensus.evaluation.recipes import Recipe
 from dissensus.evaluation.section import Groups, Notes
@@ -315,14 +315,17 @@ def results(run: Run, task: Task, notes: Notes) -> Groups:
 
 
 RATES: Final = ("sensitivity", "specificity")
+CORRELATION: Final = "correlation"
+"""With these, the metrics that can be undefined."""
 
 
 def _leave_out_undefined(groups: Groups, unasked: tuple[str, ...]) -> None:
     """Compare the systems on metrics that are defined in all draws; warn of others asked for."""
     if "metrics" not in groups:
         return
-    draws = groups["metrics"]
-    undefined = [name for name, one in draws.data_vars.items() if bool(one.isnull().any())]
+    draws, systems = groups["metrics"], list[Any]()
+    can_be = [name for name in (*RATES, CORRELATION) if name in draws]
+    undefined = [name for name in can_be if bool(draws[name].isnull().any())]
     for name in undefined:
         if name in unasked:
             continue
@@ -335,6 +338,12 @@ def _leave_out_undefined(groups: Groups, unasked: tuple[str, ...]) -> None:
             DissensusWarning,
             stacklevel=2,
         )
+    if len(undefined) == len(draws.data_vars):
+        raise PredictionError(
+            "predictions", expected="numbers that differ between items, for a correlation",
+            found=f"the same number for all of them from {shown(systems)}",
+            hint="Leave this system out",
+        )  # fmt: skip
     groups["metrics"] = draws.drop_vars(undefined)
     groups["comparison"] = comparison(groups["metrics"])
     groups["diagnostics"] = diagnostics(groups["metrics"])
@@ -391,7 +400,7 @@ def _scored(run: Run, task: Task, gamma: float, fit: xr.DataTree) -> tuple[Group
             task.positive,
         )  # fmt: skip
         if not task.same_unit:
-            out["metrics"] = out["metrics"][["correlation"]]
+            out["metrics"] = out["metrics"][[CORRELATION]]
     grouped = None
     if task.categories is not None:
         grouped = task.categories.plausibility(theta)
