@@ -26,12 +26,12 @@ middle c, spread s and typical variance v,
 Predictions are evidence for a learned prior: the prior mean of item i is
 
 .. math:: m + \sum_j w_j\, (p_{ij} - \bar p_j), \qquad
-    w_j \sim \mathrm{Normal}(0,\ s / \mathrm{sd}(p_j))
+    w_j \sim \mathrm{Normal}(0,\ t / \mathrm{sd}(p_j))
 
-with :math:`p_{ij}` the number that system j predicts, and :math:`w_j` its weight,
-``prediction_weight``. Without them, metrics would take what a system knows beyond an item's few
-scores for its error. With hardly more items than systems the weights are not known, and chains are
-slow: leave out systems.
+with :math:`p_{ij}` the number that system j predicts, :math:`w_j` its weight,
+``prediction_weight``, and t the standard deviation of items' mean scores, at least s. Without them,
+metrics would take what a system knows beyond an item's few scores for its error. With hardly more
+items than systems the weights are not known, and chains are slow: leave out systems.
 
 In the posterior they are ``prior_mean`` m, ``prior_count`` k, ``prior_shape`` a and
 ``prior_variance`` b/a. At most a thousand items are used to learn them. On a coarse scale, items

@@ -93,16 +93,6 @@ def test_a_constant_system_leaves_the_correlation_out(scores):
     assert "naive_correlation" not in found["statistics"]
 
 
-def test_a_constant_system_in_another_unit_is_refused(scores):
-    ann, pred, _ = scores
-    flat = pred.assign(value=-5.0 + 0 * pred["value"])
-    with (
-        pytest.warns(dx.DissensusWarning, match="another unit"),
-        pytest.raises(dx.PredictionError, match="numbers that differ between items"),
-    ):
-        dx.evaluate(ann, flat, **QUIET)
-
-
 def test_scores_alone_are_described(scores):
     found = dx.evaluate(scores[0], **QUIET)
     assert "metrics" not in found.children
@@ -180,6 +170,63 @@ def test_scores_of_lists_are_no_probabilities(votes):
     found = dx.evaluate(ann, pred.assign(score=3 * pred["score"]), reliability=(1.0,), **QUIET)
     assert "log_score" not in found["metrics"]
     assert "calibration" not in found.children
+
+
+@pytest.mark.parametrize("labels", [["no", "yes"], ["a", "b", "c"]])
+@pytest.mark.parametrize("model", ["inverse_rank", "plackett_luce"])
+def test_probabilities_for_few_labels_suit_models_of_candidates(model, labels):
+    """Draws over candidates count as many leading labels as the point estimate."""
+    rng = np.random.default_rng(1)
+    item, who = np.indices((20, 3)).reshape(2, -1)
+    ann = dx.annotations({"item": item, "annotator": who, "label": rng.choice(labels, 60)})
+    shares = dict(zip(labels, rng.dirichlet(np.ones(len(labels)), 20).T, strict=True))
+    pred = dx.predictions({"item": range(20), "system": ["s"] * 20, **shares})
+    found = dx.evaluate(ann, pred, model=model, reliability=(1.0,), **QUIET)
+    last = len(labels) - 1
+    assert f"top_{last}_accuracy" in found["metrics"]
+    assert f"top_{last + 1}_accuracy" not in found["metrics"]
+
+
+def test_chunks_give_the_same_errors_and_a_report(scores, result, tmp_path):
+    ann, pred, _ = scores
+    found = dx.evaluate(ann, pred, chunks=15, **QUIET)
+    for name in ERRORS:
+        np.testing.assert_allclose(found["metrics"][name], result["metrics"][name], rtol=1e-9)
+    draws = result["posterior"]["mean"]
+    np.testing.assert_allclose(
+        found["posterior"]["mean_sd"], draws.std(("chain", "draw"), ddof=1), rtol=1e-9
+    )
+    dx.report(found, tmp_path / "chunks.html")
+
+
+def test_no_metric_at_all_is_an_error(scores):
+    ann, pred, _ = scores
+    flat = pred.sel(system=["bad"]).assign(value=0 * pred["value"].sel(system=["bad"]) - 500.0)
+    with (
+        pytest.warns(dx.DissensusWarning, match="in another unit"),
+        pytest.raises(dx.PredictionError, match="no metric is defined"),
+    ):
+        dx.evaluate(ann, flat, **QUIET)
+
+
+def test_grades_as_numbers_have_errors_and_no_answers(scores, tmp_path):
+    ann, pred, _ = scores
+    value = ann["value"].to_numpy()
+    table = {"item": ann["item_code"].to_numpy(), "annotator": ann["annotator_code"].to_numpy(),
+             "label": (value / 10).round().astype(int)}  # fmt: skip
+    grades = dx.annotations(table, kind="ordinal")
+    how = {**QUIET, "truth_model": "auto"}
+    found = dx.evaluate(grades, pred / 10, model="normal_scores", **how)
+    assert list(found["metrics"].data_vars) == ERRORS
+    assert "answers" not in found.children
+    assert found.attrs["truth_model"] == "none: numbers are not right or wrong"
+    dx.report(found, tmp_path / "grades.html")
+
+
+def test_several_reliabilities_of_numbers_have_a_report(scores, tmp_path):
+    with pytest.warns(dx.DissensusWarning, match="no reliability"):
+        found = dx.evaluate(*scores[:2], reliability=(1.0, 2.0), **QUIET)
+    dx.report(found, tmp_path / "reliabilities.html")
 
 
 # Real panels, of which a part is seen.

@@ -351,6 +351,8 @@ def numbers(predictions: xr.Dataset | None, items: Array) -> Numbers:
         return Numbers(np.zeros((len(items), 0)), np.ones(0), [])
     predictions = checked_predictions(predictions)
     value = predicted_numbers(predictions).to_numpy().astype(np.float64)
+    # Of equal numbers rounding can leave a standard deviation above 0.
+    value = np.where(np.ptp(value, axis=0) > 0, value, 0.0)
     centre, scale = value.mean(axis=0), value.std(axis=0)
     rows = np.append(value - centre, np.zeros((1, value.shape[1])), axis=0)
     row = tables.match(items, predictions[ITEM].to_numpy())  # -1 without predictions: the last row

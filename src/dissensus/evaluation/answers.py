@@ -52,7 +52,8 @@ def with_answers(
     attribute ``notes`` says why.
     """
     annotations, predictions = groups["annotations"], groups.get("predictions")
-    if "label_code" not in annotations:
+    by_label = "metrics" not in groups or "top_1_accuracy" in groups["metrics"]
+    if "label_code" not in annotations or not by_label:
         return groups
     scope, parts = SCOPES[int(new_items)], dict[str, xr.DataArray]()
     if "metrics" in groups:

@@ -141,8 +141,8 @@ def evaluate(
         What to do about items that only one side has.
     chunks : int, optional
         Number of items whose plausibilities are drawn and scored at a time, if memory is short
-        (see `dissensus.chunked`). Only posterior means are kept. By default as the annotations are
-        chunked, if they are.
+        (see `dissensus.chunked`). Only posterior means are kept, of numbers also standard
+        deviations. By default as the annotations are chunked, if they are.
     **hyper
         Other hyperparameters of the model, such as ``prior_count`` or ``concentration``.
 
@@ -232,18 +232,20 @@ def evaluate(
             asked=positive is not None,
         )  # fmt: skip
         run = replace(_run(main, reliability, hyper), keeps_draws=cut is None)
+        # Grades that are judged as numbers are not right or wrong either.
+        judged = annotations.assign_attrs(kind="continuous") if main.of_numbers else annotations
         # In the order in which the sections are computed: the last one reads the one before it.
         plans: dict[str, tuple[Section, Plan | Reason]] = {
             "components": (_components, _components.plan(
                 annotations, given, components, reference
             )),
             "truth_model": (_accuracy, _accuracy.plan(
-                annotations, given, truth_model, threshold, truth, error_correlation
+                judged, given, truth_model, threshold, truth, error_correlation
             )),
         }  # fmt: skip
-        question = question_of(question, _accuracy.n_known(annotations, truth))
+        question = question_of(question, _accuracy.n_known(judged, truth))
         plans["ground_truth"] = (
-            _ground_truth, _ground_truth.plan(annotations, ground_truth, threshold)
+            _ground_truth, _ground_truth.plan(judged, ground_truth, threshold)
         )  # fmt: skip
         settings = Settings(
             draws * chains, random_seed, distance, margin, on_missing, chains, progressbar

@@ -192,7 +192,8 @@ def score_categories(
 
 def most_labels(draws: xr.DataArray) -> int:
     """Return how many leading labels count: 3, or fewer than all, which are always right."""
-    return min(3, max(draws.sizes.get(LABEL, 4) - 1, 1))
+    candidates = np.atleast_1d(draws.attrs.get("labels", np.arange(4)))
+    return min(3, max(draws.sizes.get(LABEL, len(candidates)) - 1, 1))
 
 
 def deepest(predictions: xr.Dataset | None) -> int:
@@ -323,7 +324,7 @@ def _leave_out_undefined(groups: Groups, unasked: tuple[str, ...]) -> None:
     """Compare the systems on metrics that are defined in all draws; warn of others asked for."""
     if "metrics" not in groups:
         return
-    draws, systems = groups["metrics"], list[Any]()
+    draws = groups["metrics"]
     can_be = [name for name in (*RATES, CORRELATION) if name in draws]
     undefined = [name for name in can_be if bool(draws[name].isnull().any())]
     for name in undefined:
@@ -340,9 +341,10 @@ def _leave_out_undefined(groups: Groups, unasked: tuple[str, ...]) -> None:
         )
     if len(undefined) == len(draws.data_vars):
         raise PredictionError(
-            "predictions", expected="numbers that differ between items, for a correlation",
-            found=f"the same number for all of them from {shown(systems)}",
-            hint="Leave this system out",
+            "predictions", expected="systems that the metrics can judge",
+            found=f"{shown(draws[SYSTEM].to_numpy().tolist())}, for which no metric is defined",
+            hint="Leave out systems whose numbers are all the same, or in another unit than the "
+            "scores",
         )  # fmt: skip
     groups["metrics"] = draws.drop_vars(undefined)
     groups["comparison"] = comparison(groups["metrics"])
@@ -422,6 +424,8 @@ def _kept(
             posterior = posterior.assign({str(theta.name): theta})
     else:
         posterior = _mean(theta).assign_attrs(attrs)
+        if run.recipe.of_numbers:  # reports show the intervals of items
+            posterior["mean_sd"] = theta.std(list(SAMPLE), ddof=1, skipna=False)
     out = {"posterior": posterior}
     if LABEL in theta.dims and have_probabilities(task.predictions):
         curve = metrics.get("probability_score").function(

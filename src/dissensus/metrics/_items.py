@@ -113,7 +113,7 @@ def over_items(scores: xr.DataArray, weights: xr.DataArray | None) -> xr.DataArr
     if weights.dims == (ITEM,) and bool((weights == 0).any()):
         kept = (weights > 0).to_numpy()
         scores, weights = scores.isel({ITEM: kept}), weights.isel({ITEM: kept})
-    if scores.chunks is not None and len(scores.chunksizes[ITEM]) > 1:
+    if any(one.chunks is not None and len(one.chunksizes[ITEM]) > 1 for one in (scores, weights)):
         return (scores * weights).sum(ITEM, skipna=False) / weights.sum(ITEM)
     both = (array.astype(np.float64, copy=False) for array in (scores, weights))
     return xr.apply_ufunc(

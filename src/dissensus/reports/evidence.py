@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -90,8 +91,16 @@ def is_of_numbers(evaluation: xr.DataTree) -> bool:
 
 
 def means_of_items(evaluation: xr.DataTree) -> xr.Dataset:
-    """Return mean, lower and upper of the panel's mean score of each item."""
-    return xr.Dataset(spread(evaluation["posterior"].to_dataset()["mean"].drop_attrs()))
+    """Return mean, lower and upper of the panel's mean score of each item.
+
+    If draws were not kept, the interval is that of a normal distribution.
+    """
+    data = evaluation["posterior"].to_dataset().drop_attrs()
+    if "mean" in data:
+        return xr.Dataset(spread(data["mean"]))
+    mean, level = data["mean_mean"], interval_settings()[1]
+    half = data["mean_sd"] * NormalDist().inv_cdf((1 + level) / 2)
+    return xr.Dataset({"mean": mean, "lower": mean - half, "upper": mean + half})
 
 
 def knows_reliability(evaluation: xr.DataTree) -> bool:

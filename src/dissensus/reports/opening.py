@@ -40,7 +40,8 @@ def data(evaluation: xr.DataTree) -> Facts:
         given = int(ranking_code(annotations).max()) + 1
     several = evaluation["statistics"]["n_annotations"].to_numpy() > 1
     split = None
-    if kind in {"nominal", "ordinal"} and several.any():
+    is_of_labels = kind in {"nominal", "ordinal"} and not evidence.is_of_numbers(evaluation)
+    if is_of_labels and several.any():
         leading = evaluation["statistics"]["leading_share"].to_numpy()[several]
         split = float((leading < 1).mean())
     # Names that occur once each, as in tables of counts, do not show the number of annotators.
@@ -262,7 +263,7 @@ def certainty(evaluation: xr.DataTree, reliability: float) -> Facts:
 def certainty_along(evaluation: xr.DataTree) -> Facts:
     """Return the share of uncertain items at the smallest and the largest reliability."""
     trust = evidence.reliabilities(evaluation)
-    if len(trust) < 2:
+    if len(trust) < 2 or evidence.is_of_numbers(evaluation):
         return {}
     low, high = (uncertain_items(evaluation, trust[place]) for place in (0, -1))
     return {"low": low, "high": high, "first": number(trust[0]), "last": number(trust[-1])}

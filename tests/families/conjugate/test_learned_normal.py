@@ -81,7 +81,7 @@ def test_weights_of_predictions_are_those_that_weighting_the_prior_gives():
     spread = np.array([*SPREADS, 1.0, 1.0])
     places = np.random.default_rng(2).normal(size=(600_000, 6)) * spread
     prior = units.prior(places[:, None])
-    prior = prior._replace(m=prior.m + units.spread * places[:, 4:] @ said.T)
+    prior = prior._replace(m=prior.m + units.reach * places[:, 4:] @ said.T)
     logs = log_marginal(prior, data).sum(axis=1)
     weights = np.exp(logs - logs.max())
     assert weights.sum() ** 2 / (weights**2).sum() > 5_000  # draws that count
@@ -148,3 +148,25 @@ def test_one_score_each_says_nothing_about_spread():
 def test_steps():
     assert grid_step(np.array([3.0, 1.0, 2.0, 2.0])) == 1
     assert grid_step(np.array([0.5])) == 0
+
+
+def test_the_weight_of_a_system_that_knows_skewed_means_is_near_1():
+    """Most means are below 3 and a few above 50: the unit of weights is not a median."""
+    rng = np.random.default_rng(2)
+    mu = np.exp(rng.normal(0, 1.8, 80))
+    ann = dx.from_matrix(rng.normal(mu[:, None], 1, (80, 3)))
+    said = rng.normal(mu, 0.5)
+    pred = dx.predictions({"item": range(80), "system": ["s"] * 80, "label": said})
+    fit = dx.models.normal_scores.fit(ann, predictions=pred, draws=400, random_seed=1)
+    assert float(fit["posterior"]["prediction_weight"].mean()) == pytest.approx(1, abs=0.05)
+    error = dx.score_error(fit, pred)["mean_squared_error"]
+    assert float(error.mean()) == pytest.approx(((said - mu) ** 2).mean(), abs=0.15)
+
+
+def test_equal_numbers_are_no_evidence():
+    """The standard deviation of 80 times 1/3 is not exactly 0."""
+    rng = np.random.default_rng(2)
+    ann = dx.from_matrix(rng.normal(0.3, 1, (80, 3)))
+    pred = dx.predictions({"item": range(80), "system": ["s"] * 80, "label": [1 / 3] * 80})
+    fit = dx.models.normal_scores.fit(ann, predictions=pred, draws=50, random_seed=1)
+    assert float(abs(fit["posterior"]["prediction_weight"]).max()) < 100

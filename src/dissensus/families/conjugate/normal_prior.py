@@ -7,8 +7,8 @@ r"""The prior that items' normal scores share, learned with means and variances 
 
 with c and s the middle and the spread of items' means, and v an item's typical variance: the prior
 is in the units of the scores, and is hardly more informative. With predictions, the mean of an item
-is further :math:`s \sum_j w_j z_{ij}`, with z the standardised numbers of the systems j and
-:math:`w \sim \mathrm{Normal}(0, 1)`.
+is further :math:`t \sum_j w_j z_{ij}`, with z the standardised numbers of the systems j,
+:math:`w \sim \mathrm{Normal}(0, 1)`, and t the standard deviation of items' means, at least s.
 """
 
 from __future__ import annotations
@@ -60,6 +60,10 @@ class Units(NamedTuple):
     centre: float
     spread: float
     variance: float
+    reach: float
+    """The unit of the weights of predictions: the larger of the spread and the standard deviation
+    of items' means. A standardised system that knows the means has a weight of their standard
+    deviation, which in skewed scores is much larger than the spread."""
 
     def prior(self, x: Floats) -> NormalGamma:
         """Return (m, k, a, b) for places x (..., 4), of an item without predictions."""
@@ -70,7 +74,7 @@ class Units(NamedTuple):
     def of_items(self, x: Floats, said: Floats) -> NormalGamma:
         """Return (m, k, a, b) for a place x, with m (item); ``said`` (item, system) is z."""
         prior = self.prior(x)
-        return prior._replace(m=prior.m + self.spread * (said @ x[4:])) if said.size else prior
+        return prior._replace(m=prior.m + self.reach * (said @ x[4:])) if said.size else prior
 
 
 NO_NUMBERS: Final[Floats] = np.zeros((1, 0))
@@ -114,7 +118,8 @@ def units_of(data: Moments) -> Units:
     centre = float(np.median(data.mean[seen]))
     # Medians: with means, one item with extreme scores would determine the scale.
     away = float(np.median(np.abs(data.mean[seen] - centre)))
-    return Units(centre, away + np.sqrt(variance), variance)
+    middle = away + np.sqrt(variance)
+    return Units(centre, middle, variance, max(middle, float(np.std(data.mean[seen]))))
 
 
 def _spreads(said: Floats) -> Floats:
@@ -224,7 +229,7 @@ def learned(
     )  # fmt: skip
     m, k, a, b = units.prior(found[..., :4])
     values = np.stack([m, k, a, b / a], axis=-1)
-    weights = units.spread * found[..., 4:-1] / said.scale
+    weights = units.reach * found[..., 4:-1] / said.scale
     return NormalPrior(
         np.concatenate([values, weights], axis=-1), found[..., -1], tuple(said.systems)
     )
@@ -241,7 +246,7 @@ def in_graph(units: Units, said: Numbers) -> Any:
         for name, middle, spread in zip(NAMES[1:], typical, SPREADS[1:], strict=True)
     )
     if said.systems:
-        spread = units.spread * WEIGHT_SPREAD / said.scale
+        spread = units.reach * WEIGHT_SPREAD / said.scale
         m = m + pm.math.dot(said.centred, pm.Normal(WEIGHT, 0.0, spread, dims=SYSTEM))
     return m, k, a, a * variance
 
