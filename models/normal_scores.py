@@ -26,12 +26,11 @@ middle c, spread s and typical variance v,
 Predictions are evidence for a learned prior: the prior mean of item i is
 
 .. math:: m + \sum_j w_j\, (p_{ij} - \bar p_j), \qquad
-    w_j \sim \mathrm{Normal}(0,\ t / \mathrm{sd}(p_j))
+    w_j \sim \mathrm{Normal}(0,\ t / (\sqrt J\, \mathrm{sd}(p_j)))
 
-with :math:`p_{ij}` the number that system j predicts, :math:`w_j` its weight,
+with :math:`p_{ij}` the number that system j of J predicts, :math:`w_j` its weight,
 ``prediction_weight``, and t the standard deviation of items' mean scores, at least s. Without them,
-metrics would take what a system knows beyond an item's few scores for its error. With hardly more
-items than systems the weights are not known, and chains are slow: leave out systems.
+metrics would take what a system knows beyond an item's few scores for its error.
 
 In the posterior they are ``prior_mean`` m, ``prior_count`` k, ``prior_shape`` a and
 ``prior_variance`` b/a. At most a thousand items are used to learn them. On a coarse scale, items
@@ -40,7 +39,11 @@ with equal scores count with the variance of rounding, not with 0.
 When to use it. Scores that are evenly spaced numbers: toxicity -2..2, aesthetics 1..10, direct
 assessment 0..100. When not: if annotators use the scale differently, or their agreement is the
 question (`crossed_effects`); if many scores are at an end of the scale, since a normal distribution
-has no ends; for a few ordered words.
+has no ends; for a few ordered words. With predictions: if there are fewer than 20 items for each of
+three systems or more, whose errors come out too large (a warning says so); if annotators agree much
+less on some items than on others, since the means of such items are assumed to be farther from
+their prediction; if the same few annotators score all items and differ in leniency, since intervals
+are then too narrow.
 
 Source: Stutz et al. (2023), Appendix A, where the prior is estimated and then assumed known. Given
 the prior, the posterior is conjugate and drawn exactly. The prior is drawn by elliptical slice
@@ -70,6 +73,7 @@ from dissensus.families.conjugate.normal_prior import (
     teachers,
     teaching,
     units_of,
+    warn_of_many,
 )
 from dissensus.kernels import normal
 from dissensus.kernels.random import generator
@@ -157,6 +161,7 @@ def _prior_of_all(annotations: xr.Dataset, settings: Mapping[str, Any]) -> Settl
 def _learned(annotations: xr.Dataset, settings: Mapping[str, Any]) -> NormalPrior:
     score, _, data, _, said = _data(annotations, LEARNED, settings["predictions"])
     which = teachers(annotations[ITEM].to_numpy())
+    warn_of_many(int(which.sum()), said)
     return learned(
         teaching(data, grid_step(score), which), said._replace(centred=said.centred[which]),
         units_of(data), arguments.sample_shape(settings["draws"], settings["chains"]),

@@ -192,6 +192,19 @@ def test_predictions_beside_a_stated_prior_and_labels_are_refused(ann):
             use(ann, predictions=words)
 
 
+def test_too_many_systems_for_the_items_are_warned_of():
+    ann = dx.from_matrix(study(50, 3), kind="continuous")
+    rng = np.random.default_rng(1)
+    items = np.repeat(ann["item"].to_numpy(), 3)
+    pred = dx.predictions(
+        {"item": items, "system": list("abc") * 50, "label": rng.normal(size=150)}
+    )
+    with pytest.warns(dx.errors.DesignWarning, match="3 systems .* 50 items.*at most 2"):
+        fit(ann, prior="learned", predictions=pred, draws=20)
+    two = fit(ann, prior="learned", predictions=pred.isel(system=[0, 1]), draws=20)
+    assert two["posterior"].sizes["system"] == 2
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("scores", [np.rint(study(40, 3)), study(40, 3)], ids=["whole", "any"])
 def test_a_prior_with_predictions_goes_with_the_gradient_of_the_model(scores):

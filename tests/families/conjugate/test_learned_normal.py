@@ -78,7 +78,7 @@ def test_weights_of_predictions_are_those_that_weighting_the_prior_gives():
     data = reduced(*simulated((2.0, 0.5, 3.0, 4.0), 4, 3, seed=5))
     units = units_of(data)
     said = np.array([[-1.0, 0.3], [0.5, -1.2], [1.2, 0.1], [-0.7, 0.8]])
-    spread = np.array([*SPREADS, 1.0, 1.0])
+    spread = np.array([*SPREADS, 0.5**0.5, 0.5**0.5])
     places = np.random.default_rng(2).normal(size=(600_000, 6)) * spread
     prior = units.prior(places[:, None])
     prior = prior._replace(m=prior.m + units.reach * places[:, 4:] @ said.T)

@@ -8,7 +8,8 @@ r"""The prior that items' normal scores share, learned with means and variances 
 with c and s the middle and the spread of items' means, and v an item's typical variance: the prior
 is in the units of the scores, and is hardly more informative. With predictions, the mean of an item
 is further :math:`t \sum_j w_j z_{ij}`, with z the standardised numbers of the systems j,
-:math:`w \sim \mathrm{Normal}(0, 1)`, and t the standard deviation of items' means, at least s.
+:math:`w \sim \mathrm{Normal}(0, 1 / \sqrt J)` for J systems, and t the standard deviation of items'
+means, at least s.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import xarray as xr
 
 from dissensus.data.predictions import Numbers
 from dissensus.dims import CHAIN, DRAW, SAMPLE, SYSTEM
-from dissensus.errors import AnnotationError
+from dissensus.errors import AnnotationError, DesignWarning, warn_caller
 from dissensus.kernels import normal
 from dissensus.kernels.learned_prior import around_mode, elliptical
 from dissensus.kernels.normal import Moments, NormalGamma
@@ -35,8 +36,6 @@ from dissensus.sampling.learned_prior import Size, chosen
 
 SPREADS: Final = (1.0, 1.5, 1.0, 1.0)
 """Of the places x."""
-WEIGHT_SPREAD: Final = 1.0
-"""Of the weights w of predictions."""
 TYPICAL_SHAPE: Final = 2.0
 _WIDER: Final = 1.1
 _STEPS: Final = 3
@@ -122,8 +121,18 @@ def units_of(data: Moments) -> Units:
     return Units(centre, middle, variance, max(middle, float(np.std(data.mean[seen]))))
 
 
+def weight_spread(n_systems: int) -> float:
+    """Return the prior standard deviation of each weight w.
+
+    It falls with the number of systems, so that a prior with many of them is not wider: else the
+    uncertainty of their weights would be taken for errors of every system.
+    """
+    return 1.0 / math.sqrt(n_systems)
+
+
 def _spreads(said: Floats) -> Floats:
-    return np.array([*SPREADS, *[WEIGHT_SPREAD] * said.shape[1]])
+    n = said.shape[1]
+    return np.array([*SPREADS, *[weight_spread(max(n, 1))] * n])
 
 
 def log_density(x: Floats, units: Units, data: Moments, said: Floats = NO_NUMBERS) -> float:
@@ -210,6 +219,24 @@ def teaching(data: Moments, step: float, which: npt.NDArray[np.bool_]) -> Moment
     return rounded(Moments(*(values[which] for values in data)), step)
 
 
+FEW: Final = 20
+"""Items for each system from which on the weights of three systems or more are known well enough
+(simulated studies: with 12 items for each of five, squared errors of the best are 1.8 times too
+large; with 30 for each of two, intervals hold)."""
+
+
+def warn_of_many(n_items: int, said: Numbers) -> None:
+    """Warn if the weights of the systems are not known from so few items."""
+    n = len(said.systems)
+    if n > 2 and n_items < FEW * n:
+        warn_caller(
+            f"{n} systems are evidence of the means of {n_items:,} items. The weights of so many "
+            "systems are not known, and their errors come out too large, those of good systems "
+            f"most. Give fewer systems at a time: at most {max(n_items // FEW, 2)}.",
+            DesignWarning,
+        )
+
+
 def teachers(items: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """Return the items that the prior is learned from."""
     return chosen(items, MOST_ITEMS)
@@ -246,7 +273,7 @@ def in_graph(units: Units, said: Numbers) -> Any:
         for name, middle, spread in zip(NAMES[1:], typical, SPREADS[1:], strict=True)
     )
     if said.systems:
-        spread = units.reach * WEIGHT_SPREAD / said.scale
+        spread = units.reach * weight_spread(len(said.systems)) / said.scale
         m = m + pm.math.dot(said.centred, pm.Normal(WEIGHT, 0.0, spread, dims=SYSTEM))
     return m, k, a, a * variance
 
