@@ -281,3 +281,11 @@ def test_numbers_beside_all_raters_of_videos(shared):
     low, high = draws.quantile([0.01, 0.99])
     assert low < true < high
     assert found["statistics"]["naive_mean_absolute_error"].item() > 1.5 * true
+
+
+def test_what_positive_cannot_be_is_said(votes):
+    ann, pred = votes
+    with pytest.raises(dx.ArgumentError, match="positive: expected one of the two labels"):
+        dx.evaluate(ann, pred, positive=np.array(["yes"]), reliability=(1.0,), **QUIET)
+    with pytest.warns(dx.DissensusWarning, match=r"inverse_rank does not give.*dirichlet"):
+        dx.evaluate(ann, pred, positive="yes", model="inverse_rank", reliability=(1.0,), **QUIET)

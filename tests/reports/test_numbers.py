@@ -13,6 +13,7 @@ from rich.console import Console
 
 import dissensus as dx
 from dissensus.cli.tables import results
+from dissensus.reports import checks
 from dissensus.wording import number, share
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("no_pictures")]
@@ -112,3 +113,15 @@ def test_large_errors_are_written_without_decimals(tmp_path):
     assert f"it is {float(error.mean()):,.0f} from the panel's mean" in plain(
         written(found, tmp_path)
     )
+
+
+@pytest.mark.parametrize(("spread", "cautious"), [(0.0, False), (6.0, True)])
+def test_few_annotators_of_different_leniency_are_cautioned_of(spread, cautious):
+    """Three annotators score all items; their mean leniency stays in the mean of each item."""
+    rng = np.random.default_rng(5)
+    mu = rng.normal(60, 10, 40)
+    ann = dx.from_matrix(rng.normal(mu[:, None] + spread * np.array([-1, 0, 1]), 4))
+    pred = dx.predictions({"item": np.arange(40), "system": ["s"] * 40, "label": mu})
+    found = dx.evaluate(ann, pred, **(MORE | {"components": "gaussian"}))
+    topics = [topic for topic, _ in checks.cautions(found)]
+    assert ("leniency" in topics) == cautious

@@ -349,7 +349,7 @@ def positive_of(annotations: xr.Dataset, positive: Any, *, cut: bool) -> Any:
         raise ArgumentError(
             "positive", expected="None, unless there are two labels", found=repr(positive)
         )
-    if positive not in labels:
+    if not np.isscalar(positive) or positive not in labels:
         raise ArgumentError(
             "positive", expected=f"one of the two labels, {shown(labels)}", found=repr(positive)
         )

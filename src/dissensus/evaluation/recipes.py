@@ -213,6 +213,8 @@ def off_scale(annotations: xr.Dataset, predictions: xr.Dataset) -> list[Any]:
     """
     score = given_numbers(annotations)
     mean = predictions["value"].mean(ITEM)
+    if np.ptp(score) == 0:
+        return []
     return (
         mean[SYSTEM].to_numpy()[((mean < score.min()) | (mean > score.max())).to_numpy()].tolist()
     )

@@ -294,6 +294,12 @@ def results(run: Run, task: Task, notes: Notes) -> Groups:
         along[CATEGORIES] = along[CATEGORIES].transpose(*_METRIC, ..., missing_dims="ignore")
     groups |= along
     with notes.of(run.recipe.model):
+        if task.asked and "metrics" in groups and not set(RATES) <= set(groups["metrics"]):
+            warnings.warn(
+                "Sensitivity and specificity need plausibilities of both labels, which "
+                f'{run.recipe.model} does not give: use model="dirichlet".',
+                DissensusWarning, stacklevel=2,
+            )  # fmt: skip
         _leave_out_undefined(groups, () if task.asked else RATES)
     if "convergence" in groups and groups["convergence"]["n_items_poor"].isnull().any():
         del groups["convergence"]  # with chunks, too few draws give NaN instead of no group
