@@ -9,6 +9,7 @@ import xarray as xr
 from lean import LEAN
 
 import dissensus as dx
+from dissensus.reports import evidence, tables
 
 QUIET = {"draws": 400, "random_seed": 1, "progressbar": False, **LEAN}
 ERRORS = ["mean_absolute_error", "mean_squared_error", "correlation"]
@@ -152,6 +153,9 @@ def test_the_positive_label_gives_rates_that_average_to_the_accuracy(votes, judg
     direct = dx.sensitivity_specificity(fit, pred, "yes", insight="learned", random_seed=1)
     for name in ("sensitivity", "specificity"):
         np.testing.assert_allclose(draws[name], direct[name], rtol=1e-9)
+    assert judged.attrs["positive"] == "yes"
+    titles = [one.title for one in tables.metric_table(judged, evidence.numbers(judged)).bodies]
+    assert "Sensitivity (positive: yes)" in titles
     low, high = (np.minimum, np.maximum)
     both = (draws["sensitivity"].to_numpy(), draws["specificity"].to_numpy())
     accuracy = draws["top_1_accuracy"].to_numpy()

@@ -380,6 +380,8 @@ def _made_by(run: Run, task: Task, tree: xr.DataTree) -> dict[str, Any]:
         "chains": task.chains,
         "random_seed": str(task.random_seed),
     }
+    if "metrics" in tree.children and "sensitivity" in tree["metrics"]:
+        out["positive"] = str(task.positive)
     out |= {str(name): value for name, value in fitted.items() if str(name).startswith("hyper_")}
     if run.recipe.prior_weight is not None:
         out["prior_weight"] = run.recipe.prior_weight(task.annotations, run.reference, **run.hyper)

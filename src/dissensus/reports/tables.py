@@ -13,7 +13,7 @@ from dissensus.evaluation.doubts import DOUBT, MARK, marked, of_metrics
 from dissensus.plots._source import NEW, THESE, sides
 from dissensus.reports import evidence, two_models
 from dissensus.reports.sentences import Name, interval
-from dissensus.wording import capital, metric_title, number, percent, probability, share
+from dissensus.wording import capital, metric_title, number, percent, probability, share, short
 
 
 def between(row: Any, digits: int = 2) -> str:
@@ -88,15 +88,17 @@ def metric_table(evaluation: xr.DataTree, values: xr.Dataset) -> Table:
             rows = _rows(
                 part.isel({RELIABILITY: place}), evidence.digits(part), several=several, truth=truth
             )
-            bodies.append(Body(place, rows, _title(str(name))))
+            bodies.append(Body(place, rows, _title(str(name), evaluation.attrs.get("positive"))))
     left = values.sizes[SYSTEM] - _SYSTEMS
     note = f"{left:,} further systems, with lower means, are left out." if left > 0 else ""
     return Table("table-metrics", "Metrics of the systems", head, bodies, note)
 
 
-def _title(metric: str) -> str:
+def _title(metric: str, positive: Any = None) -> str:
     """Return the name of a metric; agreement with the panel also by the name of its function."""
     title = capital(metric_title(metric))
+    if metric in {"sensitivity", "specificity"} and positive is not None:
+        return f"{title} (positive: {short(positive, 24)})"
     return f"{title} (top-1 accuracy)" if metric == "top_1_accuracy" else title
 
 
