@@ -218,5 +218,7 @@ def said_by_systems(found: Systems, labels: Array) -> Ints:
 def numbers_by_systems(found: Systems) -> Floats:
     """Return the number that each system predicts: (item, system); NaN without predictions."""
     out = np.full((len(found.present), len(found.names)), np.nan)
-    out[found.present] = predicted_numbers(found.predictions).to_numpy()
+    out[found.present] = predicted_numbers(
+        found.predictions, hint='For labels without distances use distance="nominal"'
+    ).to_numpy()
     return out

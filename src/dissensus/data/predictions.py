@@ -313,18 +313,25 @@ def _complete(pred: xr.Dataset, on_missing: str) -> xr.Dataset:
     )
 
 
-def predicted_numbers(predictions: xr.Dataset) -> xr.DataArray:
+def has_numbers(predictions: xr.Dataset | None) -> bool:
+    """Return whether every system predicts one number for each item."""
+    if predictions is None or "value" in predictions:
+        return predictions is not None
+    return predictions[LABEL].dtype.kind in "iuf" and predictions.sizes[POSITION] == 1
+
+
+def predicted_numbers(predictions: xr.Dataset, hint: str = "") -> xr.DataArray:
     """Return the number that each system predicts (item, system); raise if there is none."""
     if "value" in predictions:
         return predictions["value"].transpose(ITEM, SYSTEM)
     labels = predictions[LABEL].to_numpy()
-    if labels.dtype.kind not in "iuf" or predictions.sizes[POSITION] != 1:
+    if not has_numbers(predictions):
         text = labels.dtype.kind not in "iuf"
         raise PredictionError(
             "predictions",
             expected="one number from each system and item",
             found=f"text such as {labels[0]!r}" if text else "lists",
-            hint='For labels without distances use distance="nominal"',
+            hint=hint,
         )
     code = predictions["label_code"].isel({POSITION: 0}, drop=True).transpose(ITEM, SYSTEM)
     return code.copy(data=labels.astype(np.float64)[code.to_numpy()]).rename("value")

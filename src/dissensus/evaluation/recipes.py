@@ -13,7 +13,7 @@ import xarray as xr
 
 from dissensus import arguments, models
 from dissensus.data.plausibility import NAME, plausibility_of
-from dissensus.data.predictions import features, predicted_numbers
+from dissensus.data.predictions import features, has_numbers, predicted_numbers
 from dissensus.data.refusals import SIDES, unlike_kind
 from dissensus.data.rows import given_numbers, label_counts, statements_per
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
@@ -191,13 +191,6 @@ class ScoreRecipe(Recipe):
         return out
 
 
-def has_numbers(predictions: xr.Dataset | None) -> bool:
-    """Return whether every system predicts one number for each item."""
-    if predictions is None or "value" in predictions:
-        return predictions is not None
-    return predictions[LABEL].dtype.kind in "iuf" and predictions.sizes[POSITION] == 1
-
-
 def mean_scores(annotations: xr.Dataset) -> xr.DataArray:
     """Return the mean score of each item; NaN without scores."""
     item = annotations["item_code"].to_numpy()
@@ -215,9 +208,8 @@ def off_scale(annotations: xr.Dataset, predictions: xr.Dataset) -> list[Any]:
     mean = predictions["value"].mean(ITEM)
     if np.ptp(score) == 0:
         return []
-    return (
-        mean[SYSTEM].to_numpy()[((mean < score.min()) | (mean > score.max())).to_numpy()].tolist()
-    )
+    away = ((mean < score.min()) | (mean > score.max())).to_numpy()
+    return list(mean[SYSTEM].to_numpy()[away].tolist())
 
 
 @dataclass(frozen=True)

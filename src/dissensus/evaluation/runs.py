@@ -66,9 +66,9 @@ def _metric_calls(
         yield metrics.get("probability_score").function, {}
 
 
-def have_probabilities(predictions: xr.Dataset | None) -> bool:
+def have_probabilities(predictions: xr.Dataset) -> bool:
     """Return whether every system gives probabilities of labels."""
-    if predictions is None or "score" not in predictions:
+    if "score" not in predictions:
         return False
     score = predictions["score"].transpose(..., POSITION).to_numpy()
     return bool(are_probabilities(score.reshape(-1, score.shape[-1])).all())
@@ -78,7 +78,7 @@ def score(
     draws: xr.DataArray, predictions: xr.Dataset, random_seed: Any, on_missing: str,
     cluster: Clusters = None, insight: xr.DataArray | None = None, positive: Any = None,
 ) -> xr.Dataset:  # fmt: skip
-    """Return every metric over (chain, draw, scope, system)."""
+    """Return every metric over (chain, draw, scope, system), and curves, which have bins too."""
     weights = _both_scopes(draws, random_seed, cluster)
     found: dict[str, xr.DataArray] = {}
     for function, arguments in _metric_calls(draws, predictions, positive, insight, random_seed):
@@ -88,13 +88,14 @@ def score(
 
 
 def _parts(value: xr.DataArray | xr.Dataset) -> dict[str, xr.DataArray]:
-    """Return the metrics by name, without curves."""
+    """Return metrics and curves by name."""
     if isinstance(value, xr.DataArray):
         return {str(value.name): value}
-    return {
-        str(name): one.drop_vars(BIN, errors="ignore")
-        for name, one in value.data_vars.items() if BIN not in one.dims
-    }  # fmt: skip
+    return {str(name): one for name, one in value.data_vars.items()}
+
+
+def _curves(found: xr.Dataset) -> list[Any]:
+    return [name for name, one in found.data_vars.items() if BIN in one.dims]
 
 
 def clusters_of(annotations: xr.Dataset, plausibility: xr.DataArray) -> Clusters:
@@ -132,7 +133,8 @@ def score_point(
         for name, first in each[0].items():
             value = sum((one[name] for one in each[1:]), start=first) / len(each)
             found[f"naive_{name}"] = value.assign_attrs(first.attrs)
-    return xr.Dataset(found)
+    out = xr.Dataset(found)
+    return out.drop_vars(_curves(out))
 
 
 _BREAKS, _FEWER, _MANY = 60, 12, 10**6
@@ -402,20 +404,24 @@ def _scored(run: Run, task: Task, gamma: float, fit: xr.DataTree) -> tuple[Group
     known = {name: said[name] for name in convergence.ATTRIBUTES if name in said}
     if known:
         out["convergence"] = xr.Dataset(known)
+    curves, grouped = xr.Dataset(), None
     if task.predictions is not None:
-        out["metrics"] = score(
+        found = score(
             theta, task.predictions, task.random_seed, task.on_missing, cluster, run.insight,
             task.positive,
         )  # fmt: skip
+        curves = found[_curves(found)]
+        out["metrics"] = found.drop_dims(BIN, errors="ignore")
         if not task.same_unit:
             out["metrics"] = out["metrics"][[CORRELATION]]
-    grouped = None
     if task.categories is not None:
         grouped = task.categories.plausibility(theta)
         out[CATEGORIES] = score_categories(
             grouped, task.firsts, task.random_seed, task.on_missing, cluster, run.insight
         )
     kept = _kept(run, task, fit, theta, grouped) if gamma == run.reference else {}
+    if kept and curves:
+        kept[CALIBRATION] = curves.sel({SCOPE: SCOPES[0]}, drop=True)
     return out, kept, theta.nbytes
 
 
@@ -433,11 +439,6 @@ def _kept(
         if run.recipe.of_numbers:  # reports show the intervals of items
             posterior["mean_sd"] = theta.std(list(SAMPLE), ddof=1, skipna=False)
     out = {"posterior": posterior}
-    if LABEL in theta.dims and have_probabilities(task.predictions):
-        curve = metrics.get("probability_score").function(
-            theta, task.predictions, on_missing=task.on_missing
-        )
-        out[CALIBRATION] = curve[[name for name in curve if BIN in curve[name].dims]]
     if grouped is not None:
         out[CATEGORIES] = grouped.to_dataset() if run.keeps_draws else _mean(grouped)
     if task.risk is not None and run.keeps_draws:

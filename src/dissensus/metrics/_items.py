@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from dissensus.data.weights import by_name, check_values, item_weights
-from dissensus.dims import ITEM, SAMPLE
+from dissensus.dims import ITEM, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError
 from dissensus.kernels.random import generator, item_keys
-from dissensus.kernels.types import Ints
+from dissensus.kernels.types import Ints, Names
 from dissensus.kernels.variates import draw_exponential
 from dissensus.kernels.weighted import weighted_mean
 
@@ -123,3 +124,12 @@ def over_items(scores: xr.DataArray, weights: xr.DataArray | None) -> xr.DataArr
         dask="parallelized",
         output_dtypes=[np.float64],
     )
+
+
+def by_system(parts: Sequence[xr.Dataset], systems: Names, better: Mapping[str, str]) -> xr.Dataset:
+    """Join the metrics of systems, draws in front; ``better`` is that of each metric."""
+    out = xr.concat(parts, dim=xr.IndexVariable(SYSTEM, systems), coords="minimal")
+    for name, direction in better.items():
+        out[name].attrs = {"better": direction}
+    front = [dim for dim in SAMPLE if dim in out.dims]
+    return out.transpose(*front, ..., SYSTEM)

@@ -12,15 +12,18 @@ from dissensus.data import tables
 from dissensus.data.alignment import common_items
 from dissensus.data.plausibility import plausibility_of
 from dissensus.data.predictions import LEAST, probabilities
-from dissensus.dims import CHAIN, DRAW, ITEM, LABEL, SYSTEM
+from dissensus.dims import ITEM, LABEL, SYSTEM
 from dissensus.errors import ArgumentError, PredictionError, shown
 from dissensus.kernels.types import Floats
-from dissensus.metrics._items import over_items, weights_for
+from dissensus.metrics._items import by_system, over_items, weights_for
 from dissensus.metrics._lists import check_labels, check_lists
 
 BIN: Final = "bin"
 CURVE: Final = "calibration"
-_HIGHER: Final = ("log_score",)
+_BETTER: Final = {
+    "log_score": "higher", "brier_score": "lower", "total_variation": "lower",
+    "calibration_error": "lower",
+}  # fmt: skip
 
 
 def probability_score(
@@ -122,13 +125,8 @@ def probability_score(
                 hint='Give a row for each label, and name their column: score="COLUMN"',
             )  # fmt: skip
         parts.append(_scores(theta, p, len(labels), bins, weights))
-    out = xr.concat(parts, dim=xr.IndexVariable(SYSTEM, names), coords="minimal")
-    out = out.assign_coords({BIN: (np.arange(bins) + 0.5) / bins})
-    for one, values in out.data_vars.items():
-        if set(values.dims) >= {CHAIN} and BIN not in values.dims:
-            values.attrs = {"better": "higher" if one in _HIGHER else "lower"}
-    front = [dim for dim in (CHAIN, DRAW) if dim in out.dims]
-    return out.transpose(*front, ..., SYSTEM, BIN)
+    out = by_system(parts, names, _BETTER).transpose(..., BIN)
+    return out.assign_coords({BIN: (np.arange(bins) + 0.5) / bins})
 
 
 def _scores(

@@ -9,11 +9,11 @@ import xarray as xr
 
 from dissensus.data.alignment import common_items
 from dissensus.data.plausibility import plausibility_of
-from dissensus.dims import CHAIN, DRAW, ITEM, LABEL, POSITION, SYSTEM
+from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
 from dissensus.errors import ArgumentError, shown
 from dissensus.metrics._accuracy import top_k_accuracy
 from dissensus.metrics._insight import insights
-from dissensus.metrics._items import over_items, weights_for
+from dissensus.metrics._items import by_system, over_items, weights_for
 from dissensus.metrics._lists import check_lists
 
 
@@ -114,11 +114,8 @@ def sensitivity_specificity(
             "sensitivity": _rate(share[0], panel, weights),
             "specificity": _rate(share[1], 1 - panel, weights),
         }))  # fmt: skip
-    out = xr.concat(parts, dim=xr.IndexVariable(SYSTEM, predictions[SYSTEM].to_numpy()))
-    for values in out.data_vars.values():
-        values.attrs = {"better": "higher"}
-    front = [dim for dim in (CHAIN, DRAW) if dim in out.dims]
-    return out.transpose(*front, ..., SYSTEM)
+    better = dict.fromkeys(("sensitivity", "specificity"), "higher")
+    return by_system(parts, predictions[SYSTEM].to_numpy(), better)
 
 
 def _other(labels: list[Any], positive: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import xarray as xr
@@ -10,11 +10,14 @@ import xarray as xr
 from dissensus.data.alignment import common_items
 from dissensus.data.predictions import predicted_numbers
 from dissensus.data.schema import checked_predictions
-from dissensus.dims import CHAIN, DRAW, ITEM, SAMPLE, SYSTEM
+from dissensus.dims import ITEM, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError
-from dissensus.metrics._items import over_items, weights_for
+from dissensus.metrics._items import by_system, over_items, weights_for
 
 MEAN = "mean"
+_BETTER: Final = {
+    "mean_absolute_error": "lower", "mean_squared_error": "lower", "correlation": "higher",
+}  # fmt: skip
 
 
 def score_error(
@@ -86,11 +89,7 @@ def score_error(
     origin = float(number.mean())
     mean, number = mean - origin, number.drop_vars(ITEM) - origin
     parts = [_errors(mean, number.isel({SYSTEM: k}, drop=True), weights) for k in range(len(names))]
-    out = xr.concat(parts, dim=xr.IndexVariable(SYSTEM, names), coords="minimal")
-    for name, values in out.data_vars.items():
-        values.attrs = {"better": "higher" if name == "correlation" else "lower"}
-    front = [dim for dim in (CHAIN, DRAW) if dim in out.dims]
-    return out.drop_attrs(deep=False).transpose(*front, ..., SYSTEM)
+    return by_system(parts, names, _BETTER)
 
 
 def _means(fit: Any) -> xr.DataArray:

@@ -23,7 +23,7 @@ from dissensus.sampling.intervals import spread
 from dissensus.wording import percent, share
 
 SURE: Final = 0.95
-"""Probability from which a system is better, or worse, than an annotator."""
+"""Probability from which a system is better, or worse, than an annotator or another system."""
 LABELS, RATIO = "labels", "ratio"
 """What is compared, besides `ACCURACY`: single labels, or distances."""
 _UNDECIDED: Final = 0.005

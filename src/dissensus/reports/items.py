@@ -21,8 +21,9 @@ from dissensus.plots._item import (
 from dissensus.plots._source import interval
 from dissensus.reports import evidence, two_models
 from dissensus.reports.sentences import Link, Name
+from dissensus.reports.sentences import interval as written
 from dissensus.reports.tables import Body, Table
-from dissensus.wording import counted, digits_for, number, share
+from dissensus.wording import counted, number, share
 
 CARDS = 20
 _LINES = 8
@@ -89,9 +90,11 @@ def _certainty(evaluation: xr.DataTree) -> xr.DataArray:
 
 def overview(evaluation: xr.DataTree, uncertain: list[Card]) -> Table:
     """Return a table of the least certain items, with links to their cards."""
-    if evidence.is_of_numbers(evaluation):
-        return _overview_of_numbers(uncertain)
-    head = ["Item", "Certainty", "Leading label", "Its plausibility", "Annotations"]
+    numbers = evidence.is_of_numbers(evaluation)
+    title, head = "Least certain items", ["Certainty", "Leading label", "Its plausibility"]
+    if numbers:
+        title = "Items with the widest intervals"
+        head = ["Panel's mean", f"Interval, {evidence.level()}"]
     counts = evaluation["statistics"].to_dataset()["n_annotations"]
     places = {str(item): place for place, item in enumerate(counts[ITEM].to_numpy().tolist())}
     rows: list[list[Any]] = []
@@ -100,19 +103,11 @@ def overview(evaluation: xr.DataTree, uncertain: list[Card]) -> Table:
         named = [bar for bar in card.bars if isinstance(bar.label, Name)]
         first = [*named, *card.bars][0]
         count = int(counts[places[card.name]])
-        link = Link.at(card.name, f"item-{n}")
-        rows.append([link, card.certainty, first.label, first.mean, f"{count:,}"])
-    return Table("table-items", "Least certain items", head, [Body(-1, rows)])
-
-
-def _overview_of_numbers(uncertain: list[Card]) -> Table:
-    rows: list[list[Any]] = []
-    for n, card in enumerate(uncertain, 1):
-        given = sum(len(line.sources) + line.more for line in card.annotations) + card.left_out
-        bar = card.bars[0]
-        rows.append([Link.at(card.name, f"item-{n}"), bar.mean, bar.interval, f"{given:,}"])
-    head = ["Item", "Panel's mean", f"Interval, {evidence.level()}", "Scores"]
-    title = "Items with the widest intervals"
+        shown = [first.mean, first.interval] if numbers else [
+            card.certainty, first.label, first.mean
+        ]  # fmt: skip
+        rows.append([Link.at(card.name, f"item-{n}"), *shown, f"{count:,}"])
+    head = ["Item", *head, "Scores" if numbers else "Annotations"]
     return Table("table-items", title, head, [Body(-1, rows)])
 
 
@@ -124,9 +119,8 @@ def _cards_of_numbers(evaluation: xr.DataTree, places: list[int]) -> list[Card]:
     for place in places:
         one = means.isel({ITEM: place})
         item, statements = one[ITEM].item(), statements_of(annotations, one[ITEM].item())
-        parts = {name: float(one[name]) for name in ("mean", "lower", "upper")}
-        d = digits_for([parts["upper"] - parts["lower"]])
-        ends = f"{share(parts['lower'], d)} to {share(parts['upper'], d)}"
+        d = evidence.digits(one)
+        ends = written({name: float(one[name]) for name in ("lower", "upper")}, d)
         said: list[Line] = []
         if values is not None and item in values.indexes[ITEM]:
             said = [
@@ -134,9 +128,9 @@ def _cards_of_numbers(evaluation: xr.DataTree, places: list[int]) -> list[Card]:
                 for value in values.sel({ITEM: item})
             ][:_LINES]
         out.append(Card(
-            Name(item), ends, [_line(one) for one in statements[:_LINES]],
-            sum(len(one.sources) for one in statements[_LINES:]),
-            [Bar("mean", share(parts["mean"], d), ends, 0.0)], said, [], of_labels=False,
+            Name(item), ends, [_line(statement) for statement in statements[:_LINES]],
+            max(0, len(statements) - _LINES),
+            [Bar("mean", share(float(one["mean"]), d), ends, 0.0)], said, [], of_labels=False,
         ))  # fmt: skip
     return out
 

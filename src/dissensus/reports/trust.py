@@ -12,11 +12,12 @@ from dissensus.dims import ITEM, SCOPE, SYSTEM
 from dissensus.evaluation.evidence import summary
 from dissensus.plots._source import NEW
 from dissensus.reports import evidence, opening
+from dissensus.reports.average_annotator import SURE
 from dissensus.reports.checks import Checked, Topics
 from dissensus.reports.evidence import Facts
 from dissensus.reports.sections import alpha_of
 from dissensus.reports.sentences import interval, joined, sentences
-from dissensus.reports.verdict import SURE, Lead
+from dissensus.reports.verdict import Lead
 from dissensus.wording import probability, share, short
 
 _Z: Final = 1.645

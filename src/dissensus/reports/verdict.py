@@ -15,7 +15,7 @@ from dissensus.evaluation.evidence import METRIC as PANEL
 from dissensus.metrics._comparison import compare
 from dissensus.plots._source import NEW, THESE
 from dissensus.reports import average_annotator, checks, evidence
-from dissensus.reports.average_annotator import Beside
+from dissensus.reports.average_annotator import SURE, Beside
 from dissensus.reports.evidence import Facts
 from dissensus.reports.opening import ACCURACY, ERROR, achieves, is_cut, value_of
 from dissensus.reports.sentences import Name, interval
@@ -23,9 +23,8 @@ from dissensus.reports.tables import Body, Table, between
 from dissensus.sampling.intervals import spread
 from dissensus.wording import capital, metric_title, probability, share
 
-SURE: Final = 0.95
 LIKELY: Final = 0.8
-"""Probabilities from which an order is settled, and from which it is likely."""
+"""Probability from which an order is likely; from `SURE` it is settled."""
 _AGAINST: Final = {
     average_annotator.RATIO: "Discrepancy ratio, {}",
     average_annotator.LABELS: "Against an annotator, {}",
