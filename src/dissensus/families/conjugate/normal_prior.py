@@ -221,8 +221,8 @@ def teaching(data: Moments, step: float, which: npt.NDArray[np.bool_]) -> Moment
 
 FEW: Final = 20
 """Items for each system from which on the weights of three systems or more are known well enough
-(simulated studies: with 12 items for each of five, squared errors of the best are 1.8 times too
-large; with 30 for each of two, intervals hold)."""
+(`benchmarks/real_scores.py`: with 12 items for each of five, squared errors of the best are 1.7
+times too large; with 30 for each of two, intervals hold)."""
 
 
 def warn_of_many(n_items: int, said: Numbers) -> None:
