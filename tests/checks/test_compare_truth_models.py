@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import dissensus as dx
-from dissensus.checks._comparison import candidates_for
+from dissensus.checks import _comparison
+from dissensus.checks._comparison import _log_likelihood_without, candidates_for
 
 FEW = {"draws": 250, "chains": 2, "random_seed": 1, "progressbar": False}
 
@@ -44,7 +45,7 @@ def test_loo_is_near_the_log_probability_of_items_left_out():
         study.annotations, None, {"plain": {}, "again": {"prior_count": 2.0}}, **options
     )
     whole = found.fits["plain"]["log_likelihood"]["labels"]
-    left_out = 0.0
+    left_out = []
     for item in study.annotations["item"].to_numpy():
         keep = study.annotations["item_code"].to_numpy() != item - 1
         part = study.annotations.isel(annotation=np.flatnonzero(keep))
@@ -57,9 +58,14 @@ def test_loo_is_near_the_log_probability_of_items_left_out():
         same = np.eye(3)[study.annotations["label_code"].to_numpy()[~keep]]
         right = p.to_numpy()[..., None, None]
         each = np.where(same > 0, right, (1 - right) / 2).prod(axis=-2)
-        left_out += np.log((each * share[..., 0, :]).sum(axis=-1).mean())
-    assert float(found.table.loc["plain", "elpd"]) == pytest.approx(left_out, abs=0.15)
+        left_out.append(np.log((each * share[..., 0, :]).sum(axis=-1).mean()))
+    assert float(found.table.loc["plain", "elpd"]) == pytest.approx(sum(left_out), abs=0.15)
     assert whole.sizes["item"] == 8
+    # The same by fits that leave the item's labels uncounted, as where Pareto k is too high.
+    settings = {"model": "symmetric_confusion", "predictions": None, **options}
+    for place, expected in enumerate(left_out):
+        draws = _log_likelihood_without(study.annotations, settings, place)
+        assert np.log(np.exp(draws).mean()) == pytest.approx(expected, abs=0.03)
 
 
 def test_candidates_fit_the_labels():
@@ -93,13 +99,18 @@ def test_default_candidates_of_few_labels_all_run():
 
 
 @pytest.mark.filterwarnings("ignore::dissensus.errors.ConvergenceWarning")
-def test_says_where_pareto_k_is_too_high():
+def test_items_whose_pareto_k_is_too_high_are_left_out_by_a_fit_without_them(monkeypatch):
     # One item in which three annotators, right everywhere else, all say another thing.
     labels = [["a"] * 4] * 7 + [["b"] * 4] * 7 + [["c", "d", "d", "c"]]
     ann = dx.from_matrix(labels)
     wanted = {
         "plain": {}, "matrices": {"model": "dawid_skene", "pooling": "none", "prior_count": 0.02},
     }  # fmt: skip
-    with pytest.warns(dx.DissensusWarning, match="Pareto k too high"):
-        found = dx.compare_truth_models(ann, None, wanted, **FEW)
-    assert found.table["k_high"].max() > 0
+    found = dx.compare_truth_models(ann, None, wanted, **FEW)
+    assert found.table["k_high"].max() == 0
+    monkeypatch.setattr(_comparison, "_REFITS", 0)
+    with pytest.warns(dx.DissensusWarning, match="too many to fit without each"):
+        rough = dx.compare_truth_models(ann, None, wanted, **FEW)
+    assert rough.table["k_high"].max() > 0
+    # Other labels say nothing of "c" and "d"; weights cannot know how improbable these are.
+    assert found.table.loc["matrices", "elpd"] < rough.table.loc["matrices", "elpd"] - 1.0

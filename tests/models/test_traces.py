@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import arviz as az
 import numpy as np
 import pymc as pm
 import pytest
@@ -318,3 +319,31 @@ def test_pools_are_set_in_the_mean_and_in_the_residual():
             pm.set_data({"pool_code": np.full(ann.sizes["annotation"], pool)})
             drawn = pm.draw(model["score"], 100, random_seed=1, mode="FAST_COMPILE")
             assert drawn.std() == pytest.approx(sd, rel=0.1)
+
+
+TOP = {
+    "crossed_effects": ("mu", "sigma_item", "sigma_annotator", "sigma"),
+    "rasch": ("mean_ability", "ability_spread", "difficulty_spread"),
+    "normal_scores": ("prior_mean", "prior_count", "prior_shape", "prior_variance"),
+    "dirichlet": ("concentration",),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::dissensus.errors.ConvergenceWarning")
+@pytest.mark.parametrize("name", list(TOP))
+def test_priors_of_a_fit_can_be_scaled_by_arviz(name):
+    rng, top, module = np.random.default_rng(1), list(TOP[name]), getattr(dx.models, name)
+    ann = dx.from_matrix(rng.normal(size=(40, 1)) + rng.normal(0, 0.5, size=(40, 6)))
+    if name in {"rasch", "dirichlet"}:
+        ann = dx.simulate.confusion_study(40, 5, 3, random_seed=1).annotations
+    fit = module.fit(
+        ann, draws=250, chains=2, random_seed=1, progressbar=False, log_likelihood=True
+    )
+    pm.stats.compute_log_prior(fit, var_names=top, model=module.build(ann), progressbar=False)
+    if name == "rasch":  # its card's priors
+        drawn = fit["posterior"]["difficulty_spread"].to_numpy()
+        expected = stats.halfnorm.logpdf(drawn, scale=1.5)
+        np.testing.assert_allclose(fit["log_prior"]["difficulty_spread"], expected, atol=1e-9)
+    table = az.psense_summary(fit, var_names=top)
+    assert list(table.index) == top
+    assert (table[["prior", "likelihood"]] > 0).all(axis=None)

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from inspect import signature
 from itertools import combinations
 from typing import Any, Final, NamedTuple
 
+import numpy as np
 import pandas as pd
 import xarray as xr
 
 from dissensus import models
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL, SYSTEM
 from dissensus.errors import ArgumentError, ConvergenceWarning, brief, shown, warn_caller
+from dissensus.families.base import FitOptions, by_gibbs
 from dissensus.families.latent_truth.design import ENOUGH
+from dissensus.families.latent_truth.fit import FitWithout
+from dissensus.kernels.random import generator
 from dissensus.sampling import fitting
 from dissensus.wording import capital, counted, listed, number
 
@@ -22,6 +27,8 @@ from dissensus.wording import capital, counted, listed, number
 
 
 Candidates = Mapping[str, Mapping[str, Any]]
+Refit = Callable[[int], xr.DataArray]
+"""Returns draws of an item's log-likelihood from a fit without it, by its place."""
 MODEL: Final = "model"
 SYMMETRIC: Final = "symmetric_confusion"
 ROWS: Final = "dawid_skene"
@@ -112,10 +119,17 @@ def _settings(model: str) -> list[str]:
     return [name for name in known if name not in taken]
 
 
+_RUN: Final = (
+    "draws", "tune", "chains", "random_seed", "progressbar", "log_likelihood",
+    "posterior_predictive", "keep_items", "checkpoint",
+)  # fmt: skip
+"""The arguments of ``fit`` that are not settings of the model."""
 _DRAWS: Final = 100
 """Minimum number of draws of all chains: LOO fits a Pareto distribution to a tail."""
 _LIKE: Final = 2.0
 """Variants count as equal if the difference is within this number of standard errors."""
+_REFITS: Final = 30
+"""The largest number of fits without an item, for each variant."""
 _SMALL: Final = 4.0
 """Variants count as equal up to this difference, whose standard error is too small (ArviZ)."""
 
@@ -125,7 +139,8 @@ class TruthComparison(NamedTuple):
 
     table: pd.DataFrame
     """One row per variant, best first: the columns of `arviz.compare`, unrounded, and ``k_high``,
-    the number of items whose Pareto k is too high."""
+    the number of items whose Pareto k is too high and that were not left out by a fit of their
+    own."""
     fits: dict[str, xr.DataTree]
     """By name."""
     settings: dict[str, dict[str, Any]]
@@ -151,6 +166,7 @@ def compare_truth_models(
     .. math:: \mathrm{elpd} = \sum_i \log p(y_i \mid y_{-i}),
 
     estimated from one fit by Pareto-smoothed importance sampling. The true label is summed out.
+    Where Pareto k is too high, the variant is fitted again without the item, for up to 30 items.
 
     Parameters
     ----------
@@ -181,7 +197,7 @@ def compare_truth_models(
     ConvergenceWarning
         If chains of some variants did not converge.
     DissensusWarning
-        If Pareto k is too high for some items.
+        If Pareto k is too high for more items than that.
 
     Notes
     -----
@@ -216,9 +232,11 @@ def compare_truth_models(
             found="a value",
         )
     check_options(options)
-    fits, poor = {}, []
+    fits, refits, poor = {}, {}, []
     for name, settings in wanted.items():
-        fits[name], rough = _fitted(annotations, predictions, settings, options)
+        own = {"predictions": predictions, **options, **settings}
+        fits[name], rough = _fitted(annotations, own)
+        refits[name] = partial(_log_likelihood_without, annotations, own)
         poor += [name] * rough
     if poor:
         warnings.warn(
@@ -228,7 +246,7 @@ def compare_truth_models(
         )  # fmt: skip
     for fit in fits.values():
         _require_draws(fit)
-    table = _compared(fits)
+    table = _compared(fits, refits)
     best, order = str(table.index[0]), list(wanted)
     like = [str(variant) for variant in table.index[1:] if _alike(table.loc[variant])]
     simplest = min([best, *like], key=order.index)
@@ -238,17 +256,13 @@ def compare_truth_models(
     )  # fmt: skip
 
 
-def _fitted(
-    annotations: xr.Dataset, predictions: xr.Dataset | None, settings: Any, options: dict[str, Any]
-) -> tuple[xr.DataTree, bool]:
+def _fitted(annotations: xr.Dataset, settings: Mapping[str, Any]) -> tuple[xr.DataTree, bool]:
     """Fit one variant, and return whether its chains did not converge."""
     own = {name: value for name, value in settings.items() if name != MODEL}
     module = models.get(settings[MODEL]).module
     with warnings.catch_warnings(record=True) as caught, fitting.all_or_nothing():
         warnings.simplefilter("always")
-        fit = module.fit(
-            annotations, predictions=predictions, log_likelihood=True, **{**options, **own}
-        )
+        fit = module.fit(annotations, log_likelihood=True, **own)
     rough = False
     for warning in caught:
         if issubclass(warning.category, ConvergenceWarning):
@@ -258,6 +272,24 @@ def _fitted(
                 warning.message, warning.category, warning.filename, warning.lineno
             )
     return fit, rough
+
+
+def _log_likelihood_without(
+    annotations: xr.Dataset, settings: Mapping[str, Any], place: int
+) -> xr.DataArray:
+    """Return draws of an item's log-likelihood, given the labels of the other items."""
+    own = {name: value for name, value in settings.items() if name != MODEL}
+    module = models.get(settings[MODEL]).module
+    call = signature(module.fit).bind(annotations, **own)
+    call.apply_defaults()
+    taken = {name: call.arguments.pop(name) for name in _RUN}
+    run = {name: taken[name] for name in ("draws", "tune", "chains", "progressbar")}
+    with warnings.catch_warnings(), fitting.all_or_nothing():
+        warnings.simplefilter("ignore")  # the fit to all items has said the same
+        process = module._process(**call.arguments)
+        fit = FitWithout(process, FitOptions(**run, keep=False, log_likelihood=True), place)
+        draws = by_gibbs(fit, generator(taken["random_seed"], "fit"))
+    return fit.log_likelihood(draws)["labels"].isel({ITEM: [place]})
 
 
 def _require_draws(fit: xr.DataTree) -> None:
@@ -270,13 +302,16 @@ def _require_draws(fit: xr.DataTree) -> None:
         )  # fmt: skip
 
 
-def _compared(fits: dict[str, xr.DataTree]) -> pd.DataFrame:
+def _compared(fits: dict[str, xr.DataTree], refits: Mapping[str, Refit]) -> pd.DataFrame:
     """Rank fits by LOO."""
     import arviz as az
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of Pareto k: there is another warning below
-        each = {name: az.loo(fit, var_name="labels", pointwise=True) for name, fit in fits.items()}
+        each = {
+            name: _left_out(az.loo(fit, var_name="labels", pointwise=True), fit, refits[name])
+            for name, fit in fits.items()
+        }
         table = az.compare(each, round_to="none")
     high = {name: int((loo.pareto_k > loo.good_k).sum()) for name, loo in each.items()}
     table["k_high"] = [high[name] for name in table.index]
@@ -286,10 +321,40 @@ def _compared(fits: dict[str, xr.DataTree]) -> pd.DataFrame:
         n_items = next(iter(fits.values()))["log_likelihood"].sizes[ITEM]
         warn_caller(
             f"For some of {n_items:,} items, leave-one-out cannot be approximated (Pareto k too "
-            f"high): {names}. The elpd of these variants is probably too high, by an unknown "
-            "amount; a few items in hundreds rarely change the order."
+            f"high), and there are too many to fit without each: {names}. The elpd of these "
+            "variants is probably too high, by an unknown amount; a few items in hundreds rarely "
+            "change the order."
         )
     return table
+
+
+def _left_out(loo: Any, fit: xr.DataTree, refit: Refit) -> Any:
+    """Replace approximations that failed by fits without the item, the worst first."""
+    import arviz as az
+    from arviz_stats import SamplingWrapper
+
+    failed = np.sort(loo.pareto_k.to_numpy()[loo.pareto_k.to_numpy() > loo.good_k])
+    if not len(failed):
+        return loo
+
+    class Wrapper(SamplingWrapper):  # type: ignore[misc]  # ArviZ has no types of it
+        """Samples without an item, by its place."""
+
+        def sel_observations(self, idx: int) -> tuple[int, int]:
+            return idx, idx
+
+        def sample(self, modified_observed_data: int) -> xr.DataArray:
+            return refit(modified_observed_data)
+
+        def get_inference_data(self, fitted_model: xr.DataArray) -> xr.DataArray:
+            return fitted_model
+
+        def log_likelihood__i(self, excluded_obs: int, idata__i: xr.DataArray) -> xr.DataArray:  # noqa: ARG002
+            return idata__i
+
+    least = failed[-_REFITS - 1] if len(failed) > _REFITS else loo.good_k
+    wrapper = Wrapper(model=None, idata_orig=fit)
+    return az.reloo(wrapper, loo, var_name="labels", k_threshold=least, pointwise=True)
 
 
 def _alike(row: Any) -> bool:

@@ -124,6 +124,18 @@ class TruthFit(base.Fit[Process, Trace]):
         return xr.DataArray(values, dims=(*SAMPLE, *dims), coords=coords)
 
 
+class FitWithout(TruthFit):
+    """A fit to all items but one, whose likelihood is computed like that of the others."""
+
+    title: ClassVar[str] = "Leaving out an item"
+
+    def __init__(self, process: Process, options: base.FitOptions, place: int) -> None:
+        super().__init__(process, options)
+        # A pattern keeps its place when none of its items are left.
+        n_items = self.votes.n_items - (np.arange(len(self.votes.n_items)) == self.pattern[place])
+        self.votes = self.votes._replace(n_items=n_items)
+
+
 def label_order(process: Process, confusion: Floats) -> dict[str, Any]:
     """Diagnose whether labels are switched, and warn if so.
 
