@@ -31,6 +31,7 @@ def result(scores):
     return dx.evaluate(*scores[:2], **QUIET)
 
 
+@pytest.mark.long
 def test_the_errors_are_those_of_the_fit_with_the_predictions(scores, result):
     ann, pred, _ = scores
     fit = dx.models.normal_scores.fit(
@@ -191,6 +192,7 @@ def test_probabilities_for_few_labels_suit_models_of_candidates(model, labels):
     assert f"top_{last + 1}_accuracy" not in found["metrics"]
 
 
+@pytest.mark.long
 def test_chunks_give_the_same_errors_and_a_report(scores, result, tmp_path):
     ann, pred, _ = scores
     found = dx.evaluate(ann, pred, chunks=15, **QUIET)
@@ -213,6 +215,7 @@ def test_no_metric_at_all_is_an_error(scores):
         dx.evaluate(ann, flat, **QUIET)
 
 
+@pytest.mark.long
 def test_grades_as_numbers_have_errors_and_no_answers(scores, tmp_path):
     ann, pred, _ = scores
     value = ann["value"].to_numpy()
@@ -227,6 +230,7 @@ def test_grades_as_numbers_have_errors_and_no_answers(scores, tmp_path):
     dx.report(found, tmp_path / "grades.html")
 
 
+@pytest.mark.long
 def test_several_reliabilities_of_numbers_have_a_report(scores, tmp_path):
     with pytest.warns(dx.DissensusWarning, match="no reliability"):
         found = dx.evaluate(*scores[:2], reliability=(1.0, 2.0), **QUIET)

@@ -287,6 +287,7 @@ def inside(draws, truth):
     return (low <= truth) & (truth <= high)
 
 
+@pytest.mark.long
 def test_it_is_the_same_at_all_reliabilities_and_in_chunks(split_panel, judged):
     draws = judged["metrics"]["top_1_accuracy"].sel(scope="these items")
     both = draws.stack(sample=DRAWS).sel(system="noise")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 
 import arviz as az
 import numpy as np
@@ -11,6 +12,15 @@ import xarray as xr
 from scipy import stats
 
 import dissensus as dx
+from dissensus.sampling.step import uncompiled
+
+
+@pytest.fixture(autouse=True)
+def graphs_are_interpreted(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Compile PyTensor's graphs only for tests that are marked: it takes most of a minute."""
+    marked = any(request.node.get_closest_marker(name) for name in ("compiled", "slow"))
+    with nullcontext() if marked else uncompiled():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -158,6 +158,7 @@ def test_a_checkpoint_has_the_coefficients_and_is_of_one_table(tmp_path):
         quick(ann, table.assign(experience=table["experience"] * 2), checkpoint=tmp_path / "fit")
 
 
+@pytest.mark.long
 @SOME
 @pytest.mark.filterwarnings("ignore:.*transitions diverged")  # after five steps of warm-up
 def test_draws_of_nuts_are_named_alike():

@@ -71,7 +71,8 @@ def test_true_coefficients_lie_within_their_intervals(family):
     assert (draws.std(("chain", "draw")) < 0.25).all()
 
 
-@pytest.mark.long
+@pytest.mark.unit(0, long=1)
+@pytest.mark.compiled
 # One to three transitions of 1,600 diverge, where a standard deviation of effects is small.
 @pytest.mark.filterwarnings("ignore:.*transitions diverged")
 @FAMILIES

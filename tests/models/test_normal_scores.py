@@ -161,6 +161,7 @@ def predicted(ann, seed=1):
     return dx.predictions(table, kind="continuous")
 
 
+@pytest.mark.long
 def test_predictions_are_evidence_of_means():
     """The weight is per unit of the prediction: a tenth where predictions are ten times as large.
 

@@ -157,6 +157,7 @@ def witnessed(unranked, tempering, reliability):
     agree(fit(said(), draws=4000, **hyper), nuts.mean(("chain", "draw")), error)
 
 
+@pytest.mark.compiled
 @pytest.mark.long
 @STUMBLES
 def test_agrees_with_nuts():
@@ -377,7 +378,7 @@ def panel():
 @pytest.fixture(scope="module")
 def learned(panel):
     options = {"tempering": "strength", "concentration": 0.6, "log_likelihood": True,
-               "draws": 250, "tune": 200, "chains": 2}  # fmt: skip
+               "draws": 120, "tune": 120, "chains": 2}  # fmt: skip
     with warnings.catch_warnings():
         # Reliability and strengths pull on each other; for these questions a hundred draws do.
         warnings.simplefilter("ignore", dx.ConvergenceWarning)
@@ -414,6 +415,7 @@ def test_leave_one_out_prefers_the_reliabilities_that_differ(learned):
 # -- Real rankings ----------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_many_simulated_races():
     """400 races of five of twelve drivers: so many that the prior hardly moves the maximum."""
     rng = np.random.default_rng(1)

@@ -55,7 +55,7 @@ def some(truth, n):
     return dict(list(truth.items())[:n]) or None
 
 
-@pytest.mark.long
+@pytest.mark.unit(0, long=2)
 @pytest.mark.filterwarnings("ignore:No truth is known, and nobody guesses")  # warned of below
 @pytest.mark.parametrize(
     ("n_labels", "truth", "guessing"),
@@ -112,7 +112,7 @@ def test_draws_under_another_prior_of_coefficients_do_not():
     assert disagreements(narrow, rasch.build(ann, **given))
 
 
-@pytest.mark.long
+@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize("n_known", [400, 0])
 def test_true_coefficients_lie_within_their_intervals(n_known):
     ann, known, truth = study(400, 60, 6, guessing=not n_known)
@@ -150,6 +150,7 @@ SETTINGS = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.long
 @short
 @SETTINGS
 def test_accuracies_of_all_pairs_and_likelihoods_know_the_covariates(n_known, more):
@@ -204,6 +205,7 @@ def test_new_labels_are_as_often_right_as_accuracies_say(n_known, more):
     assert np.abs(error).max() * np.sqrt(found.shape[0] * found.shape[1]) < 4.5
 
 
+@pytest.mark.long
 @short
 def test_nuts_draws_are_completed_with_the_covariates():
     ann, known, truth = study()

@@ -78,6 +78,7 @@ def of_annotators(one):
 CASES = pytest.mark.parametrize(("n_pools", "own_residual"), [(1, False), (2, False), (3, True)])
 
 
+@pytest.mark.long
 @CASES
 @pytest.mark.parametrize("side", ["annotators", "items"])
 def test_coefficients_given_one_side_are_normal_as_matrices_say(n_pools, own_residual, side):
@@ -177,7 +178,7 @@ def test_newton_steps_lead_to_the_mode_and_have_its_curvature(n_pools):
     np.testing.assert_allclose(np.diag(root @ root.T), curvature, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.long
+@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize(("guessed", "least"), [(0.0, -np.inf), (3.0, -np.inf), (0.0, -0.2)])
 def test_draws_along_the_ellipse_have_the_moments_of_a_grid(guessed, least):
     # Two free numbers, so that the density can be summed over a grid; the centre is far off.

@@ -48,6 +48,7 @@ def test_agrees_with_importance_sampling(case, power, g):
     compare(draw(*case, float(power), sharpness), *by_importance(*case, power, sharpness))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("power", [0.5, 1.5])
 @pytest.mark.parametrize("g", [1.0, 2.0])
 def test_without_ties_the_power_need_not_be_whole(power, g):

@@ -200,6 +200,7 @@ def test_a_pilot_that_cannot_tell_is_refused():
     assert dx.plan_accuracy(alike, **SMALL).attrs["kappa"] == 1
 
 
+@pytest.mark.long
 def test_a_plan_can_be_stored(found, tmp_path):
     found.to_netcdf(tmp_path / "plan.nc", engine="h5netcdf")
     again = xr.open_dataset(tmp_path / "plan.nc", engine="h5netcdf")
