@@ -17,6 +17,7 @@ import pytest
 from families.rankings.ranking_reference import by_importance
 
 import dissensus as dx
+from dissensus.sampling.step import uncompiled
 from dissensus.data.plausibility import with_candidates
 from dissensus.models import plackett_luce
 
@@ -379,7 +380,7 @@ def panel():
 def learned(panel):
     options = {"tempering": "strength", "concentration": 0.6, "log_likelihood": True,
                "draws": 120, "tune": 120, "chains": 2}  # fmt: skip
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), uncompiled():
         # Reliability and strengths pull on each other; for these questions a hundred draws do.
         warnings.simplefilter("ignore", dx.ConvergenceWarning)
         return {how: fit(panel, reliability=how, **options) for how in ("annotator", "common")}
