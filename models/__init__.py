@@ -85,6 +85,12 @@ MODELS: Final = (
         "abilities and difficulties, the truth known or not",
         plausibility=False,
     ),
+    Model(
+        "bradley_terry",
+        ("pair",),
+        "strengths of systems, from votes on pairs",
+        plausibility=False,
+    ),
 )
 
 

@@ -99,6 +99,17 @@ def rasch() -> Any:
                   (found["ability_spread"], "spread of abilities, logits"))  # fmt: skip
 
 
+def bradley_terry() -> Any:
+    """Share of votes that the best and the worst of six systems win, against all others."""
+    sides = [(a, b) for a in range(6) for b in range(a)]
+    votes = dx.pairs({"left": [a for a, _ in sides], "right": [b for _, b in sides],
+                      "winner": ["tie"] * len(sides)})  # fmt: skip
+    found = _prior("bradley_terry", votes)
+    won = dx.win_rate(xr.DataTree.from_dict({"posterior": found}))
+    return _drawn((won.max("system"), "share of votes that the best system wins"),
+                  (won.min("system"), "share of votes that the worst system wins"))  # fmt: skip
+
+
 def _crossed(name: str, family: str, pools: tuple[str, ...] | None) -> Any:
     study = dx.simulate.replication_study(60, 8, 4, family=family, pools=pools, random_seed=1)
     found = dx.prior_predictive(name, study.annotations, family=family, random_seed=1)
@@ -119,7 +130,7 @@ PRIOR_PICTURES: Final[dict[str, Callable[[], Any]]] = {
     draw.__name__: draw
     for draw in (
         dirichlet, inverse_rank, plackett_luce, normal_scores, crossed_effects,
-        cross_replication, symmetric_confusion, dawid_skene, rasch,
+        cross_replication, symmetric_confusion, dawid_skene, rasch, bradley_terry,
     )
 }  # fmt: skip
 
@@ -133,6 +144,7 @@ CALIBRATED: Final = {
     "symmetric_confusion": "symmetric_confusion-as-it-stands",
     "dawid_skene": "dawid_skene-pooled",
     "rasch": "rasch-truth-unknown",
+    "bradley_terry": "bradley_terry-all",
 }
 """Variant of each model whose calibration is plotted on its page."""
 

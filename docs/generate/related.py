@@ -22,6 +22,7 @@ RELATED: Final[dict[str, tuple[str, ...]]] = {
     "symmetric_confusion": ("dawid_skene", "lehner", "majority_vote_accuracy"),
     "dawid_skene": ("symmetric_confusion", "rasch", "annotator_roc"),
     "rasch": ("dawid_skene", "confidence_difficulty", "weighted_reliability"),
+    "bradley_terry": ("win_rate", "rank", "compare", "plackett_luce"),
     # Metrics
     "annotation_certainty": ("certainty", "leave_one_out_agreement", "top_k_accuracy"),
     "certainty": ("annotation_certainty", "top_k_accuracy"),
@@ -45,6 +46,8 @@ RELATED: Final[dict[str, tuple[str, ...]]] = {
     "annotator_icc": ("icc", "crossed_effects"),
     "normalized_xcc": ("xcc", "cross_kappa", "cross_replication"),
     "xcc": ("normalized_xcc", "cross_kappa", "icc"),
+    "win_rate": ("rank", "compare", "bradley_terry"),
+    "rank": ("win_rate", "compare", "bradley_terry"),
     "spearman_brown": ("annotators_needed", "icc"),
     "annotators_needed": ("spearman_brown", "icc", "annotators_for_truth"),
     "majority_accuracy": ("annotators_for_truth", "truth_accuracy"),

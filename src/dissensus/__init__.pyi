@@ -25,6 +25,7 @@ from .data.formats import read_annotations as read_annotations
 from .data.formats import read_predictions as read_predictions
 from .data.nested import from_matrix as from_matrix
 from .data.nested import from_rankings as from_rankings
+from .data.pairs import pairs as pairs
 from .data.predictions import predictions as predictions
 from .data.schema import validate as validate
 from .errors import AnnotationError as AnnotationError
@@ -62,6 +63,8 @@ from .metrics._overlap import kendall_tau as kendall_tau
 from .metrics._overlap import overlap as overlap
 from .metrics._overlap import rank_biased_overlap as rank_biased_overlap
 from .metrics._overlap import spearman_footrule as spearman_footrule
+from .metrics._pairs import rank as rank
+from .metrics._pairs import win_rate as win_rate
 from .metrics._probabilities import probability_score as probability_score
 from .metrics._rankings import mean_average_overlap as mean_average_overlap
 from .metrics._rankings import partial_ranking_logp as partial_ranking_logp

@@ -33,6 +33,8 @@ STRATUM: Final = "stratum"
 """Items that are reported separately."""
 ANNOTATION: Final = "annotation"
 """A row: a label that one annotator gives one item."""
+VOTE: Final = "vote"
+"""A vote on two systems."""
 CHAIN: Final = "chain"
 DRAW: Final = "draw"
 SAMPLE: Final = (CHAIN, DRAW)

@@ -28,7 +28,7 @@ from dissensus.data.rows import ranking_code
 from dissensus.errors import DissensusWarning
 from dissensus.sampling.fitting import EXACT
 
-KNOWN = (("annotation",), ("item", "place"), ("item", "label"), ("ranking", "place"))
+KNOWN = (("annotation",), ("vote",), ("item", "place"), ("item", "label"), ("ranking", "place"))
 """Dims of what is observed that can be put back."""
 READ = 150
 """Draws at which the log-likelihood is computed, one by one."""
@@ -241,6 +241,8 @@ def worth(draws: Floats) -> float:
 def put_back(design: xr.Dataset, along: tuple[str, ...], observed: Any) -> xr.Dataset:
     """Return the design with what was drawn in place of what was said."""
     drawn = np.asarray(observed)
+    if along == ("vote",):
+        return design.assign(outcome=design["outcome"].copy(data=drawn.astype(np.int64)))
     if along == ("item", "label"):
         return _said_in_order(design, drawn)
     if along == ("ranking", "place"):

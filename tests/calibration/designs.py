@@ -24,6 +24,13 @@ def design(kind: str, seed: int = 20220318) -> xr.Dataset:
     rng = np.random.default_rng(seed)
     if kind == "ranking":
         return _rankings(rng)
+    if kind == "pair":
+        left = rng.integers(0, 4, 60)
+        return dx.pairs(
+            {"left": left, "right": (left + rng.integers(1, 4, 60)) % 4, "who": np.arange(60) % 5,
+             "winner": ["left", "tie", "right"] * 20, "prompt": rng.integers(0, 6, 60)},
+            annotator="who", item="prompt",
+        )  # fmt: skip
     each = [3 + i % 4 for i in range(N_ITEMS)]  # at least one annotator from each pool
     item = np.repeat(np.arange(N_ITEMS), each)
     who = np.concatenate([rng.permutation(PEOPLE)[:n] for n in each])

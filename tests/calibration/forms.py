@@ -38,6 +38,7 @@ GIVEN: Final[Mapping[str, Mapping[str, Any]]] = {
     "plackett_luce": {"concentration": 0.5},
     "crossed_effects": {"priors": _NUMBERS},
     "cross_replication": {"priors": _NUMBERS},
+    "bradley_terry": {"ties": True, "side": True},
 }
 """What must be stated where the default is taken from the data, so that it is no prior; and where
 items of a small study would not all be judged under one prior that is learned: that is held

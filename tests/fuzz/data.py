@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 from fuzz.judging import TALLY
+from fuzz.names import PLAIN, vocabulary
 from fuzz.strategies import KINDS, Table, annotation_tables, spoil
 from hypothesis import strategies as st
 
@@ -22,11 +23,30 @@ NOT_DATA = (
 @st.composite
 def annotation_sets(draw, kinds=KINDS, people=None, pools=None, silent=True):
     """Make annotations that were read from well-formed tables, of any design."""
+    if kinds == ("pair",):
+        return draw(_votes())
     table = draw(annotation_tables(kinds=kinds, hostile=False, people=people, pools=pools))
     ann = dx.annotations(table.columns, **table.options)
     if silent and not {"cluster", "stratum"} & set(ann.coords) and draw(st.integers(0, 7)) == 0:
         ann = _with_silent(ann)  # names without a row, as files with empty cells leave them
     return ann
+
+
+@st.composite
+def _votes(draw):
+    """Make votes on pairs, of any design."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**20)))
+    n, n_systems = draw(st.integers(1, 30)), draw(st.integers(2, 5))
+    names = np.array(draw(vocabulary(n_systems, st.sampled_from(PLAIN))))
+    left = rng.integers(0, n_systems, n)
+    right = (left + rng.integers(1, n_systems, n)) % n_systems
+    said = rng.choice(["left", "right", "tie"][: draw(st.integers(1, 3))], n)
+    table = {"l": names[left], "r": names[right], "won": said,
+             "who": rng.integers(0, draw(st.integers(1, 4)), n),
+             "what": rng.integers(0, draw(st.integers(1, 4)), n)}  # fmt: skip
+    more = {"annotator": draw(st.sampled_from([None, "who"])),
+            "item": draw(st.sampled_from([None, "what"]))}  # fmt: skip
+    return dx.pairs(table, "l", "r", "won", **more)
 
 
 def _with_silent(ann):

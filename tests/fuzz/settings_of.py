@@ -22,7 +22,17 @@ NONSENSE = (
     {"i": 1.0, "n0": 0.5, "n1": 0.5}, ["p", "q"], "n0", ["n0", "n1"], [[0.5, 0.5]], 1e-300, 1e300,
 )  # fmt: skip
 DATA = frozenset(
-    {"annotations", "predictions", "fit", "plausibility", "evaluation", "source", "pilot", "frame"}
+    {
+        "annotations",
+        "predictions",
+        "fit",
+        "plausibility",
+        "evaluation",
+        "source",
+        "pilot",
+        "frame",
+        "pairs",
+    }
     | {"path", "matrix", "rankings", "data", "self", "progressbar", "args", "kwargs", "options"}
 )
 """Arguments that the tests make themselves."""

@@ -95,6 +95,9 @@ def calls(draw, entry):
         args = [draw(draws_())]
     elif entry.takes == "coefficients":
         args = [coefficients(draw(draws_()))]
+    elif entry.takes == "pairs":
+        few = {"draws": 3, "tune": 2, "chains": 1, "random_seed": 1, "progressbar": False}
+        args = [dx.models.bradley_terry.fit(draw(annotation_sets(("pair",))), **few)]
     else:
         args = [draw(blocks()), draw(blocks()), draw(st.integers(0, 5)), draw(st.integers(4, 6))]
         if entry.takes == "strengths":

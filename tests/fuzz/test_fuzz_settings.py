@@ -47,6 +47,15 @@ def with_coefficients():
     return xr.DataTree.from_dict({"posterior": coefficient.to_dataset(name="coefficient")})
 
 
+def with_strengths():
+    """Return a fit with draws of three strengths."""
+    values = np.random.default_rng(1).normal(size=(1, 4, 3))
+    strength = xr.DataArray(
+        values, dims=("chain", "draw", "system"), coords={"system": list("pqr")}
+    )
+    return xr.DataTree.from_dict({"posterior": strength.to_dataset(name="strength")})
+
+
 ARGUMENTS = {
     "lists": lambda: list(annotated()),
     "plausibility": lambda: [annotated()[0]],
@@ -55,6 +64,7 @@ ARGUMENTS = {
     "draws": lambda: [draws()],
     "strengths": lambda: [[0.5, 1.0, 2.0, 3.0], [[0], [1]]],
     "coefficients": lambda: [with_coefficients()],
+    "pairs": lambda: [with_strengths()],
     "blocks": lambda: [[[0], [1]], [[1], [0]], 2, 4],
 }
 """What a metric is given, by what it takes."""
@@ -90,6 +100,9 @@ def test_every_setting_refuses_nonsense_in_words(entry):
 def annotations(model):
     """Five items of four annotators, of the first kind that a model takes."""
     rng, kind = np.random.default_rng(3), model.kinds[0]
+    if kind == "pair":
+        left = np.arange(20) % 3
+        return dx.pairs({"left": left, "right": (left + 1) % 3, "winner": ["left", "tie"] * 10})
     said = rng.normal(size=20) if kind == "continuous" else rng.choice(["p", "q", "r"], 20)
     table = {"item": np.repeat(np.arange(5), 4), "annotator": np.tile(list("abcd"), 5),
              "label": said, "pool": np.tile(["old", "old", "new", "new"], 5)}  # fmt: skip

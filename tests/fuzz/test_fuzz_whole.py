@@ -124,6 +124,21 @@ def _models_compared(draw):
     return (draw(_annotated()),), {"draws": 50, "tune": 2, "chains": 2} | SEEDED | QUIET
 
 
+NAMES = (("a", "b"), (1, 2, 3), ("left", "x"), ("", "y"), (0.5, 2))
+
+
+@st.composite
+def _votes(draw):
+    rng, n = np.random.default_rng(draw(st.integers(0, 99))), draw(st.integers(0, 6))
+    names = draw(st.sampled_from(NAMES))
+    words = draw(st.sampled_from([("left", "right", "tie"), (*names, "tie"), (None, "a"), (1, 2)]))
+    columns = {"left": names, "right": names, "winner": words, "who": (1.5, None, 2)}
+    frame = {
+        name: [some[k] for k in rng.integers(0, len(some), n)] for name, some in columns.items()
+    }
+    return (frame,), {}
+
+
 def _curve():
     values = np.array([0.5, 0.2, np.nan, 0.9])
     made = xr.DataArray(values, {"threshold": [0.1, 0.2, 0.3, 0.4]}, ["threshold"])
@@ -145,6 +160,7 @@ CALLS = {
     "items_to_review": _of_fit(TRUTH),
     "label_check": _of_fit((*TRUTH, *CROSSED)),
     "model_discrepancy_ratio": _against_model(),
+    "pairs": _votes(),
     "non_inferiority": draws_().map(lambda made: ((made, 0.1), {})),
     "plan": _plan("plan"),
     "plan_accuracy": _plan("plan_accuracy"),

@@ -41,6 +41,13 @@ def with_coefficients():
     return xr.DataTree.from_dict({"posterior": coefficient.to_dataset(name="coefficient")})
 
 
+def with_strengths():
+    """Return a fit with draws of three strengths."""
+    draws = np.random.default_rng(1).normal(size=(2, 40, 3))
+    strength = xr.DataArray(draws, dims=("chain", "draw", "system"), coords={"system": list("abc")})
+    return xr.DataTree.from_dict({"posterior": strength.to_dataset(name="strength")})
+
+
 def arguments(metric, make):
     """Small arguments for a metric, whatever it takes."""
     theta = make.theta(1, draws=40)
@@ -76,6 +83,7 @@ def arguments(metric, make):
         "components": (crossed_effects("bernoulli", draws=40),),
         "pools": (cross_replication("ordinal", draws=40),),
         "coefficients": (with_coefficients(),),
+        "pairs": (with_strengths(),),
     }
     if metric.takes == "pools":  # not a pool with itself, where all draws are 1
         more["reference"] = "b"

@@ -55,7 +55,15 @@ def examples() -> dict[str, xr.Dataset]:
             },
             labels=list("abcdefgh"),
         ),
-    }
+        "pair": dx.pairs(
+            {
+                "left": list("abcaabcdabcd"), "right": list("bcdcdabcdadb"),
+                "winner": ["left", "right", "tie"] * 4, "voter": [1, 2, 3, 1, 2] * 2 + [3, 1],
+                "prompt": list("ppqqrr") * 2,
+            },
+            annotator="voter", item="prompt",
+        ),
+    }  # fmt: skip
 
 
 Close = Callable[[xr.DataTree, xr.DataArray], None]

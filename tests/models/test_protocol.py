@@ -101,13 +101,14 @@ def test_the_docstring_is_a_card(model):
 def test_arguments(model):
     fit = inspect.signature(model.module.fit).parameters
     build = inspect.signature(model.module.build).parameters
-    assert next(iter(fit)) == next(iter(build)) == "annotations"
+    first = "pairs" if model.kinds == ("pair",) else "annotations"
+    assert next(iter(fit)) == next(iter(build)) == first
     for name, default in FIT_DEFAULTS.items():
         assert fit[name].default == default
     assert all(fit[name].kind == inspect.Parameter.KEYWORD_ONLY for name in list(fit)[1:])
     assert all(build[name].kind == inspect.Parameter.KEYWORD_ONLY for name in list(build)[1:])
-    hyper = {name: p.default for name, p in build.items() if name != "annotations"}
-    no_settings = {*FIT_DEFAULTS, "annotations", "keep_effects", "keep_items", "checkpoint"}
+    hyper = {name: p.default for name, p in build.items() if name != first}
+    no_settings = {*FIT_DEFAULTS, first, "keep_effects", "keep_items", "checkpoint"}
     assert hyper == {n: p.default for n, p in fit.items() if n not in no_settings}
 
 
@@ -311,6 +312,7 @@ def test_other_kinds_are_refused(model, examples):
     for kind in set(examples) - set(model.kinds):
         for use in (model.module.build, model.module.fit):
             found = f"{model.name}; found '{kind}'|'gaussian'; found {kind} labels"
+            found += "|found votes on pairs" * (kind == "pair")
             with pytest.raises(dx.AnnotationError, match=found):
                 use(examples[kind])
 

@@ -34,6 +34,8 @@ class Stored:
         data = self.content["data"]
         if "rankings" in data:
             return dx.from_rankings(data["rankings"], **data["options"])
+        if "pairs" in data:
+            return dx.pairs(data["pairs"])
         return dx.annotations(data["columns"], **data["options"])
 
     def fit(self, **run: Any) -> xr.Dataset:

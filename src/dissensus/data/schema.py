@@ -502,6 +502,13 @@ def no_predictions(data: Any) -> Any:
     True
     """
     data = _dataset(data)
+    if isinstance(data, xr.Dataset) and data.attrs.get("kind") == "pair":
+        raise AnnotationError(
+            "annotations",
+            expected="labels of annotators, a Dataset made by dissensus.annotations",
+            found="votes on pairs",
+            hint="models.bradley_terry takes them",
+        )
     if isinstance(data, xr.Dataset) and SYSTEM in data.dims:
         raise AnnotationError(
             "annotations",

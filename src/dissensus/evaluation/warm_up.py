@@ -12,6 +12,7 @@ import xarray as xr
 from dissensus import models
 from dissensus.data import annotations as _annotations
 from dissensus.data.nested import from_rankings
+from dissensus.data.pairs import pairs
 from dissensus.data.predictions import predictions
 from dissensus.errors import ArgumentError, DissensusWarning
 from dissensus.evaluation.evaluate import evaluate
@@ -74,6 +75,7 @@ def _jobs(names: tuple[str, ...], *, whole: bool) -> Iterator[Job]:
     few = {"i": {"a": [["x"], ["y"]], "b": [["y", "z"]]}}
     studies = {kind: _study(kind) for kind in ("nominal", "continuous", "ordinal")}
     studies |= {"ranking": _rankings(), "few rankings": from_rankings(few, labels="xyz")}
+    studies["pair"] = _votes()
     for name in names:
         model = models.get(name)
         for kind, options in _FORMS.get(name, ((model.kinds[0], {}),)):
@@ -98,6 +100,7 @@ _FORMS: Final[dict[str, tuple[tuple[str, dict[str, Any]], ...]]] = {
     ),
     "dawid_skene": (("nominal", {"predictions": True}), ("nominal", {})),
     "rasch": (("nominal", {}), ("nominal", {"truth": True})),
+    "bradley_terry": (("pair", {"side": True}),),
 }  # fmt: skip
 """Kinds of annotations and options of a model's fits; by default its first kind without options."""
 
@@ -131,6 +134,19 @@ def _rankings() -> xr.Dataset:
         f"i{i}": {f"a{a}": orders[(i + a) % 4] for a in range(_ANNOTATORS)} for i in range(_ITEMS)
     }
     return from_rankings(said, labels="uvwxyz")
+
+
+def _votes() -> xr.Dataset:
+    n = 8 * _ITEMS
+    return pairs(
+        {
+            "left": ["xyz"[k % 3] for k in range(n)], "right": ["yzx"[k % 3] for k in range(n)],
+            "winner": [("left", "tie", "right")[k % 4 % 3] for k in range(n)],
+            "annotator": [k % _ANNOTATORS for k in range(n)],
+            "item": [k % _ITEMS for k in range(n)],
+        },
+        annotator="annotator", item="item",
+    )  # fmt: skip
 
 
 def _answers(labels: Any) -> xr.Dataset:

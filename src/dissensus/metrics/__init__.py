@@ -38,8 +38,8 @@ class Metric:
     """"lists" (plausibility and predictions), "probabilities" and "two labels" (the same, with
     predicted probabilities, or of two labels), "scores" (means and predicted numbers),
     "plausibility", "draws", "rankings", "strengths", "components" (a fit with variance
-    components), "pools" (such a fit of several pools) or "coefficients" (such a fit with
-    covariates)."""
+    components), "pools" (such a fit of several pools), "coefficients" (such a fit with
+    covariates) or "pairs" (a fit to votes on pairs)."""
     low: float = 0.0
     high: float = 1.0
     better: str = "higher"
@@ -88,6 +88,8 @@ METRICS: Final = (
         better="none",
         arguments=(("weights", {"x": 1.0, "y": -0.5}),),
     ),
+    Metric("win_rate", "pairs"),
+    Metric("rank", "pairs", low=1.0, high=float("inf"), better="lower"),
     Metric("spearman_brown", "draws", low=-float("inf"), arguments=(("k", 3),)),
     Metric(
         "annotators_needed",

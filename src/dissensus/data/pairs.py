@@ -1,0 +1,227 @@
+"""Read votes on pairs of systems: which of two answers a voter prefers, or neither.
+
+Pairs are an `xarray.Dataset`. Votes along ``vote`` are integer codes of names in the index
+coordinates:
+
+==================  =====  =============================================================
+variable            dims   meaning
+==================  =====  =============================================================
+``left_code``       vote   place of the system on the left in the coordinate ``system``
+``right_code``      vote   place of the system on the right
+``outcome``         vote   0 left, 1 tie, 2 right
+``annotator_code``  vote   place of the voter in ``annotator`` (optional)
+``item_code``       vote   place of the prompt in ``item`` (optional)
+==================  =====  =============================================================
+
+The attribute ``kind`` is "pair".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import xarray as xr
+
+from dissensus.data import tables
+from dissensus.data.frames import columns
+from dissensus.dims import ANNOTATOR, ITEM, SYSTEM, VOTE
+from dissensus.errors import AnnotationError, brief, misspelt, shown
+from dissensus.kernels.types import Array, Flags, Ints
+
+OUTCOMES: Final = ("left", "tie", "right")
+"""The meanings of codes 0, 1 and 2 of an outcome."""
+_TIE: Final = "tie"
+
+
+def pairs(
+    frame: Any,
+    left: str = "left",
+    right: str = "right",
+    winner: str = "winner",
+    annotator: str | None = None,
+    item: str | None = None,
+    *,
+    ties: Sequence[Any] | str = _TIE,
+) -> xr.Dataset:
+    """Read votes on pairs of systems from a table with one row for each vote.
+
+    Parameters
+    ----------
+    frame : dataframe, mapping of columns, or rows
+        As in `dissensus.annotations`.
+    left, right : str
+        Columns of the two systems. If voters saw one answer before the other, ``left`` is the
+        first.
+    winner : str
+        Column of the winner: the word "left" or "right", the name of one of these two columns, or
+        the name of the system that won. A word of ``ties`` is a tie.
+    annotator : str, optional
+        Column of voters. Votes of one voter are alike: without it intervals may be too narrow.
+    item : str, optional
+        Column of prompts, or of whatever the two answers are to. Votes on one prompt are alike too.
+    ties : str or list
+        The word for a tie, or several. All are taken as the same outcome.
+
+    Returns
+    -------
+    xarray.Dataset
+        Votes for `dissensus.models.bradley_terry`: over ``vote``, with ``left_code``,
+        ``right_code``, ``outcome`` (0 left, 1 tie, 2 right), and, if the columns are named,
+        ``annotator_code`` and ``item_code``.
+
+    Raises
+    ------
+    AnnotationError
+        If columns or entries are missing, a winner is none of these words, or a system is paired
+        with itself.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> votes = dx.pairs({
+    ...     "left": ["a", "b", "a"], "right": ["b", "c", "c"], "winner": ["left", "c", "tie"]})
+    >>> votes["outcome"].values
+    array([0, 2, 1])
+    >>> votes["system"].values.tolist()
+    ['a', 'b', 'c']
+    """
+    wanted = {
+        "left": left, "right": right, "winner": winner, "annotator": annotator, "item": item,
+    }  # fmt: skip
+    column = columns(frame, wanted, needed=("left", "right", "winner"))
+    sides = {side: tables.encode(column[side], str(wanted[side])) for side in ("left", "right")}
+    systems, codes = _together(sides)
+    same = np.flatnonzero(codes["left"] == codes["right"])
+    if len(same):
+        raise AnnotationError(
+            f"columns {str(left)!r} and {str(right)!r}", where=f"row {same[0]}",
+            expected="two different systems",
+            found=f"{brief(systems[codes['left'][same[0]]].item())} on both sides (such rows: "
+            f"{len(same):,})",
+            hint="Delete votes on a system and itself: they compare nothing",
+        )  # fmt: skip
+    won = tables.encode(column["winner"], str(winner))
+    words = {"left": ("left", str(left)), "right": ("right", str(right)), _TIE: _words(ties)}
+    data = {
+        "left_code": codes["left"], "right_code": codes["right"],
+        "outcome": _outcomes(won, words, systems, codes, str(winner)),
+    }  # fmt: skip
+    coords = {SYSTEM: systems}
+    for dim in (ANNOTATOR, ITEM):
+        if dim in column:
+            names = tables.encode(column[dim], str(wanted[dim]), sort=True)
+            data[f"{dim}_code"], coords[dim] = names.codes, names.values
+    return xr.Dataset(
+        {name: (VOTE, values) for name, values in data.items()}, coords, {"kind": "pair"}
+    )
+
+
+def _words(ties: Any) -> tuple[Any, ...]:
+    """Return the words for a tie."""
+    out = (ties,) if isinstance(ties, str) else tuple(ties) if isinstance(ties, Sequence) else ()
+    if not out:
+        raise AnnotationError(
+            "ties", expected="a word of the column of winners, or a list of them", found=brief(ties)
+        )
+    return out
+
+
+def _together(sides: dict[str, tables.Encoded]) -> tuple[Array, dict[str, Ints]]:
+    """Return the names of both sides, sorted, and the codes of each side."""
+    left, right = sides["left"].values, sides["right"].values
+    if left.dtype.kind != right.dtype.kind and "O" not in (left.dtype.kind, right.dtype.kind):
+        left, right = left.astype(str), right.astype(str)
+    names = np.unique(np.concatenate([left, right]))
+    return names, {
+        side: np.searchsorted(names, values)[sides[side].codes]
+        for side, values in (("left", left), ("right", right))
+    }
+
+
+def _outcomes(
+    won: tables.Encoded, words: dict[str, tuple[Any, ...]], systems: Array, codes: dict[str, Ints],
+    column: str,
+) -> Ints:  # fmt: skip
+    """Return the outcome of each vote, or raise about words that say none."""
+    known = {str(name): code for code, name in enumerate(systems.tolist())}
+    said = [str(value) for value in won.values.tolist()]
+    taken = {str(word): side for side, some in words.items() for word in some}
+    both = sorted(known.keys() & taken.keys() & set(said))
+    if both:
+        raise AnnotationError(
+            f"column {column!r}", expected="words with one meaning",
+            found=f"{shown(both)}: a system, and a word for a side or a tie",
+            hint="Rename the system" if taken[both[0]] != _TIE else "Name the tie with ties=",
+        )  # fmt: skip
+    place = np.array([OUTCOMES.index(taken[word]) if word in taken else -1 for word in said])
+    named = np.array([known.get(word, -1) for word in said])
+    out, named = place[won.codes], named[won.codes]
+    by_name = named >= 0
+    out[by_name & (named == codes["left"])] = 0
+    out[by_name & (named == codes["right"])] = 2
+    _require_outcomes(out < 0, won, systems, codes, column, list(taken))
+    return out
+
+
+def _require_outcomes(
+    bad: Flags, won: tables.Encoded, systems: Array, codes: dict[str, Ints],
+    column: str, words: list[str],
+) -> None:  # fmt: skip
+    """Raise if some votes have no outcome."""
+    if not bad.any():
+        return
+    row = int(np.flatnonzero(bad)[0])
+    pair = shown([systems[codes["left"][row]], systems[codes["right"][row]]])
+    odd = won.values[np.unique(won.codes[bad])].tolist()
+    known = {str(name) for name in systems.tolist()}
+    others = [word for word in odd if str(word) not in known]
+    raise AnnotationError(
+        f"column {column!r}", where=f"row {row}",
+        expected=f"one of {shown(words, 7)}, or one of the systems of the row, {pair}",
+        found=f"{brief(won.values[won.codes[row]].item())} (such rows: {bad.sum():,}"
+        + (f", with {shown(odd)})" if len(odd) > 1 else ")"),
+        hint=misspelt(others, [*words, *systems.tolist()])
+        + (f"If it means a tie, type ties={[_TIE, *others][:4]}" if len(others) else
+           "The winner must be one of the two systems of its row"),
+    )  # fmt: skip
+
+
+def checked_pairs(pairs: Any) -> xr.Dataset:
+    """Return votes on pairs, or raise if it is something else, or codes have no names."""
+    if not isinstance(pairs, xr.Dataset) or pairs.attrs.get("kind") != "pair":
+        of_systems = isinstance(pairs, xr.Dataset) and SYSTEM in pairs.dims
+        kind = pairs.attrs.get("kind") if isinstance(pairs, xr.Dataset) else None
+        raise AnnotationError(
+            "pairs",
+            expected="an xarray.Dataset of votes on pairs, from dissensus.pairs, for the model "
+            "bradley_terry",
+            found="predictions" if of_systems else repr(kind) if kind else brief(pairs),
+            hint='Type dx.pairs(table, left="...", right="...", winner="...")',
+        )  # fmt: skip
+    needed = ["left_code", "right_code", "outcome"]
+    lacking = [name for name in needed if name not in pairs] + (
+        [] if SYSTEM in pairs.coords else [SYSTEM]
+    )
+    if lacking:
+        raise AnnotationError(
+            "pairs", expected=f"the variables {shown(needed)} and the coordinate {SYSTEM!r}",
+            found=f"no {shown(lacking)}",
+        )  # fmt: skip
+    bounds = {"outcome": len(OUTCOMES), "left_code": pairs.sizes[SYSTEM]}
+    bounds["right_code"] = bounds["left_code"]
+    bounds |= {f"{dim}_code": pairs.sizes[dim] for dim in (ANNOTATOR, ITEM) if dim in pairs.coords}
+    for name, n in bounds.items():
+        values = pairs[name].to_numpy() if name in pairs else np.empty(0)
+        if values.shape != (pairs.sizes[VOTE],) or values.dtype.kind not in "iu":
+            raise AnnotationError(
+                f"variable {name!r}", expected=f"whole numbers over {VOTE!r}",
+                found=f"{values.dtype} of shape {values.shape}",
+            )  # fmt: skip
+        if len(values) == 0 or not ((values >= 0) & (values < n)).all():
+            raise AnnotationError(
+                f"variable {name!r}", expected=f"one or more votes, with codes from 0 to {n - 1}",
+                found=f"codes from {values.min()} to {values.max()}" if len(values) else "no votes",
+            )  # fmt: skip
+    return pairs

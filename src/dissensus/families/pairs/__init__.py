@@ -1,0 +1,1 @@
+"""Votes on pairs of systems: Bradley-Terry with ties, voters and prompts."""

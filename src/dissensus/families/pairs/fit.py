@@ -1,0 +1,249 @@
+"""Fits of votes on pairs: how draws are made and named; `families.base.run` does the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Final, NamedTuple
+
+import numpy as np
+import xarray as xr
+
+from dissensus.dims import ANNOTATOR, ITEM, SAMPLE, SYSTEM, VOTE
+from dissensus.families import base
+from dissensus.families.pairs import kernels
+from dissensus.families.pairs.kernels import CELL, OWN, SHARP, SIDE, STRENGTH, TIE, Parameters
+from dissensus.families.pairs.process import SCALES, SDS, Process
+from dissensus.kernels.random import started
+from dissensus.kernels.types import Array, Floats
+from dissensus.sampling import convergence
+
+_FEW: Final = 2000
+"""With fewer votes all spreads are stretched in every sweep."""
+
+
+class Trace(NamedTuple):
+    """Draws, with the draw as first axis; empty where a model has no such part."""
+
+    strength: Floats  # (draw, system)
+    common: Floats  # (draw, 2)
+    cell: Floats  # (draw, cell)
+    own: Floats  # (draw, annotator, 3)
+    spread: Floats  # (draw, 5)
+    each: Floats  # (draw, distinct vote): log-likelihood, if it is asked for
+    log_likelihood: Floats  # (draw)
+
+
+class PairsFit(base.Fit[Process, Trace]):
+    """A fit of votes on pairs; its draws are the kernel's trace, chain and draw in front."""
+
+    title: ClassVar[str] = "Sampling strengths"
+    target_accept: ClassVar[float] = 0.9
+    inference = "exact Gibbs sampling of blocks, along ellipses about their modes"
+
+    def __init__(self, process: Process, options: base.FitOptions) -> None:
+        super().__init__("bradley_terry", process, options)
+
+    def require_room(self) -> None:
+        """Raise if the draws of prompts, or log-likelihoods of votes, would fill the memory."""
+        process, options = self.process, self.options
+        n_kept, n_items = 8.0 * options.draws * options.chains, len(process.names(ITEM))
+        if options.keep and n_items:
+            base.require_room(
+                self, n_kept * n_items * len(process.systems),
+                f"the strengths of {len(process.systems)} systems on {n_items:,} items",
+                "Strengths do not need them",
+            )  # fmt: skip
+
+    def chain(self, rng: np.random.Generator, draws: int) -> Chain:
+        """Return a chain at its start."""
+        return Chain(self.process, rng, draws, self.options)
+
+    def gathered(self, chains: Sequence[Any], rng: np.random.Generator) -> Trace:
+        """Return the draws of all chains; those of items without votes are the prior's."""
+        trace: Trace = base.stacked(chains)
+        process = self.process
+        if trace.cell.shape[-1] == 0:
+            return trace
+        item, system = process.cells()
+        n_items, n_systems = len(process.names(ITEM)), len(process.systems)
+        shape = (*trace.spread.shape[:2], n_items, n_systems)
+        cell = rng.normal(size=shape) * trace.spread[..., CELL, None, None]
+        cell[..., item, system] = trace.cell
+        return trace._replace(cell=cell)
+
+    def groups(self, draws: Trace, stats: Mapping[str, Array]) -> base.Groups:
+        """Name the draws and judge the chains."""
+        process, form = self.process, self.process.form
+        out = {
+            "strength": self._named(draws.strength, SYSTEM),
+            "strength_spread": self._named(draws.spread[..., STRENGTH]),
+        }
+        if form.ties:
+            out["tie"] = self._named(draws.common[..., TIE - 1])
+        if form.side:
+            out["side"] = self._named(draws.common[..., SIDE - 1])
+        if form.items:
+            out["item_spread"] = self._named(draws.spread[..., CELL])
+        if form.annotators:
+            out["sharpness_spread"] = self._named(draws.spread[..., OWN + SHARP])
+            out["annotator_sharpness"] = self._named(np.exp(draws.own[..., SHARP]), ANNOTATOR)
+            for has, of, name in ((form.ties, TIE, "tie"), (form.side, SIDE, "side")):
+                if has:
+                    spread = self._named(draws.spread[..., OWN + of])
+                    out[f"annotator_{name}_spread"] = spread
+                    out[f"annotator_{name}"] = self._named(draws.own[..., of], ANNOTATOR)
+        diagnostics = convergence.diagnosed_parameters(out)
+        if form.items and self.options.keep:
+            out["item_effect"] = self._named(draws.cell, ITEM, SYSTEM)
+        sampled = {**stats, "log_likelihood": draws.log_likelihood}
+        return base.Groups(
+            out, {name: self._named(values) for name, values in sampled.items()},
+            {"outcome": xr.DataArray(process.code("outcome"), dims=VOTE)},
+            {
+                name: xr.DataArray(process.code(name), dims=VOTE)
+                for name in ("left_code", "right_code", "annotator_code", "item_code")
+                if name in process.annotations
+            },
+            diagnostics,
+        )  # fmt: skip
+
+    def log_likelihood(self, draws: Trace) -> xr.Dataset:
+        """Return the log-likelihood of each vote."""
+        place = self.process.votes()[1]
+        return xr.Dataset({"outcome": ((*SAMPLE, VOTE), draws.each[..., place])})
+
+    def posterior_predictive(self, draws: Trace, rng: np.random.Generator) -> xr.Dataset:
+        """Draw new votes of the same annotators on the same pairs."""
+        process = self.process
+        chance = probabilities(process, draws)
+        low = chance[..., 0]
+        rest = rng.uniform(size=low.shape)
+        drawn = (rest >= low).astype(np.int8) + (rest >= low + chance[..., 1])
+        return xr.Dataset({"outcome": ((*SAMPLE, VOTE), drawn)})
+
+    def _named(self, values: Any, *dims: str) -> xr.DataArray:
+        coords = {dim: self.process.annotations[dim].to_numpy() for dim in dims}
+        return xr.DataArray(values, dims=(*SAMPLE, *dims), coords=coords)
+
+
+def probabilities(process: Process, draws: Trace) -> Floats:
+    """Return the probabilities of the outcomes of each vote (chain, draw, vote, outcome)."""
+    form = process.form
+    left, right = process.code("left_code"), process.code("right_code")
+    item, who = process.code("item_code"), process.code("annotator_code")
+    eta = draws.strength[..., left] - draws.strength[..., right]
+    if form.items:
+        eta += draws.cell[..., item, left] - draws.cell[..., item, right]
+    tie = draws.common[..., TIE - 1, None] if form.ties else -np.inf
+    if form.annotators:
+        eta *= np.exp(draws.own[..., who, SHARP])
+        if form.ties:
+            tie = tie + draws.own[..., who, TIE]
+        if form.side:
+            eta += draws.own[..., who, SIDE]
+    if form.side:
+        eta += draws.common[..., SIDE - 1, None]
+    logits = np.stack([eta / 2, np.broadcast_to(tie, eta.shape), -eta / 2], axis=-1)
+    weight = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return np.asarray(weight / weight.sum(axis=-1, keepdims=True))
+
+
+class Chain:
+    """A chain with its state and trace."""
+
+    scratch = frozenset({"work", "table", "each"})
+
+    def __init__(
+        self, process: Process, rng: np.random.Generator, draws: int, options: base.FitOptions
+    ) -> None:
+        self.process, self.form = process, process.form
+        self.votes, _ = process.votes()
+        n_systems, n_cells = len(process.systems), len(self.votes.cell_system)
+        n_people, n_votes = len(self.votes.annotator_start) - 1, len(self.votes.left)
+        self.par = Parameters(
+            rng.normal(0.0, 0.5, n_systems), np.array([rng.normal(-0.5, 0.5), 0.0]),
+            rng.normal(0.0, 0.3, n_cells), rng.normal(0.0, 0.2, (n_people, 3)),
+            rng.uniform(0.3, 1.0, 5),
+        )  # fmt: skip
+        self.scale = np.array([process.priors[name] for name in SCALES])
+        self.prior = np.array([process.priors[name] ** -2.0 for name in SDS])
+        self.reference = np.zeros(n_systems + 2), np.zeros(n_cells), np.zeros((n_people, 3))
+        largest = np.diff(self.votes.cell_start).max(initial=0)
+        self.work = kernels.room(int(max(n_systems + 2, largest, 3)))
+        self.table, self.each = np.empty((n_votes, 5)), np.empty(n_votes)
+        self.state = started(rng.integers(2**64, dtype=np.uint64))
+        form = self.form
+        has = (
+            1,
+            form.items,
+            form.annotators,
+            form.annotators & form.ties,
+            form.annotators & form.side,
+        )
+        self.stretched = np.flatnonzero(has)
+        kept = n_cells if options.keep or options.posterior_predictive else 0
+        self.trace = Trace(
+            np.empty((draws, n_systems)), np.empty((draws, 2)), np.empty((draws, kept)),
+            np.empty((draws, n_people if self.form.annotators else 0, 3)), np.empty((draws, 5)),
+            np.empty((draws, n_votes if options.log_likelihood else 0)), np.empty(draws),
+        )  # fmt: skip
+
+    def advance(self, first: int, n: int) -> None:
+        """Go through n sweeps, the first of which is draw ``first``; before 0 is the warm-up."""
+        votes, form, par, work = self.votes, self.form, self.par, self.work
+        learn = first < 0
+        strengths, cells, own = self.reference
+        for sweep in range(n):
+            kernels.draw_strengths(
+                self.state, votes, form, par, self.prior, strengths, learn, self.table, work
+            )
+            if form.items:
+                kernels.draw_cells(self.state, votes, form, par, cells, learn, self.table, work)
+            if form.annotators:
+                kernels.draw_annotators(self.state, votes, form, par, own, learn, self.table, work)
+            kernels.draw_spreads(self.state, form, par, self.scale)
+            turn, odd = divmod(first + sweep, 2)  # it takes as long as the rest
+            if not odd:
+                of = self.stretched[turn % len(self.stretched)]
+                kernels.stretch(self.state, votes, form, par, self.scale, of, self.table, self.each)
+            if form.items or form.annotators:
+                kernels.draw_means(self.state, votes, form, par, self.prior, self.scale)
+            if first >= 0:
+                self._keep(first + sweep)
+
+    def replay(self, values: Mapping[str, Array]) -> None:
+        """Store draws of the PyMC model's variables."""
+        par, form = self.par, self.form
+        item, system = self.process.cells() if form.items else (None, None)
+        for place in range(len(values["strength"])):
+            par.strength[:] = values["strength"][place]
+            for has, of, name in (
+                (form.ties, TIE - 1, "tie"), (form.side, SIDE - 1, "side"),
+            ):  # fmt: skip
+                if has:
+                    par.common[of] = values[name][place]
+            if form.items:
+                par.cell[:] = values["item_effect"][place][item, system]
+            if form.annotators:
+                par.own[:, SHARP] = np.log(values["annotator_sharpness"][place])
+                for has, of, name in ((form.ties, TIE, "tie"), (form.side, SIDE, "side")):
+                    if has:
+                        par.own[:, of] = values[f"annotator_{name}"][place]
+            for of, name in enumerate(SCALES):
+                if name in values:
+                    par.spread[of] = values[name][place]
+            self._keep(place)
+
+    def _keep(self, place: int) -> None:
+        """Write one draw into the trace."""
+        par, trace = self.par, self.trace
+        trace.strength[place] = par.strength - par.strength.mean()
+        trace.common[place], trace.spread[place] = par.common, par.spread
+        if trace.cell.shape[1]:
+            trace.cell[place] = par.cell
+        if trace.own.shape[1]:
+            trace.own[place] = par.own
+        total = kernels.log_likelihoods(self.votes, self.form, par, self.table, self.each)
+        trace.log_likelihood[place] = total
+        if trace.each.shape[1]:
+            trace.each[place] = self.each

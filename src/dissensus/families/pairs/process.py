@@ -1,0 +1,164 @@
+"""Checked votes on pairs of systems, for the PyMC model and the kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import xarray as xr
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from dissensus import arguments
+from dissensus.data.pairs import checked_pairs
+from dissensus.dims import ANNOTATOR, ITEM, SYSTEM, VOTE
+from dissensus.errors import ArgumentError, DesignWarning, brief, shown, warn_caller
+from dissensus.families.pairs.kernels import Form, Votes
+from dissensus.kernels.types import Array, Floats, Ints
+
+KINDS: Final = ("pair",)
+SCALES: Final = {
+    "strength_spread": 2.0, "item_spread": 1.0, "sharpness_spread": 0.5,
+    "annotator_tie_spread": 1.5, "annotator_side_spread": 0.5,
+}  # fmt: skip
+"""The scales of the half-normal priors of spreads, in the order of `kernels.Parameters`."""
+SDS: Final = {"tie": 2.0, "side": 1.0}
+"""The standard deviations of normal priors with mean 0."""
+
+
+@dataclass(frozen=True)
+class Process:
+    """Votes as codes, and which parts the model has."""
+
+    annotations: xr.Dataset
+    form: Form
+    priors: Mapping[str, float]
+    """The scale of each half-normal prior, and the standard deviation of each normal one."""
+
+    @property
+    def systems(self) -> Array:
+        """The names of the systems."""
+        return self.annotations[SYSTEM].to_numpy()
+
+    @property
+    def words(self) -> str:
+        """The priors' widths, for a fit's attributes."""
+        return "; ".join(f"{name} {width:g}" for name, width in self.priors.items())
+
+    def names(self, dim: str) -> Array:
+        """Return the names along a dim; none where the model does not tell them apart."""
+        known = {SYSTEM: 1, ANNOTATOR: self.form.annotators, ITEM: self.form.items}
+        return self.annotations[dim].to_numpy() if known[dim] else np.empty(0, dtype=np.str_)
+
+    def code(self, name: str) -> Ints:
+        """Return codes of votes; zeros where the model does not tell them apart."""
+        dim = name.removesuffix("_code")
+        if dim in (ANNOTATOR, ITEM) and not len(self.names(dim)):
+            return np.zeros(self.annotations.sizes[VOTE], dtype=np.int64)
+        return self.annotations[name].to_numpy().astype(np.int64)
+
+    @cached_property
+    def side(self) -> Floats:
+        """1 for left, 0 for a tie, -1 for right (vote)."""
+        return np.asarray(1.0 - self.code("outcome"), dtype=np.float64)
+
+    def votes(self) -> tuple[Votes, Ints]:
+        """Return the votes for the kernel, equal ones once, and the place of each vote there."""
+        n_systems, n_items = len(self.systems), max(len(self.names(ITEM)), 1)
+        names = ("item_code", "left_code", "right_code", "annotator_code", "outcome")
+        rows = np.stack([self.code(name) for name in names], axis=1)
+        distinct, place, times = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
+        item, left, right, who, outcome = distinct.T
+        cells = cell_left = cell_right = np.empty(0, dtype=np.int64)
+        if self.form.items:
+            both = np.concatenate([item * n_systems + left, item * n_systems + right])
+            cells, code = np.unique(both, return_inverse=True)
+            cell_left, cell_right = np.split(code.astype(np.int64), 2)
+        n_people = max(len(self.names(ANNOTATOR)), 1)
+        return Votes(
+            left.copy(), right.copy(), cell_left.copy(), cell_right.copy(), who.copy(),
+            1.0 - outcome, times.astype(np.float64),
+            np.searchsorted(item, np.arange(n_items + 1)),
+            np.searchsorted(cells // n_systems, np.arange(n_items + 1)), cells % n_systems,
+            np.argsort(who, kind="stable"),
+            np.concatenate([[0], np.cumsum(np.bincount(who, minlength=n_people))]),
+        ), place  # fmt: skip
+
+    def cells(self) -> tuple[Ints, Ints]:
+        """Return the item and the system of each cell of the kernel."""
+        votes, _ = self.votes()
+        item = np.repeat(np.arange(len(votes.cell_start) - 1), np.diff(votes.cell_start))
+        return item, votes.cell_system
+
+
+def process(
+    pairs: xr.Dataset, *, annotators: Any = False, items: Any = False, side: Any = False,
+    ties: Any = None, priors: Any = None, sampler: Any = "gibbs",
+) -> Process:  # fmt: skip
+    """Check votes and settings."""
+    checked_pairs(pairs)
+    arguments.one_of("sampler", sampler, ("gibbs", "nuts"))
+    arguments.flags(side=side)
+    asked = {}
+    for name, value, dim in (("annotators", annotators, ANNOTATOR), ("items", items, ITEM)):
+        if value is not None:
+            arguments.flags(**{name: value})
+        if value and dim not in pairs.coords:
+            raise ArgumentError(
+                name, expected=f"False or None, since the votes have no {dim}s", found="True",
+                hint=f'Name the column: dx.pairs(frame, {dim}="...")',
+            )  # fmt: skip
+        several = dim in pairs.coords and pairs.sizes[dim] > 1
+        asked[name] = bool(several if value is None else value)
+    seen = bool((pairs["outcome"] == 1).any())
+    if ties is not None:
+        arguments.flags(ties=ties)
+    if seen and ties is not None and not ties:
+        raise ArgumentError(
+            "ties", expected="True or None, since some votes are ties", found="False",
+            hint="Leave them out: pairs.isel(vote=pairs[\"outcome\"].to_numpy() != 1)",
+        )  # fmt: skip
+    form = Form(int(seen or bool(ties)), int(side), int(asked["items"]), int(asked["annotators"]))
+    made = Process(pairs, form, _priors(priors))
+    for text in _apart(made):
+        warn_caller(text, DesignWarning)
+    return made
+
+
+def _priors(given: Any) -> dict[str, float]:
+    """Return the widths of all priors, or raise about those that are given."""
+    known = {**SCALES, **SDS}
+    if given is not None and not isinstance(given, Mapping):
+        raise ArgumentError(
+            "priors", expected=f"a mapping from {shown(list(known), 9)} to numbers",
+            found=brief(given),
+        )  # fmt: skip
+    for name, value in (given or {}).items():
+        arguments.one_of("priors", name, tuple(known))
+        known[name] = arguments.within(f"priors[{name!r}]", value, 1e-3, 1e3)
+    return known
+
+
+def _apart(process: Process) -> Iterator[str]:
+    """Say which systems are compared by no chain of votes."""
+    groups = islands(process.annotations)
+    if len(groups) > 1:
+        small = process.systems[groups[-1]]
+        yield (
+            f"No votes compare {shown(small.tolist())} with the other systems, not even by way of "
+            "others: their strengths relative to these are the prior's. Get votes on pairs of both "
+            "groups, or fit each group alone."
+        )
+
+
+def islands(pairs: xr.Dataset) -> list[Ints]:
+    """Return groups of systems that votes connect, the largest first."""
+    n = pairs.sizes[SYSTEM]
+    left, right = pairs["left_code"].to_numpy(), pairs["right_code"].to_numpy()
+    graph = coo_array((np.ones(len(left)), (left, right)), shape=(n, n))
+    count, label = connected_components(graph, directed=False)
+    groups = [np.flatnonzero(label == k) for k in range(count)]
+    return sorted(groups, key=len, reverse=True)

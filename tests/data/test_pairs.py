@@ -1,0 +1,77 @@
+"""Votes on pairs, from tables."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dissensus as dx
+
+FRAME = pd.DataFrame({
+    "model_a": ["x", "y", "x", "z"], "model_b": ["y", "z", "z", "x"],
+    "winner": ["model_a", "z", "tie", "model_b"], "judge": ["p", "q", "p", "p"],
+    "question": [81, 81, 90, 90],
+})  # fmt: skip
+SIDES = {"left": "model_a", "right": "model_b"}
+
+
+def test_a_winner_is_a_side_a_column_or_a_system():
+    votes = dx.pairs(FRAME, **SIDES, annotator="judge", item="question")
+    assert votes["outcome"].to_numpy().tolist() == [0, 2, 1, 2]
+    systems = votes["system"].to_numpy()
+    assert systems[votes["left_code"]].tolist() == ["x", "y", "x", "z"]
+    assert systems[votes["right_code"]].tolist() == ["y", "z", "z", "x"]
+    assert votes["annotator"].to_numpy()[votes["annotator_code"]].tolist() == list("pqpp")
+    assert votes["item"].to_numpy()[votes["item_code"]].tolist() == [81, 81, 90, 90]
+    words = FRAME.assign(winner=["left", "right", "tie", "right"])
+    np.testing.assert_array_equal(dx.pairs(words, **SIDES)["outcome"], votes["outcome"])
+
+
+def test_other_words_for_a_tie():
+    frame = FRAME.assign(winner=["x", "tie (inconsistent)", "tie", "x"])
+    votes = dx.pairs(frame, **SIDES, ties=["tie", "tie (inconsistent)"])
+    assert votes["outcome"].to_numpy().tolist() == [0, 1, 1, 2]
+    assert dx.pairs(FRAME.assign(winner="both"), **SIDES, ties="both")["outcome"].min() == 1
+
+
+def test_names_that_are_numbers():
+    votes = dx.pairs({"left": [1, 2], "right": [2, 3], "winner": [1, 3]})
+    assert votes["system"].to_numpy().tolist() == [1, 2, 3]
+    assert votes["outcome"].to_numpy().tolist() == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "words"),
+    [
+        ({"winner": ["x", "x", "tie", "x"]}, {},
+         r"column 'winner', row 1: expected one of .* systems of the row, 'y', 'z'; found 'x' "
+         r"\(such rows: 1\). The winner must be one of the two"),
+        ({"winner": ["x", "Tie", "tie", "draw"]}, {},
+         r"row 1: .*found 'Tie' \(such rows: 2, with .*'Tie' is 'tie' but for capitals.*"
+         r"type ties=\['tie', 'Tie', 'draw'\]"),
+        ({"model_b": ["x", "z", "z", "x"]}, {},
+         r"columns 'model_a' and 'model_b', row 0: expected two different systems; found 'x' on"),
+        ({"winner": ["x", None, "tie", "x"]}, {}, r"column 'winner', row 1: .*missing value"),
+        ({"model_a": ["x", "y", "tie", "z"], "winner": ["x", "z", "tie", "x"]}, {},
+         r"found 'tie': a system, and a word for .*Name the tie with ties="),
+        ({}, {"winner": "won"}, r"'won'"),
+        ({}, {"ties": []}, r"ties: expected a word of the column of winners"),
+        ({}, {"left": None}, r"left=: expected the name of a column"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_named(change, options, words):
+    with pytest.raises(dx.AnnotationError, match=words):
+        dx.pairs(FRAME.assign(**change), **{**SIDES, **options})
+
+
+def test_models_name_what_they_cannot_take():
+    votes, fit = dx.pairs(FRAME, **SIDES), dx.models.bradley_terry.fit
+    with pytest.raises(dx.ArgumentError, match=r'annotators: .* no annotators.*annotator="'):
+        fit(votes, annotators=True)
+    with pytest.raises(dx.AnnotationError, match=r"bradley_terry; found 'nominal'.*dx\.pairs"):
+        fit(dx.from_matrix([["a", "b"]]))
+    with pytest.raises(dx.AnnotationError, match=r"'outcome'.*0 to 2; found codes from 3"):
+        fit(votes.assign(outcome=votes["outcome"] * 0 + 3))
+    with pytest.raises(dx.AnnotationError, match="no 'outcome'"):
+        fit(votes.drop_vars("outcome"))

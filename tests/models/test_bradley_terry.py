@@ -1,0 +1,197 @@
+"""Bradley-Terry with ties, voters and prompts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from gradients import disagreements, points_of
+from scipy import optimize, stats
+from scipy.special import expit
+
+import dissensus as dx
+from dissensus.models import bradley_terry
+
+QUIET = {"random_seed": 1, "progressbar": False}
+
+
+def study(n_votes=400, n_systems=5, n_people=8, n_items=6, seed=1, ties=True, side=0.0):
+    """Simulate votes by the definition, vote by vote; returns them and the true numbers."""
+    rng = np.random.default_rng(seed)
+    strength = rng.normal(0, 1, n_systems)
+    cell = rng.normal(0, 0.7, (n_items, n_systems))
+    sharp = np.exp(rng.normal(0, 0.4, n_people))
+    tie, own = -0.3, rng.normal(0, 0.8, n_people)
+    rows = []
+    for _ in range(n_votes):
+        left, right = rng.choice(n_systems, 2, replace=False)
+        who, item = rng.integers(n_people), rng.integers(n_items)
+        eta = sharp[who] * (strength[left] + cell[item, left] - strength[right] - cell[item, right])
+        weights = np.exp(
+            [(eta + side) / 2, (tie + own[who]) if ties else -np.inf, -(eta + side) / 2]
+        )
+        said = ("left", "tie", "right")[rng.choice(3, p=weights / weights.sum())]
+        rows.append((f"s{left}", f"s{right}", said, f"p{who}", item))
+    names = ("left", "right", "winner", "annotator", "item")
+    frame = {name: [row[place] for row in rows] for place, name in enumerate(names)}
+    return frame, strength - strength.mean(), cell, sharp
+
+
+def votes_of(frame, annotator="annotator", item="item"):
+    return dx.pairs(frame, annotator=annotator, item=item)
+
+
+FORMS = {
+    "plain": ({"ties": False}, {"annotators": False, "items": False}),
+    "ties and side": ({"side": 0.5}, {"annotators": False, "items": False, "side": True}),
+    "prompts": ({}, {"annotators": False}),
+    "voters": ({}, {"items": False, "side": True}),
+    "all": ({"side": 0.4}, {"side": True}),
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("form", list(FORMS))
+def test_draws_go_with_the_gradient_of_the_model(form):
+    made, options = FORMS[form]
+    votes = votes_of(study(150, 4, 4, 3, **made)[0])
+    fit = bradley_terry.fit(votes, draws=3000, tune=1000, chains=2, **options, **QUIET)
+    model = bradley_terry.build(votes, **options)
+    assert disagreements(model, points=points_of(fit, model, _moved)) == {}
+
+
+def _moved(values):
+    """Add what PyMC moves in place of strengths that add up to 0 (its ZeroSumTransform)."""
+    strength = values["strength"]
+    n = strength.shape[-1]
+    shift = -strength[:, -1:] * np.sqrt(n) / (np.sqrt(n) + n)
+    return {"strength_zerosum__": strength[:, :-1] + shift}
+
+
+def test_two_systems_have_davidsons_closed_form():
+    """nu is ties over the root of the product of wins; the strengths' difference is their log."""
+    votes = dx.pairs({"left": ["a"] * 20, "right": ["b"] * 20,
+                      "winner": ["a"] * 9 + ["b"] * 4 + ["tie"] * 7})  # fmt: skip
+    found = bradley_terry.maximum_likelihood(votes)
+    np.testing.assert_allclose(found["strength"], np.array([1, -1]) * np.log(9 / 4) / 2)
+    np.testing.assert_allclose(found["tie"], np.log(7 / 6))
+    share = np.array([9, 4, 7]) / 20
+    np.testing.assert_allclose(found["log_likelihood"], 20 * (share * np.log(share)).sum())
+
+
+def test_the_maximum_is_that_of_a_general_optimiser():
+    frame, *_ = study(300, 5, side=0.5)
+    votes = votes_of(frame)
+    left, right, said = (votes[name].to_numpy() for name in ("left_code", "right_code", "outcome"))
+
+    def loss(x):
+        eta = x[left] - x[right] + x[6]
+        logits = np.stack([eta / 2, 0 * eta + x[5], -eta / 2], axis=1)
+        logits -= np.log(np.exp(logits).sum(axis=1, keepdims=True))
+        return -logits[np.arange(len(said)), said].sum()
+
+    best = optimize.minimize(loss, np.zeros(7), method="BFGS", options={"gtol": 1e-8})
+    found = bradley_terry.maximum_likelihood(votes, side=True)
+    np.testing.assert_allclose(found["strength"], best.x[:5] - best.x[:5].mean(), atol=1e-5)
+    np.testing.assert_allclose([found["tie"], found["side"]], best.x[5:], atol=1e-5)
+    np.testing.assert_allclose(found["log_likelihood"], -best.fun)
+
+
+@pytest.mark.filterwarnings("ignore::dissensus.errors.ConvergenceWarning")
+def test_strengths_that_would_be_infinite_are_refused():
+    votes = dx.pairs({"left": list("aab"), "right": list("bcc"), "winner": list("aab")})
+    with pytest.raises(dx.AnnotationError, match=r"always won, or never.*has a prior"):
+        bradley_terry.maximum_likelihood(votes)
+    assert np.isfinite(bradley_terry.fit(votes, draws=50, **QUIET)["posterior"]["strength"]).all()
+
+
+def test_systems_that_no_vote_connects_are_warned_of():
+    votes = dx.pairs({"left": list("abx"), "right": list("bcy"), "winner": list("acx")})
+    with pytest.warns(dx.DesignWarning, match="No votes compare 'x', 'y' with the other systems"):
+        bradley_terry.build(votes)
+
+
+@pytest.mark.long
+def test_one_number_is_what_quadrature_gives():
+    """Two systems: the difference is normal with variance 2 sigma^2, sigma half-normal (0, 2)."""
+    votes = dx.pairs({"left": ["a"] * 10, "right": ["b"] * 10, "winner": ["a"] * 8 + ["b"] * 2})
+    fit = bradley_terry.fit(votes, draws=8000, chains=2, **QUIET)
+    gap = fit["posterior"]["strength"][..., 0] - fit["posterior"]["strength"][..., 1]
+    x, sd = np.linspace(-12, 12, 2401), np.linspace(0.001, 9, 1500)
+    prior = stats.norm.pdf(x[:, None], 0, np.sqrt(2) * sd) @ stats.halfnorm.pdf(sd, scale=2)
+    weight = prior * expit(x) ** 8 * expit(-x) ** 2
+    mean = (x * weight).sum() / weight.sum()
+    sd = np.sqrt((x**2 * weight).sum() / weight.sum() - mean**2)
+    assert float(gap.mean()) == pytest.approx(mean, abs=0.03)
+    assert float(gap.std()) == pytest.approx(sd, abs=0.03)
+
+
+@pytest.mark.filterwarnings("ignore::dissensus.errors.ConvergenceWarning")
+def test_log_likelihoods_and_new_votes_follow_the_definition():
+    votes = votes_of(study(60, 4, 3, 2)[0])
+    fit = bradley_terry.fit(
+        votes, draws=300, chains=2, side=True, log_likelihood=True, posterior_predictive=True,
+        **QUIET,
+    )  # fmt: skip
+    post = fit["posterior"].to_dataset().isel(chain=1, draw=-1)
+    left, right, said = (votes[name].to_numpy() for name in ("left_code", "right_code", "outcome"))
+    who, item = votes["annotator_code"].to_numpy(), votes["item_code"].to_numpy()
+    s, u = post["strength"].to_numpy(), post["item_effect"].to_numpy()
+    eta = s[left] + u[item, left] - s[right] - u[item, right]
+    eta = post["annotator_sharpness"].to_numpy()[who] * eta
+    eta += float(post["side"]) + post["annotator_side"].to_numpy()[who]
+    tie = float(post["tie"]) + post["annotator_tie"].to_numpy()[who]
+    weights = np.exp(np.stack([eta / 2, tie, -eta / 2], axis=1))
+    chance = weights / weights.sum(axis=1, keepdims=True)
+    each = fit["log_likelihood"]["outcome"].isel(chain=1, draw=-1)
+    np.testing.assert_allclose(each, np.log(chance[np.arange(len(said)), said]))
+    total = fit["sample_stats"]["log_likelihood"].isel(chain=1, draw=-1)
+    np.testing.assert_allclose(each.sum(), total)
+    new = fit["posterior_predictive"]["outcome"]
+    assert set(np.unique(new)) == {0, 1, 2}
+    share = np.array([(new == code).mean() for code in range(3)])
+    seen = np.bincount(said, minlength=3) / len(said)
+    assert abs(share - seen).max() < 0.15
+    np.testing.assert_allclose(post["strength"].sum(), 0, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::dissensus.errors.ConvergenceWarning")
+def test_names_and_order_of_votes_do_not_matter():
+    frame, *_ = study(120, 4, 4, 3)
+    options = {"draws": 20, "tune": 20, "chains": 1, "side": True, **QUIET}
+    one = bradley_terry.fit(votes_of(frame), **options)["posterior"].to_dataset()
+    order = np.random.default_rng(3).permutation(120)
+    mixed = {name: [values[k] for k in order] for name, values in frame.items()}
+    other = bradley_terry.fit(votes_of(mixed), **options)["posterior"].to_dataset()
+    for name in one:
+        np.testing.assert_array_equal(one[name], other[name])
+
+
+@pytest.mark.filterwarnings("ignore::dissensus.errors.ConvergenceWarning")
+def test_parts_are_there_where_votes_name_them_or_where_asked():
+    frame, *_ = study(60, 4, 3, 2)
+    few = {"draws": 5, "tune": 5, "chains": 1, **QUIET}
+
+    def names(votes, **options):
+        return set(bradley_terry.fit(votes, **options, **few)["posterior"].data_vars)
+
+    plain = {"strength", "strength_spread", "tie"}
+    voters = {"annotator_sharpness", "sharpness_spread", "annotator_tie", "annotator_tie_spread"}
+    assert names(dx.pairs(frame)) == plain
+    assert names(votes_of(frame)) == plain | voters | {"item_effect", "item_spread"}
+    assert names(votes_of(frame), items=False) == plain | voters
+    assert names(votes_of(frame), annotators=False, keep_items=False) == plain | {"item_spread"}
+    assert names(dx.pairs(frame), side=True) == plain | {"side"}
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore::dissensus.errors.ConvergenceWarning")
+def test_intervals_hold_the_strengths_of_simulated_systems():
+    inside, z = [], []
+    for seed in range(12):
+        frame, strength, *_ = study(600, 5, 10, 12, seed=seed)
+        draws = bradley_terry.fit(votes_of(frame), draws=400, **QUIET)["posterior"]["strength"]
+        low, high = draws.quantile([0.055, 0.945], ("chain", "draw")).to_numpy()
+        inside.append((low < strength) & (strength < high))
+        z.append((draws.mean(("chain", "draw")) - strength) / draws.std(("chain", "draw")))
+    assert 0.75 < np.mean(inside) < 0.98  # .89 of 60, which are not independent
+    assert 0.7 < np.std(z) < 1.35
