@@ -17,6 +17,8 @@ from dissensus.kernels.random import started
 from dissensus.kernels.types import Array, Floats
 from dissensus.sampling import convergence
 
+_JUMPS: Final = 20
+"""In so many sweeps of the warm-up normal approximations are drawn from."""
 _FEW: Final = 2000
 """With fewer votes all spreads are stretched in every sweep."""
 
@@ -171,6 +173,7 @@ class Chain:
         largest = np.diff(self.votes.cell_start).max(initial=0)
         self.work = kernels.room(int(max(n_systems + 2, largest, 3)))
         self.table, self.each = np.empty((n_votes, 5)), np.empty(n_votes)
+        self.begun = np.zeros(1, dtype=np.int64)  # number of sweeps
         self.state = started(rng.integers(2**64, dtype=np.uint64))
         form = self.form
         has = (
@@ -191,16 +194,19 @@ class Chain:
     def advance(self, first: int, n: int) -> None:
         """Go through n sweeps, the first of which is draw ``first``; before 0 is the warm-up."""
         votes, form, par, work = self.votes, self.form, self.par, self.work
-        learn = first < 0
         strengths, cells, own = self.reference
         for sweep in range(n):
+            how = kernels.KEEP if first + sweep >= 0 else kernels.LEARN
+            if self.begun[0] < _JUMPS and first + sweep < 0:
+                how = kernels.JUMP
+            self.begun[0] += 1
             kernels.draw_strengths(
-                self.state, votes, form, par, self.prior, strengths, learn, self.table, work
+                self.state, votes, form, par, self.prior, strengths, how, self.table, work
             )
             if form.items:
-                kernels.draw_cells(self.state, votes, form, par, cells, learn, self.table, work)
+                kernels.draw_cells(self.state, votes, form, par, cells, how, self.table, work)
             if form.annotators:
-                kernels.draw_annotators(self.state, votes, form, par, own, learn, self.table, work)
+                kernels.draw_annotators(self.state, votes, form, par, own, how, self.table, work)
             kernels.draw_spreads(self.state, form, par, self.scale)
             turn, odd = divmod(first + sweep, 2)  # it takes as long as the rest
             if not odd:

@@ -152,23 +152,29 @@ def log_likelihoods(votes: Votes, form: Form, par: Parameters, table: Floats, ou
 
 _STEPS = 6
 """Maximum number of Newton's steps."""
-_NEAR = 0.05
+_NEAR = 0.002
 """The mode is near enough if a step is expected to add no more than half of this, for each number,
 to the log density."""
 _FAR = 3.0
 """No number moves farther in one step."""
 
 
+KEEP, LEARN, JUMP = range(3)
+"""How a block is moved: with a fixed reference; in the warm-up, when the reference follows the
+mode; and at first, when the normal approximation is drawn from, as far from the mode, where its
+tail is thinner than the density's, a chain would stay for long."""
+
+
 def mover(slopes: Callable[..., None], log_density: Callable[..., float]) -> Any:
     r"""Compile a move of the leading n numbers of ``at``.
 
     ``slopes`` (x, n, matrix, slope, \*args) writes the curvature and the slope of the log density,
-    ``log_density`` (x, n, \*args) returns it. ``reference`` is where Newton's method begins; with
-    ``learn`` it becomes the mode that was found.
+    ``log_density`` (x, n, \*args) returns it. ``reference`` is where Newton's method begins; in the
+    warm-up (``how``) it becomes the mode that was found.
     """
 
     def move(
-        state: State, at: Floats, reference: Floats, n: int, learn: bool, work: Room, *args: Any
+        state: State, at: Floats, reference: Floats, n: int, how: int, work: Room, *args: Any
     ) -> None:
         mode, slope, matrix = work.mode, work.slope, work.matrix
         for k in range(n):
@@ -197,7 +203,11 @@ def mover(slopes: Callable[..., None], log_density: Callable[..., float]) -> Any
             point[k], other[k], trial[k] = total, normal(state), at[k]
         height, angle, low, high = 0.0, 0.0, 0.0, 0.0
         first = True
-        while True:
+        if how == JUMP:
+            backwards(matrix, n, other)
+            for k in range(n):
+                trial[k] = mode[k] + other[k]
+        while how != JUMP:
             square = 0.0
             if not first:
                 for k in range(n):
@@ -225,7 +235,7 @@ def mover(slopes: Callable[..., None], log_density: Callable[..., float]) -> Any
             angle = low + uniform(state) * (high - low)
         for k in range(n):
             at[k] = trial[k]
-            if learn:
+            if how != KEEP:
                 reference[k] = mode[k]
 
     return Inner(named_after(move, slopes), cache=False)
@@ -303,7 +313,7 @@ _move_all = mover(slopes_of_all, _log_density_of_all)
 @kernel
 def draw_strengths(
     state: State, votes: Votes, form: Form, par: Parameters, prior: Floats, reference: Floats,
-    learn: bool, table: Floats, work: Room,
+    how: int, table: Floats, work: Room,
 ) -> None:  # fmt: skip
     """Draw strengths, tendency to ties and advantage of the left side.
 
@@ -326,7 +336,7 @@ def draw_strengths(
         at[n_systems], precision[n_systems] = par.common[TIE - 1], prior[TIE - 1]
     if form.side:
         at[n - 1], precision[n - 1] = par.common[SIDE - 1], prior[SIDE - 1]
-    _move_all(state, at, reference, n, learn, work, votes, form, par, rest, precision)
+    _move_all(state, at, reference, n, how, work, votes, form, par, rest, precision)
     for k in range(n_systems):
         par.strength[k] = at[k]
     if form.ties:
@@ -382,7 +392,7 @@ _move_item = mover(_slopes_of_item, _log_density_of_item)
 
 @kernel
 def draw_cells(
-    state: State, votes: Votes, form: Form, par: Parameters, reference: Floats, learn: bool,
+    state: State, votes: Votes, form: Form, par: Parameters, reference: Floats, how: int,
     table: Floats, work: Room,
 ) -> None:  # fmt: skip
     """Draw the numbers of every prompt's cells."""
@@ -394,7 +404,7 @@ def draw_cells(
         low, high = votes.cell_start[item], votes.cell_start[item + 1]
         begin, end = votes.item_start[item], votes.item_start[item + 1]
         _move_item(
-            state, par.cell[low:high], reference[low:high], high - low, learn, work,
+            state, par.cell[low:high], reference[low:high], high - low, how, work,
             votes.cell_left[begin:end], votes.cell_right[begin:end], votes.side[begin:end],
             votes.weight[begin:end], table[begin:end], low, precision,
         )  # fmt: skip
@@ -478,7 +488,7 @@ _draw_sharp = slicer(_log_sharp)
 
 @kernel
 def draw_annotators(
-    state: State, votes: Votes, form: Form, par: Parameters, reference: Floats, learn: bool,
+    state: State, votes: Votes, form: Form, par: Parameters, reference: Floats, how: int,
     table: Floats, work: Room,
 ) -> None:  # fmt: skip
     """Draw the three numbers of every annotator."""
@@ -489,7 +499,7 @@ def draw_annotators(
     for who in range(len(votes.annotator_start) - 1):
         row = votes.by_annotator[votes.annotator_start[who] : votes.annotator_start[who + 1]]
         _move_annotator(
-            state, par.own[who], reference[who], 3, learn, work, row, votes.side, votes.weight,
+            state, par.own[who], reference[who], 3, how, work, row, votes.side, votes.weight,
             table, form.ties > 0, form.side > 0, par.common, precision,
         )  # fmt: skip
         # Of who votes by chance it is not normal: all small sharpnesses are alike.
