@@ -40,9 +40,9 @@ When to use it. To rank systems by preferences of people or of a language model
 answers in order (`plackett_luce`); if one answer is right (`dawid_skene`). It takes the systems as
 ordered on one line: if A mostly beats B, B beats C and C beats A, it finds them equal.
 
-The sampler is an exact Gibbs sampler over blocks: all strengths at once; the u of a prompt; the
-numbers of a voter. Each moves on an ellipse about its mode given the rest. NUTS on the same model
-serves as a check.
+The sampler is a Gibbs sampler of blocks: all strengths at once; the u of a prompt; the numbers of
+a voter. Each moves on an ellipse about its mode given the rest, which leaves the posterior exact.
+NUTS on the same model serves as a check.
 
 Source: Bradley & Terry (1952), "Rank analysis of incomplete block designs", Eq. 4; ties after
 Davidson (1970), Eq. 3; moves after Murray, Adams & MacKay (2010).

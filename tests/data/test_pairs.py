@@ -65,6 +65,23 @@ def test_what_is_wrong_is_named(change, options, words):
         dx.pairs(FRAME.assign(**change), **{**SIDES, **options})
 
 
+def test_numbers_are_the_same_names_written_otherwise():
+    votes = dx.pairs({"left": [3.5, 4.0], "right": [4, 3], "winner": [4, 4]})
+    assert votes["system"].to_numpy().tolist() == [3.0, 3.5, 4.0]
+    assert votes["outcome"].to_numpy().tolist() == [2, 0]
+    mixed = dx.pairs({"left": [1, 2], "right": ["x", "y"], "winner": ["1", "y"]})
+    assert mixed["system"].to_numpy().tolist() == ["1", "2", "x", "y"]
+
+
+def test_a_word_for_two_outcomes_is_refused():
+    words = {"left": ["x"], "right": ["y"], "winner": ["left"]}
+    for options in ({"left": "right", "right": "left"}, {"ties": ["left"]}):
+        with pytest.raises(
+            dx.AnnotationError, match=r"'left', for left as well as for|'right', for right as"
+        ):
+            dx.pairs(words, **options)
+
+
 def test_models_name_what_they_cannot_take():
     votes, fit = dx.pairs(FRAME, **SIDES), dx.models.bradley_terry.fit
     with pytest.raises(dx.ArgumentError, match=r'annotators: .* no annotators.*annotator="'):

@@ -96,18 +96,53 @@ def test_the_maximum_is_that_of_a_general_optimiser():
     np.testing.assert_allclose(found["log_likelihood"], -best.fun)
 
 
+INFINITE = {
+    "one always wins": ("aab", "bcc", "aab", {}),
+    "never loses, with ties": ("a" * 16, "b" * 16, ["a"] * 9 + ["tie"] * 7, {}),
+    "a circle of ties": ("abc", "bca", ["a", "tie", "tie"], {}),
+    "nothing but ties": ("ab", "ba", ["tie"] * 2, {}),
+    "left always wins": ("ab", "ba", ["left"] * 2, {"side": True}),
+    "sides of fixed systems": ("aaaa", "bbbb", "aaab", {"side": True}),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Which system stands on the left:dissensus.errors.DesignWarning")
 @pytest.mark.filterwarnings("ignore::dissensus.errors.ConvergenceWarning")
-def test_strengths_that_would_be_infinite_are_refused():
-    votes = dx.pairs({"left": list("aab"), "right": list("bcc"), "winner": list("aab")})
-    with pytest.raises(dx.AnnotationError, match=r"always won, or never.*has a prior"):
-        bradley_terry.maximum_likelihood(votes)
-    assert np.isfinite(bradley_terry.fit(votes, draws=50, **QUIET)["posterior"]["strength"]).all()
+@pytest.mark.parametrize("name", list(INFINITE))
+def test_strengths_that_would_be_infinite_are_refused(name):
+    left, right, won, options = INFINITE[name]
+    votes = dx.pairs({"left": list(left), "right": list(right), "winner": list(won)})
+    with pytest.raises(dx.AnnotationError, match=r"without end, or are not told apart.*has priors"):
+        bradley_terry.maximum_likelihood(votes, **options)
+    fit = bradley_terry.fit(votes, draws=50, **options, **QUIET)
+    assert np.isfinite(fit["posterior"]["strength"]).all()
 
 
-def test_systems_that_no_vote_connects_are_warned_of():
-    votes = dx.pairs({"left": list("abx"), "right": list("bcy"), "winner": list("acx")})
-    with pytest.warns(dx.DesignWarning, match="No votes compare 'x', 'y' with the other systems"):
+def test_what_only_priors_know_is_warned_of():
+    votes = dx.pairs({"left": list("abxp"), "right": list("bcyq"), "winner": list("acxp")})
+    groups = r"different groups \('a', 'b', 'c' \| 'p', 'q' \| 'x', 'y'\)"
+    with pytest.warns(dx.DesignWarning, match=groups):
         bradley_terry.build(votes)
+    fixed = dx.pairs({"left": list("aaa"), "right": list("bcb"), "winner": list("acb")})
+    bradley_terry.build(fixed)
+    with pytest.warns(dx.DesignWarning, match=r"Which system stands on the left .* no vote"):
+        bradley_terry.build(fixed, side=True)
+    bradley_terry.build(dx.pairs({"left": list("ab"), "right": list("ba"), "winner": ["left"] * 2}),
+                        side=True)  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::dissensus.errors.ConvergenceWarning")
+def test_new_votes_need_no_effects_that_are_kept():
+    votes = votes_of(study(60, 4, 3, 2)[0])
+    fit = bradley_terry.fit(
+        votes, draws=20, keep_items=False, posterior_predictive=True, items=True,
+        annotators=False, **QUIET,
+    )  # fmt: skip
+    assert "item_effect" not in fit["posterior"]
+    assert set(np.unique(fit["posterior_predictive"]["outcome"])) == {0, 1, 2}
+    # Who voted is kept, told apart or not.
+    kept = fit["constant_data"]["annotator_code"].to_numpy()
+    np.testing.assert_array_equal(kept, votes["annotator_code"])
 
 
 @pytest.mark.long

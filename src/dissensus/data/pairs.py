@@ -131,8 +131,9 @@ def _words(ties: Any) -> tuple[Any, ...]:
 def _together(sides: dict[str, tables.Encoded]) -> tuple[Array, dict[str, Ints]]:
     """Return the names of both sides, sorted, and the codes of each side."""
     left, right = sides["left"].values, sides["right"].values
-    if left.dtype.kind != right.dtype.kind and "O" not in (left.dtype.kind, right.dtype.kind):
-        left, right = left.astype(str), right.astype(str)
+    numbers = [side.dtype.kind in "if" for side in (left, right)]
+    if numbers[0] != numbers[1]:  # names on one side, numbers on the other
+        left, right = (np.array([_name(x) for x in side.tolist()]) for side in (left, right))
     names = np.unique(np.concatenate([left, right]))
     return names, {
         side: np.searchsorted(names, values)[sides[side].codes]
@@ -140,14 +141,28 @@ def _together(sides: dict[str, tables.Encoded]) -> tuple[Array, dict[str, Ints]]
     }
 
 
+def _name(value: Any) -> str:
+    """Return a name as text: 4.0 is 4."""
+    whole = isinstance(value, float) and value.is_integer()
+    return str(int(value)) if whole else str(value)
+
+
 def _outcomes(
     won: tables.Encoded, words: dict[str, tuple[Any, ...]], systems: Array, codes: dict[str, Ints],
     column: str,
 ) -> Ints:  # fmt: skip
     """Return the outcome of each vote, or raise about words that say none."""
-    known = {str(name): code for code, name in enumerate(systems.tolist())}
-    said = [str(value) for value in won.values.tolist()]
-    taken = {str(word): side for side, some in words.items() for word in some}
+    known = {_name(name): code for code, name in enumerate(systems.tolist())}
+    said = [_name(value) for value in won.values.tolist()]
+    taken: dict[str, str] = {}
+    for side, some in words.items():
+        for word in map(_name, some):
+            if taken.setdefault(word, side) != side and word in said:
+                raise AnnotationError(
+                    f"column {column!r}", expected="words with one meaning",
+                    found=f"{word!r}, for {taken[word]} as well as for {side}",
+                    hint="Rename the column of a side, or choose other words for ties=",
+                )  # fmt: skip
     both = sorted(known.keys() & taken.keys() & set(said))
     if both:
         raise AnnotationError(
@@ -161,13 +176,13 @@ def _outcomes(
     by_name = named >= 0
     out[by_name & (named == codes["left"])] = 0
     out[by_name & (named == codes["right"])] = 2
-    _require_outcomes(out < 0, won, systems, codes, column, list(taken))
+    _require_outcomes(out < 0, won, systems, codes, column, list(taken), words[_TIE])
     return out
 
 
 def _require_outcomes(
     bad: Flags, won: tables.Encoded, systems: Array, codes: dict[str, Ints],
-    column: str, words: list[str],
+    column: str, words: list[str], ties: tuple[Any, ...],
 ) -> None:  # fmt: skip
     """Raise if some votes have no outcome."""
     if not bad.any():
@@ -175,15 +190,15 @@ def _require_outcomes(
     row = int(np.flatnonzero(bad)[0])
     pair = shown([systems[codes["left"][row]], systems[codes["right"][row]]])
     odd = won.values[np.unique(won.codes[bad])].tolist()
-    known = {str(name) for name in systems.tolist()}
-    others = [word for word in odd if str(word) not in known]
+    known = {_name(name) for name in systems.tolist()}
+    others = [word for word in odd if _name(word) not in known]
     raise AnnotationError(
         f"column {column!r}", where=f"row {row}",
         expected=f"one of {shown(words, 7)}, or one of the systems of the row, {pair}",
         found=f"{brief(won.values[won.codes[row]].item())} (such rows: {bad.sum():,}"
         + (f", with {shown(odd)})" if len(odd) > 1 else ")"),
         hint=misspelt(others, [*words, *systems.tolist()])
-        + (f"If it means a tie, type ties={[_TIE, *others][:4]}" if len(others) else
+        + (f"If it means a tie, type ties={[*ties, *others][:5]}" if len(others) else
            "The winner must be one of the two systems of its row"),
     )  # fmt: skip
 

@@ -18,9 +18,9 @@ from dissensus.kernels.types import Array, Floats
 from dissensus.sampling import convergence
 
 _JUMPS: Final = 20
-"""In so many sweeps of the warm-up normal approximations are drawn from."""
+"""The number of first sweeps in which blocks are drawn from their normal approximations."""
 _FEW: Final = 2000
-"""With fewer votes all spreads are stretched in every sweep."""
+"""With fewer distinct votes all spreads are stretched in every sweep, else one of them."""
 
 
 class Trace(NamedTuple):
@@ -40,20 +40,20 @@ class PairsFit(base.Fit[Process, Trace]):
 
     title: ClassVar[str] = "Sampling strengths"
     target_accept: ClassVar[float] = 0.9
-    inference = "exact Gibbs sampling of blocks, along ellipses about their modes"
+    inference = "Gibbs sampling of blocks by exact moves on ellipses about their modes"
 
     def __init__(self, process: Process, options: base.FitOptions) -> None:
         super().__init__("bradley_terry", process, options)
 
     def require_room(self) -> None:
-        """Raise if the draws of prompts, or log-likelihoods of votes, would fill the memory."""
+        """Raise if the draws of prompts would fill the memory."""
         process, options = self.process, self.options
         n_kept, n_items = 8.0 * options.draws * options.chains, len(process.names(ITEM))
-        if options.keep and n_items:
+        if (options.keep or options.posterior_predictive) and n_items:
             base.require_room(
                 self, n_kept * n_items * len(process.systems),
                 f"the strengths of {len(process.systems)} systems on {n_items:,} items",
-                "Strengths do not need them",
+                "Strengths do not need them; new votes (posterior_predictive=True) do",
             )  # fmt: skip
 
     def chain(self, rng: np.random.Generator, draws: int) -> Chain:
@@ -102,7 +102,7 @@ class PairsFit(base.Fit[Process, Trace]):
             out, {name: self._named(values) for name, values in sampled.items()},
             {"outcome": xr.DataArray(process.code("outcome"), dims=VOTE)},
             {
-                name: xr.DataArray(process.code(name), dims=VOTE)
+                name: xr.DataArray(process.annotations[name].to_numpy(), dims=VOTE)
                 for name in ("left_code", "right_code", "annotator_code", "item_code")
                 if name in process.annotations
             },
@@ -116,12 +116,13 @@ class PairsFit(base.Fit[Process, Trace]):
 
     def posterior_predictive(self, draws: Trace, rng: np.random.Generator) -> xr.Dataset:
         """Draw new votes of the same annotators on the same pairs."""
-        process = self.process
-        chance = probabilities(process, draws)
-        low = chance[..., 0]
-        rest = rng.uniform(size=low.shape)
-        drawn = (rest >= low).astype(np.int8) + (rest >= low + chance[..., 1])
-        return xr.Dataset({"outcome": ((*SAMPLE, VOTE), drawn)})
+        drawn = []
+        for chain in range(len(draws.strength)):  # probabilities take eight times three the room
+            part = Trace(*(values[chain : chain + 1] for values in draws))
+            left, tie, _ = np.moveaxis(probabilities(self.process, part), -1, 0)
+            rest = rng.uniform(size=left.shape)
+            drawn.append((rest >= left).astype(np.int8) + (rest >= left + tie))
+        return xr.Dataset({"outcome": ((*SAMPLE, VOTE), np.concatenate(drawn))})
 
     def _named(self, values: Any, *dims: str) -> xr.DataArray:
         coords = {dim: self.process.annotations[dim].to_numpy() for dim in dims}
@@ -208,9 +209,11 @@ class Chain:
             if form.annotators:
                 kernels.draw_annotators(self.state, votes, form, par, own, how, self.table, work)
             kernels.draw_spreads(self.state, form, par, self.scale)
-            turn, odd = divmod(first + sweep, 2)  # it takes as long as the rest
-            if not odd:
-                of = self.stretched[turn % len(self.stretched)]
+            # One takes as long as a third of the rest; with few votes spreads need all of them.
+            n_spreads = len(self.stretched)
+            few = len(votes.left) < _FEW
+            for turn in range(n_spreads) if few else [(first + sweep) % n_spreads]:
+                of = self.stretched[turn]
                 kernels.stretch(self.state, votes, form, par, self.scale, of, self.table, self.each)
             if form.items or form.annotators:
                 kernels.draw_means(self.state, votes, form, par, self.prior, self.scale)

@@ -13,7 +13,8 @@ curvature are found by Newton's method from a fixed point, and the block moves a
 about m (Murray, Adams & MacKay 2010) under its exact density over that of the normal
 approximation. The chain is exact, however good the approximation is.
 
-Strengths have a common normal prior here; less their mean they are as if they were to add up to 0.
+Strengths have a common normal prior here. After their mean is subtracted they have the distribution
+of strengths that add up to 0.
 """
 
 from __future__ import annotations

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import xarray as xr
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
-from dissensus.data.pairs import checked_pairs
 from dissensus.dims import SYSTEM
 from dissensus.errors import AnnotationError, shown
 from dissensus.families.pairs import kernels
 from dissensus.families.pairs.process import process
-from dissensus.kernels.types import Floats
+from dissensus.kernels.types import Array, Floats
 
 
 def maximum_likelihood(pairs: xr.Dataset, *, side: bool = False) -> xr.Dataset:
@@ -36,8 +33,8 @@ def maximum_likelihood(pairs: xr.Dataset, *, side: bool = False) -> xr.Dataset:
     Raises
     ------
     AnnotationError
-        If a group of systems always won, or never, against the others: their strengths would be
-        infinite. `fit` has a prior, and takes such votes.
+        If no finite numbers are the most probable ones, as where a group of systems always won, or
+        never, against the others. `fit` has priors, and takes such votes.
 
     Notes
     -----
@@ -51,7 +48,6 @@ def maximum_likelihood(pairs: xr.Dataset, *, side: bool = False) -> xr.Dataset:
     array([ 0.549, -0.549])
     """
     made = process(pairs, side=side)
-    _require_finite(pairs)
     votes, _ = made.votes()
     form, n_systems = made.form, len(made.systems)
     n = n_systems + form.ties + form.side
@@ -60,7 +56,8 @@ def maximum_likelihood(pairs: xr.Dataset, *, side: bool = False) -> xr.Dataset:
     par = kernels.Parameters(
         np.zeros(n_systems), np.zeros(2), np.empty(0), np.zeros((1, 3)), np.ones(5)
     )
-    _climb(at, votes, form, par, rest)
+    if not _climb(at, votes, form, par, rest):
+        raise _infinite(at, made.systems, form)
     strength = at[:n_systems] - at[:n_systems].mean()
     par.strength[:] = strength
     out: dict[str, Any] = {"strength": (SYSTEM, strength)}
@@ -74,36 +71,40 @@ def maximum_likelihood(pairs: xr.Dataset, *, side: bool = False) -> xr.Dataset:
 
 
 def _climb(at: Floats, votes: kernels.Votes, form: kernels.Form, par: kernels.Parameters,
-           rest: Floats) -> None:  # fmt: skip
-    """Move to the maximum; a flat direction, of all strengths together, is not moved along."""
+           rest: Floats) -> bool:  # fmt: skip
+    """Move to the maximum, and return whether there is one at finite numbers."""
     n = len(at)
     matrix, slope = np.empty((n, n)), np.empty(n)
-    for _ in range(200):
+    flat = (np.arange(n) < len(par.strength)).astype(float)  # all strengths together
+    for _ in range(_STEPS):
         kernels.slopes_of_all(at, n, matrix, slope, votes, form, par, rest, np.zeros(n))
-        whole = np.tril(matrix) + np.tril(matrix, -1).T
-        flat = (np.arange(n) < len(par.strength)).astype(float)
-        step = np.linalg.solve(whole + np.outer(flat, flat), slope)
+        whole = np.tril(matrix) + np.tril(matrix, -1).T + np.outer(flat, flat)
+        if np.linalg.cond(whole) > _SINGULAR:
+            return False
+        step = np.linalg.solve(whole, slope)
         at += step * min(1.0, 3.0 / max(np.abs(step).max(), 1e-300))
-        if np.abs(step).max() < 1e-12:
-            return
+        if np.abs(at).max() > _FAR:
+            return False
+        if np.abs(step).max() < 1e-10:
+            return True
+    return False
 
 
-def _require_finite(pairs: xr.Dataset) -> None:
-    """Raise unless a path of wins or ties leads from every system to every other."""
-    checked_pairs(pairs)
-    left, right = pairs["left_code"].to_numpy(), pairs["right_code"].to_numpy()
-    outcome, n = pairs["outcome"].to_numpy(), pairs.sizes[SYSTEM]
-    won, lost = (outcome <= 1), (outcome >= 1)
-    winner = np.concatenate([left[won], right[lost]])
-    loser = np.concatenate([right[won], left[lost]])
-    graph = coo_array((np.ones(len(winner)), (winner, loser)), shape=(n, n))
-    count, label = connected_components(graph, connection="strong")
-    if count > 1:
-        small = np.bincount(label).argmin()
-        names = pairs[SYSTEM].to_numpy()[label == small].tolist()
-        raise AnnotationError(
-            "pairs", expected="for each group of systems a vote it won, and one it lost, against "
-            "the others (or a tie)",
-            found=f"{shown(names)} always won, or never, or were never compared with the others",
-            hint="models.bradley_terry.fit has a prior for strengths, and takes these votes",
-        )  # fmt: skip
+_STEPS: Final = 200
+_FAR: Final = 25.0
+"""Odds of e^25 to 1: of votes that may be told apart without exception, Newton's method comes here
+on its way to infinity."""
+_SINGULAR: Final = 1e13
+
+
+def _infinite(at: Floats, systems: Array, form: kernels.Form) -> AnnotationError:
+    """Return the error about votes without a maximum, naming what leads farthest away."""
+    strength = at[: len(systems)] - at[: len(systems)].mean()
+    names = systems[np.abs(strength) > 0.5 * np.abs(strength).max()].tolist()
+    beside = " or the tendency to ties" * form.ties + " or the left side's advantage" * form.side
+    return AnnotationError(
+        "pairs", expected="votes that are most probable under finite strengths",
+        found=f"votes under which strengths{beside} grow without end, or are not told apart "
+        f"(farthest: {shown(names)}): some systems always won, or never, or were not compared",
+        hint="models.bradley_terry.fit has priors, and takes these votes",
+    )  # fmt: skip

@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import lsqr
 
 from dissensus import arguments
 from dissensus.data.pairs import checked_pairs
@@ -111,7 +112,7 @@ def process(
                 name, expected=f"False or None, since the votes have no {dim}s", found="True",
                 hint=f'Name the column: dx.pairs(frame, {dim}="...")',
             )  # fmt: skip
-        several = dim in pairs.coords and pairs.sizes[dim] > 1
+        several = dim in pairs.coords and len(np.unique(pairs[f"{dim}_code"])) > 1
         asked[name] = bool(several if value is None else value)
     seen = bool((pairs["outcome"] == 1).any())
     if ties is not None:
@@ -143,22 +144,36 @@ def _priors(given: Any) -> dict[str, float]:
 
 
 def _apart(process: Process) -> Iterator[str]:
-    """Say which systems are compared by no chain of votes."""
-    groups = islands(process.annotations)
-    if len(groups) > 1:
-        small = process.systems[groups[-1]]
+    """Say what only the priors know: groups without a vote between them, sides of fixed systems."""
+    n = len(process.systems)
+    left, right = process.code("left_code"), process.code("right_code")
+    graph = coo_array((np.ones(len(left)), (left, right)), shape=(n, n))
+    count, label = connected_components(graph, directed=False)
+    if count > 1:
+        groups = [shown(process.systems[label == k].tolist()) for k in range(min(count, _GROUPS))]
+        more = f" | and {count - _GROUPS:,} more groups" if count > _GROUPS else ""
         yield (
-            f"No votes compare {shown(small.tolist())} with the other systems, not even by way of "
-            "others: their strengths relative to these are the prior's. Get votes on pairs of both "
-            "groups, or fit each group alone."
+            f"No votes compare systems of different groups ({' | '.join(groups)}{more}), not even "
+            "by way of others: strengths of one group relative to another are the prior's. Get "
+            "votes on pairs of different groups, or fit each group alone."
+        )
+    if process.form.side and _is_of_systems(left, right, n):
+        yield (
+            "Which system stands on the left tells the side's advantage and strengths apart in no "
+            "vote: their sum is known, and the priors share it out. Leave out side=True, or get "
+            "votes with the sides exchanged."
         )
 
 
-def islands(pairs: xr.Dataset) -> list[Ints]:
-    """Return groups of systems that votes connect, the largest first."""
-    n = pairs.sizes[SYSTEM]
-    left, right = pairs["left_code"].to_numpy(), pairs["right_code"].to_numpy()
-    graph = coo_array((np.ones(len(left)), (left, right)), shape=(n, n))
-    count, label = connected_components(graph, directed=False)
-    groups = [np.flatnonzero(label == k) for k in range(count)]
-    return sorted(groups, key=len, reverse=True)
+_GROUPS: Final = 5
+"""Number of groups that a warning lists."""
+
+
+def _is_of_systems(left: Ints, right: Ints, n: int) -> bool:
+    """Return whether numbers of systems differ by 1 in every vote, left less right."""
+    pairs = np.unique(np.stack([left, right], axis=1), axis=0)
+    rows = np.repeat(np.arange(len(pairs)), 2)
+    signs = np.tile([1.0, -1.0], len(pairs))
+    apart = coo_array((signs, (rows, pairs.ravel())), shape=(len(pairs), n))
+    found = lsqr(apart.tocsr(), np.ones(len(pairs)), atol=1e-12, btol=1e-12)[0]
+    return bool(np.abs(apart @ found - 1.0).max() < 1e-6)
