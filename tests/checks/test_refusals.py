@@ -35,7 +35,8 @@ def with_group(fit, group, change):
     return fit
 
 
-@pytest.mark.parametrize("model", dx.models.names())
+# Votes on pairs have no labels that could agree.
+@pytest.mark.parametrize("model", [name for name in dx.models.names() if name != "bradley_terry"])
 def test_a_fit_without_predictive_draws_says_how_to_get_them(model):
     ann = WORDS if "nominal" in dx.models.get(model).kinds else NUMBERS
     if dx.models.get(model).pools:
