@@ -111,7 +111,7 @@ class PairsFit(base.Fit[Process, Trace]):
 
     def log_likelihood(self, draws: Trace) -> xr.Dataset:
         """Return the log-likelihood of each vote."""
-        place = self.process.votes()[1]
+        place = self.process.votes[1]
         return xr.Dataset({"outcome": ((*SAMPLE, VOTE), draws.each[..., place])})
 
     def posterior_predictive(self, draws: Trace, rng: np.random.Generator) -> xr.Dataset:
@@ -160,7 +160,7 @@ class Chain:
         self, process: Process, rng: np.random.Generator, draws: int, options: base.FitOptions
     ) -> None:
         self.process, self.form = process, process.form
-        self.votes, _ = process.votes()
+        self.votes, _ = process.votes
         n_systems, n_cells = len(process.systems), len(self.votes.cell_system)
         n_people, n_votes = len(self.votes.annotator_start) - 1, len(self.votes.left)
         self.par = Parameters(

@@ -48,7 +48,7 @@ def maximum_likelihood(pairs: xr.Dataset, *, side: bool = False) -> xr.Dataset:
     array([ 0.549, -0.549])
     """
     made = process(pairs, side=side)
-    votes, _ = made.votes()
+    votes, _ = made.votes
     form, n_systems = made.form, len(made.systems)
     n = n_systems + form.ties + form.side
     at, rest = np.zeros(n), np.zeros((len(votes.left), 3))

@@ -18,7 +18,7 @@ from dissensus.data.pairs import checked_pairs
 from dissensus.dims import ANNOTATOR, ITEM, SYSTEM, VOTE
 from dissensus.errors import ArgumentError, DesignWarning, brief, shown, warn_caller
 from dissensus.families.pairs.kernels import Form, Votes
-from dissensus.kernels.types import Array, Floats, Ints
+from dissensus.kernels.types import Array, Ints
 
 KINDS: Final = ("pair",)
 SCALES: Final = {
@@ -62,12 +62,8 @@ class Process:
         return self.annotations[name].to_numpy().astype(np.int64)
 
     @cached_property
-    def side(self) -> Floats:
-        """1 for left, 0 for a tie, -1 for right (vote)."""
-        return np.asarray(1.0 - self.code("outcome"), dtype=np.float64)
-
     def votes(self) -> tuple[Votes, Ints]:
-        """Return the votes for the kernel, equal ones once, and the place of each vote there."""
+        """The votes for the kernel, equal ones once, and the place of each vote there."""
         n_systems, n_items = len(self.systems), max(len(self.names(ITEM)), 1)
         names = ("item_code", "left_code", "right_code", "annotator_code", "outcome")
         rows = np.stack([self.code(name) for name in names], axis=1)
@@ -90,7 +86,7 @@ class Process:
 
     def cells(self) -> tuple[Ints, Ints]:
         """Return the item and the system of each cell of the kernel."""
-        votes, _ = self.votes()
+        votes, _ = self.votes
         item = np.repeat(np.arange(len(votes.cell_start) - 1), np.diff(votes.cell_start))
         return item, votes.cell_system
 
