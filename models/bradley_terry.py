@@ -1,4 +1,4 @@
-r"""Bradley-Terry: strengths of systems from votes on pairs, with ties, voters and prompts.
+r"""Bradley-Terry: strengths of systems from votes on pairs, with ties, voters, prompts and judges.
 
 The story. A voter a sees answers of two systems, l and r, to a prompt i. The answer on the left is
 ahead by
@@ -27,13 +27,32 @@ d. Without u and a, intervals take all votes as independent, and are too narrow.
 59 systems and 13 prompts (LLMFAO) standard errors by prompt are 1.5 times those of independent
 votes.
 
+A judge, such as a language model, may have judged all pairs of answers where people voted on some
+(``predictions=``). Its verdict v (1 left, 0 tie, -1 right) is evidence:
+
+.. math:: \eta = g_a d + \textstyle\sum_j (w_j v_j + W_j (V_{jl} - V_{jr})) + b + b_a, \qquad
+    \tau \to \tau + \textstyle\sum_j t_j 1[v_j = 0].
+
+V is a system's place in the judge's verdicts on all pairs, by least squares. The weight of a
+verdict (w, ``judge_weight``) and that of two systems' places (W, ``judge_system_weight``) differ,
+because places are means of many verdicts. Then s (``beyond_judge``) is by how much people favour a
+system beyond its verdicts: it is below 0 for one that the judge favours. ``strength`` is people's
+in all, :math:`s + (w + W) V`. `dissensus.win_rate` is over all judged pairs. If verdicts say much
+about votes, its interval is narrower than from votes alone; if they say nothing, the weights are
+near 0.
+
+Covariates of answers (``answers=``), such as the length, add their differences times
+``coefficient`` to :math:`\eta`, in standard deviations of the answers. Strengths are then those of
+answers alike in them.
+
 Strengths add up to 0: only differences mean something. A difference of 1 is odds of 2.7 to 1 on a
 typical prompt, by a typical voter; 173.7 points on the scale of chess.
 
 Priors and why. All are on the logit scale. Spreads are half-normal: of strengths with scale 2, as
 systems may differ so that one wins nearly always; of prompts with scale 1, and of log sharpness and
 advantage with .5, as they are details; of ties with 1.5, as people differ widely in what they call
-a tie. :math:`\tau` is normal (0, 2) and b is normal (0, 1).
+a tie. :math:`\tau` is normal (0, 2) and b is normal (0, 1); w, W and t are normal (0, 2), and
+coefficients normal (0, 1).
 
 When to use it. To rank systems by preferences of people or of a language model
 (`dissensus.win_rate`, `dissensus.rank`, `dissensus.compare`). When not: if voters put three or more
@@ -55,9 +74,9 @@ from typing import Any
 
 import xarray as xr
 
-from dissensus.dims import ANNOTATOR, ITEM, SYSTEM, VOTE
+from dissensus.dims import ANNOTATOR, ITEM, JUDGE, PAIR, SYSTEM, TERM, VOTE
 from dissensus.families.base import FitOptions, run
-from dissensus.families.pairs.fit import PairsFit
+from dissensus.families.pairs.fit import PairsFit, constants, evidence_coords
 from dissensus.families.pairs.maximum_likelihood import maximum_likelihood as maximum_likelihood
 from dissensus.families.pairs.process import KINDS as KINDS
 from dissensus.families.pairs.process import Process
@@ -75,6 +94,8 @@ def build(
     side: bool = False,
     ties: bool | None = None,
     priors: Mapping[str, float] | None = None,
+    predictions: xr.Dataset | None = None,
+    answers: Any = None,
     sampler: str = "gibbs",
 ) -> Any:
     """Write the process as a PyMC model.
@@ -94,7 +115,14 @@ def build(
     priors : mapping, optional
         Widths of priors: the scales of ``strength_spread``, ``item_spread``, ``sharpness_spread``,
         ``annotator_tie_spread`` and ``annotator_side_spread``, and the standard deviations of
-        ``tie`` and ``side``. The others keep their defaults.
+        ``tie``, ``side``, ``judge_weight``, ``judge_system_weight``, ``judge_tie`` and
+        ``coefficient``. The others keep their defaults.
+    predictions : xarray.Dataset, optional
+        Judges' verdicts, from `dissensus.pairs`, whose ``annotator`` is the judge: of every judge
+        on every pair of answers that has votes, and on any others. Of several by a judge on one
+        pair, as with the sides exchanged, the mean counts.
+    answers : dataframe or mapping of columns, optional
+        Covariates of answers: columns ``item`` and ``system``, and columns of numbers.
     sampler : {"gibbs", "nuts"}
         Not used: the model is the same. Here so that `build` and `fit` take the same settings.
 
@@ -104,14 +132,17 @@ def build(
         With ``strength`` (system), ``strength_spread``, ``tie`` if there are ties, ``side`` if it
         is asked for; of voters ``annotator_sharpness``, ``annotator_tie`` and ``annotator_side``
         (annotator) with their spreads; of prompts ``item_effect`` (item, system) and
-        ``item_spread``; and the observed ``outcome`` (vote): 0 left, 1 tie, 2 right.
+        ``item_spread``; with verdicts ``beyond_judge`` (system), ``judge_weight``,
+        ``judge_system_weight`` and ``judge_tie`` (judge); ``coefficient`` (term) of covariates; and
+        the observed ``outcome`` (vote): 0 left, 1 tie, 2 right.
 
     Raises
     ------
     AnnotationError
         If ``pairs`` are not votes on pairs.
     ArgumentError
-        If voters or prompts are to differ and the votes do not name them.
+        If voters or prompts are to differ and the votes do not name them, or verdicts or covariates
+        lack some of the pairs.
 
     Warns
     -----
@@ -127,7 +158,7 @@ def build(
     """
     return _model(pairs_process(
         pairs, annotators=annotators, items=items, side=side, ties=ties, priors=priors,
-        sampler=sampler,
+        predictions=predictions, answers=answers, sampler=sampler,
     ))  # fmt: skip
 
 
@@ -146,7 +177,10 @@ def _model(process: Process) -> Any:
         return pm.HalfNormal(name, process.priors[name])
 
     with pm.Model(coords=coords, model=None) as model:
-        strength = pm.ZeroSumNormal("strength", spread("strength_spread"), dims=SYSTEM)
+        model.add_coord(VOTE, range(len(left)))
+        known = process.evidence
+        own = "beyond_judge" if known is not None and len(known.judges) else "strength"
+        strength = pm.ZeroSumNormal(own, spread("strength_spread"), dims=SYSTEM)
         ahead = strength[left] - strength[right]
         if form.items:
             effect = pm.Normal("item_effect", 0.0, spread("item_spread"), dims=(ITEM, SYSTEM))
@@ -167,10 +201,42 @@ def _model(process: Process) -> Any:
             if form.annotators:
                 sd = spread("annotator_side_spread")
                 ahead = ahead + pm.Normal("annotator_side", 0.0, sd, dims=ANNOTATOR)[who]
+        if known is not None:
+            ahead, tie = _with_evidence(process, strength, ahead, tie)
         logits = pt.stack([ahead / 2, tie + pt.zeros_like(ahead), -ahead / 2], axis=-1)
-        model.add_coord(VOTE, range(len(left)))
         pm.Categorical("outcome", logit_p=logits, observed=process.code("outcome"), dims=VOTE)
     return model
+
+
+def _with_evidence(process: Process, strength: Any, ahead: Any, tie: Any) -> tuple[Any, Any]:
+    """Add judges' verdicts, and covariates of answers, to a vote's log odds."""
+    import pymc as pm
+
+    known = process.evidence
+    assert known is not None
+    model = pm.modelcontext(None)
+    for dim, names in ({PAIR: range(len(known.left))} | evidence_coords(process)).items():
+        if len(names):
+            model.add_coord(dim, names)
+    data = {name: pm.Data(name, values, dims=dims)
+            for name, (dims, values) in constants(process).items()}  # fmt: skip
+    of, turn = data["vote_pair"], data["vote_turn"]
+    if len(known.judges):
+        weight, of_systems = (
+            pm.Normal(name, 0.0, process.priors[name], dims=JUDGE)
+            for name in ("judge_weight", "judge_system_weight")
+        )
+        whole = strength + (weight + of_systems) @ known.leaning
+        pm.Deterministic("strength", whole, dims=SYSTEM)
+        heard = data["verdict"][of] @ weight + data["verdict_apart"][of] @ of_systems
+        ahead = ahead + turn * heard
+    if len(known.terms):
+        coefficient = pm.Normal("coefficient", 0.0, process.priors["coefficient"], dims=TERM)
+        ahead = ahead + turn * (data["answer"][of] @ coefficient)
+    if len(known.judges) and process.form.ties:
+        ties = pm.Normal("judge_tie", 0.0, process.priors["judge_tie"], dims=JUDGE)
+        tie = tie + data["verdict_tie"][of] @ ties
+    return ahead, tie
 
 
 def fit(
@@ -188,6 +254,8 @@ def fit(
     side: bool = False,
     ties: bool | None = None,
     priors: Mapping[str, float] | None = None,
+    predictions: xr.Dataset | None = None,
+    answers: Any = None,
     keep_items: bool = True,
     sampler: str = "gibbs",
     checkpoint: Any = None,
@@ -196,7 +264,7 @@ def fit(
 
     Parameters
     ----------
-    pairs, annotators, items, side, ties, priors
+    pairs, annotators, items, side, ties, priors, predictions, answers
         As in `build`.
     draws, tune, chains, random_seed, progressbar, sampler, checkpoint
         As in `crossed_effects`.
@@ -243,6 +311,8 @@ def fit(
         side=side,
         ties=ties,
         priors=priors,
+        predictions=predictions,
+        answers=answers,
         sampler=sampler,
     )
     options = FitOptions(
@@ -253,5 +323,6 @@ def fit(
     hyper = {
         "annotators": bool(process.form.annotators), "items": bool(process.form.items),
         "side": side, "ties": bool(process.form.ties), "priors": process.words, "sampler": sampler,
+        "predictions": int(predictions is not None), "answers": int(answers is not None),
     }  # fmt: skip
     return run(PairsFit(process, options), lambda: _model(process), hyper)

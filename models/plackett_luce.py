@@ -165,7 +165,8 @@ def build(
     Raises
     ------
     AnnotationError
-        If the annotations are of another kind, or an item without annotations is not allowed.
+        If the annotations are of another kind, or an item without annotations is not allowed; with
+        ``unranked="absent"`` also if all labels of a ranking are tied, which would not count.
     ArgumentError
         If a setting is invalid.
 

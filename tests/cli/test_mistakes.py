@@ -56,6 +56,8 @@ MISTAKES = [
     ("Argilla", ["argilla.json"], 2, ["Argilla", "--format argilla"]),
     ("Label Studio, predictions", ["ann.csv", PRED, "ls_pred.json"], 2,
      ["--predictions-format label-studio"]),
+    ("votes", ["votes.csv"], 2, ["Chatbot Arena", "--format arena"]),
+    ("votes on pairs", ["votes.csv", "--format", "arena"], 2, ["votes on pairs", "bradley_terry"]),
     ("blank labels", ["blank.csv"], 2,
      ["line 5", "(2 of 90 rows, 1 of them with nothing but blanks)", "Delete the rows",
       "a word that stands for no answer"]),
@@ -128,6 +130,7 @@ def folder(tmp_path_factory):
         "argilla.json": {"id": "1", "fields": {}, "responses": {}},
     }.items():
         (folder / name).write_text(json.dumps([record]))
+    (folder / "votes.csv").write_text("id,model_a,model_b,winner\n1,m,n,model_a\n")
     line = {"text": "x", "answer": "accept", "_input_hash": 1, "_session_id": "a"}
     (folder / "prodigy.jsonl").write_text(json.dumps(line) + "\n")
     return folder

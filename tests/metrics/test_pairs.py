@@ -85,3 +85,121 @@ def test_fits_without_strengths_or_prompts_are_refused(draws):
     with pytest.raises(dx.ArgumentError, match=r"keep_items=False.*type new_items=True"):
         dx.win_rate(tree(**draws))
     assert np.isfinite(dx.win_rate(tree(**draws), new_items=True)).all()
+
+
+PAIRS = {"left": [0, 0, 1, 0], "right": [1, 2, 2, 1], "item": [0, 0, 0, 1]}
+
+
+def judged(n=1, cast=((), ()), **values):
+    """Return a fit with one judge's verdicts on four pairs; all draws are alike, but for voters."""
+    rng = np.random.default_rng(3)
+    one = {
+        "strength": rng.normal(size=3), "beyond_judge": rng.normal(size=3),
+        "judge_weight": np.array([0.8]), "judge_system_weight": np.array([1.3]),
+        "judge_tie": np.array([0.5]), "tie": -0.2,
+        "item_effect": rng.normal(size=(2, 3)), "item_spread": 1.0,
+        "annotator_sharpness": np.array([0.5, 2.0]), "annotator_tie": np.array([-1.0, 0.7]),
+        "side": 0.4, "annotator_side": np.array([0.3, -0.6]),
+        "coefficient": np.array([0.9]), **values,
+    }  # fmt: skip
+    dims = {
+        "strength": ["system"],
+        "beyond_judge": ["system"],
+        "judge_weight": ["judge"],
+        "judge_tie": ["judge"],
+        "item_effect": ["item", "system"],
+        "coefficient": ["term"],
+    }
+    dims["judge_system_weight"] = ["judge"]
+    dims |= {name: ["annotator"] for name in one if name.startswith("annotator_")}
+    posterior = xr.Dataset({
+        name: (["chain", "draw", *dims.get(name, [])],
+               np.broadcast_to(value, (1, n, *np.shape(value))).copy())
+        for name, value in one.items()
+    }, {"system": ["a", "b", "c"]})  # fmt: skip
+    of, outcome = cast
+    constant = xr.Dataset({
+        **{f"pair_{name}": ("pair", codes) for name, codes in PAIRS.items()},
+        "vote_pair": ("vote", np.array(of, dtype=int)),
+        "vote_turn": ("vote", np.array([1.0, -1.0, 1.0, -1.0][: len(of)])),
+        "verdict": (("pair", "judge"), np.array([[1.0], [0.0], [-1.0], [0.5]])),
+        "verdict_apart": (("pair", "judge"), np.array([[0.7], [0.2], [-0.5], [0.7]])),
+        "verdict_tie": (("pair", "judge"), np.array([[0.0], [1.0], [0.0], [0.5]])),
+        "answer": (("pair", "term"), np.array([[0.3], [-1.0], [0.0], [2.0]])),
+    })  # fmt: skip
+    groups = {
+        "posterior": posterior,
+        "constant_data": constant,
+        "observed_data": xr.Dataset({"outcome": ("vote", np.array(outcome, dtype=int))}),
+    }
+    return xr.DataTree.from_dict(groups), one, constant
+
+
+def expected_votes(one, known):
+    """Return what to expect of a vote on each pair, left won, by a random voter and order."""
+    out = []
+    names = ("verdict", "verdict_apart", "verdict_tie", "answer")
+    for left, right, item, v, apart, t, x in zip(
+        *PAIRS.values(), *(known[name][:, 0].to_numpy() for name in names), strict=True
+    ):
+        each = []
+        for who in range(2):
+            gap = one["beyond_judge"][left] + one["item_effect"][item, left]
+            gap -= one["beyond_judge"][right] + one["item_effect"][item, right]
+            eta = one["annotator_sharpness"][who] * gap
+            eta += v * one["judge_weight"][0] + x * one["coefficient"][0]
+            eta += apart * one["judge_system_weight"][0]
+            tie = one["tie"] + one["annotator_tie"][who] + t * one["judge_tie"][0]
+            each.append(won(eta, tie, one["side"] + one["annotator_side"][who]))
+        out.append(np.mean(each))
+    return np.array(out)
+
+
+def rates(left_won, weight=(1, 1, 1, 1)):
+    total, n = np.zeros(3), np.zeros(3)
+    for pair, w in enumerate(weight):
+        for code, share in ((PAIRS["left"][pair], left_won[pair]),
+                            (PAIRS["right"][pair], 1 - left_won[pair])):  # fmt: skip
+            total[code] += w * share
+            n[code] += w
+    return total / n
+
+
+def test_win_rates_on_judged_pairs_are_means_of_votes_cast_and_drawn():
+    """Votes: two on pair 0 (won by a, and tied), one on pair 3 (won by b, sides as in the pair)."""
+    fit, one, known = judged(60_000, ([0, 0, 3], [0, 1, 2]))
+    found = dx.win_rate(fit, random_seed=1)
+    left_won = expected_votes(one, known)
+    left_won[0], left_won[3] = (1.0 + 0.5) / 2, 0.0
+    np.testing.assert_allclose(found.mean(("chain", "draw")), rates(left_won), atol=0.005)
+    # Two pairs were not voted on: won, tied or lost.
+    assert len(np.unique(found.sel(system="c").to_numpy().round(9))) == 5
+    xr.testing.assert_identical(found, dx.win_rate(fit, random_seed=1))
+    assert found.dims == ("chain", "draw", "system")
+
+
+def test_win_rates_where_all_pairs_were_voted_on_are_those_of_the_votes():
+    fit, *_ = judged(5, ([0, 1, 2, 3], [0, 0, 1, 2]))
+    found = dx.win_rate(fit, random_seed=1)
+    left_won = np.array([1.0, 0.0, 0.5, 1.0])  # the second and the fourth with sides exchanged
+    np.testing.assert_allclose(found, np.broadcast_to(rates(left_won), (1, 5, 3)))
+
+
+def test_win_rates_on_new_prompts_weigh_prompts_anew():
+    fit, one, known = judged(60_000, ([0], [0]))
+    found = dx.win_rate(fit, new_items=True, random_seed=1)
+    left_won = expected_votes(one, known)
+    rng = np.random.default_rng(2)
+    share = rng.dirichlet([1, 1], 4000)  # two prompts: pairs 0, 1, 2, and pair 3
+    each = [rates(left_won, (w, w, w, other)) for w, other in share]
+    np.testing.assert_allclose(found.mean(("chain", "draw")), np.mean(each, axis=0), atol=0.01)
+
+
+def test_effects_of_prompts_must_have_been_kept_for_judged_pairs():
+    fit, *_ = judged(2, ([0], [0]))
+    fit = xr.DataTree.from_dict({
+        **{name: fit[name].to_dataset() for name in ("constant_data", "observed_data")},
+        "posterior": fit["posterior"].to_dataset().drop_vars("item_effect"),
+    })  # fmt: skip
+    with pytest.raises(dx.ArgumentError, match="found a fit with keep_items=False"):
+        dx.win_rate(fit)

@@ -251,6 +251,16 @@ def test_rankings_that_compare_nothing_are_pointed_out():
         fit(ann, unranked="absent", draws=5)
 
 
+def test_ties_that_would_not_count_are_refused():
+    """All that were there tied: probability 1. With other labels ranked last it says something."""
+    ann = dx.from_rankings({"x": [[["a"], ["b"]], [["b", "a"]]], "y": [[["a", "b"]]]})
+    words = r"annotator 'x: 2', item 'x': .*all labels tied \(such rankings: 2\).*dx\.pairs"
+    for function in (plackett_luce.build, fit, plackett_luce.maximum_likelihood):
+        with pytest.raises(dx.AnnotationError, match=words):
+            function(ann, unranked="absent")
+    plackett_luce.build(ann)
+
+
 def test_readers_without_a_name_have_no_reliability_of_their_own(ann):
     with pytest.raises(dx.AnnotationError, match=r"none on more than one item.*common"):
         fit(ann, reliability="annotator", tempering="strength")

@@ -113,9 +113,10 @@ def read_annotations(
 ) -> Any:
     """Read annotations; a column of ranks that only the predictions have is pointed out."""
     import dissensus as dx
+    from dissensus.data.schema import no_predictions
 
     try:
-        return dx.read_annotations(path, **how)
+        return no_predictions(dx.read_annotations(path, **how))
     except FormatError as problem:
         rank = how["rank"]
         instead = f'prediction_rank="{rank}" instead of rank='
@@ -145,15 +146,19 @@ def read_predictions(
     path: Path | None, *, kind: str | None, score: str | None, rank: str | None,
     threshold: float | None = None, **how: Any,
 ) -> Any:  # fmt: skip
-    """Read predictions, if a file is given; as nominal labels if ``kind`` is a kind of labels."""
+    """Read predictions, if a file is given; as nominal labels if ``kind`` is a kind of labels.
+
+    In a named format, a kind of numbers chooses between scores and verdicts.
+    """
     import dissensus as dx
 
     if path is None:
         return None
     named = kind in {"nominal", "ordinal"} and threshold is None and not (score or rank)
+    numbers = kind if kind == "continuous" and how["format"] is not None else None
     try:
         return dx.read_predictions(
-            path, kind="nominal" if named else None, score=score, rank=rank, **how
+            path, kind="nominal" if named else numbers, score=score, rank=rank, **how
         )
     except DissensusError as problem:
         raise options.of_predictions(problem) from problem

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import xarray as xr
+from scipy.sparse import coo_array
 
 from dissensus import arguments
-from dissensus.dims import ITEM, SAMPLE, SYSTEM
+from dissensus.dims import ANNOTATOR, CHAIN, DRAW, ITEM, PAIR, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, brief
 from dissensus.kernels.pairs import win_rate_rows
+from dissensus.kernels.random import generator
+from dissensus.kernels.types import Floats
 
 _NODES = 32
 """Number of values of the difference between two systems on a new prompt."""
 
 
-def win_rate(fit: xr.DataTree, *, new_items: bool = False) -> xr.DataArray:
+def win_rate(fit: xr.DataTree, *, new_items: bool = False, random_seed: Any = None) -> xr.DataArray:
     r"""Share of votes that each system wins against the others, a tie counting as half.
 
     .. math:: w_k = \frac{1}{K - 1} \sum_{j \ne k}
@@ -29,6 +32,8 @@ def win_rate(fit: xr.DataTree, *, new_items: bool = False) -> xr.DataArray:
     new_items : bool
         Whether the prompts are new. By default they are those of the votes, each pair of systems
         voted on as often on each of them.
+    random_seed : int, optional
+        Of a fit with judges' verdicts: seed of the votes that were not cast.
 
     Returns
     -------
@@ -45,7 +50,12 @@ def win_rate(fit: xr.DataTree, *, new_items: bool = False) -> xr.DataArray:
     All other systems are met equally often, whatever the votes were on, and votes are those of a
     typical voter: one with the median sharpness and tendency to ties, to whom each system is shown
     on the left in half of the votes. If the model has no effects of prompts, ``new_items`` changes
-    nothing.
+    nothing. Covariates of answers are equal.
+
+    With judges' verdicts (``predictions=``) the rate is that of people's votes on the judged pairs,
+    one vote on each: the votes that were cast, and draws of those that were not, by a random one of
+    the voters. With ``new_items`` prompts are drawn anew (Bayesian bootstrap), and votes are
+    expected ones.
 
     Source: the probabilities of Davidson (1970), "On extending the Bradley-Terry model to
     accommodate ties in paired comparison experiments", Eq. 3.
@@ -61,17 +71,14 @@ def win_rate(fit: xr.DataTree, *, new_items: bool = False) -> xr.DataArray:
     """
     arguments.flags(new_items=new_items)
     draws = _posterior(fit)
+    if "beyond_judge" in draws:
+        return _judged(fit, draws, generator(random_seed, "win_rate"), new_items=new_items)
     ahead, nodes, weights = draws["strength"], np.zeros(1), np.ones(1)
     if "item_spread" in draws and new_items:
         nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
         weights = weights / weights.sum()
     elif "item_spread" in draws:
-        if "item_effect" not in draws:
-            raise ArgumentError(
-                "fit", expected="effects of prompts, for the win rate on these prompts",
-                found="a fit with keep_items=False",
-                hint="Fit with keep_items=True, or type new_items=True",
-            )  # fmt: skip
+        _require_effects(draws, "Fit with keep_items=True, or type new_items=True")
         ahead = ahead + draws["item_effect"]
     if ITEM not in ahead.dims:
         ahead = ahead.expand_dims(ITEM)
@@ -86,6 +93,101 @@ def win_rate(fit: xr.DataTree, *, new_items: bool = False) -> xr.DataArray:
         values, dims=(*SAMPLE, SYSTEM), coords=draws["strength"].coords, name="win_rate",
         attrs={"better": "higher"},
     )  # fmt: skip
+
+
+def _require_effects(draws: xr.Dataset, hint: str) -> None:
+    """Raise if effects of prompts were not kept."""
+    if "item_effect" not in draws:
+        raise ArgumentError(
+            "fit", expected="effects of prompts, for the win rate on these prompts",
+            found="a fit with keep_items=False", hint=hint,
+        )  # fmt: skip
+
+
+def _judged(
+    fit: xr.DataTree, draws: xr.Dataset, rng: np.random.Generator, *, new_items: bool
+) -> xr.DataArray:
+    """Return the share of people's votes on the judged pairs, one on each, that systems win."""
+    if "item_spread" in draws:
+        _require_effects(draws, "Fit with keep_items=True")
+    known = fit["constant_data"].to_dataset()
+    left, right, item = (known[f"pair_{name}"].to_numpy() for name in ("left", "right", "item"))
+    n_pairs, n_systems = len(left), draws.sizes[SYSTEM]
+    cast = np.bincount(known["vote_pair"], minlength=n_pairs)
+    outcome = fit["observed_data"]["outcome"].to_numpy()
+    score = 0.5 + 0.5 * (1.0 - outcome) * known["vote_turn"].to_numpy()
+    seen = np.bincount(known["vote_pair"], score, minlength=n_pairs) / np.maximum(cast, 1)
+    open_ = np.flatnonzero(cast == 0) if not new_items else np.arange(n_pairs)
+    of_left, of_right = (
+        coo_array(
+            (np.ones(n_pairs), (np.arange(n_pairs), code)), shape=(n_pairs, n_systems)
+        ).tocsr()
+        for code in (left, right)
+    )
+    flat = draws.stack({_FLAT: SAMPLE}, create_index=False).transpose(_FLAT, ...)
+    n, at_once = flat.sizes[_FLAT], max(1, _AT_ONCE // n_pairs)
+    out = np.empty((n, n_systems))
+    for first in range(0, n, at_once):
+        part = flat.isel({_FLAT: slice(first, first + at_once)})
+        n_part = part.sizes[_FLAT]
+        won = np.tile(seen, (n_part, 1))
+        won[:, open_] = _votes(part, known.isel({PAIR: open_}), rng, expected=new_items)
+        weight = np.ones((1, n_pairs))
+        if new_items:
+            weight = rng.standard_exponential((n_part, int(item.max()) + 1))[:, item]
+        total = (weight * won) @ of_left + (weight * (1.0 - won)) @ of_right
+        out[first : first + n_part] = total / (weight @ of_left + weight @ of_right)
+    shape = (draws.sizes[CHAIN], draws.sizes[DRAW], n_systems)
+    return xr.DataArray(
+        out.reshape(shape), dims=(*SAMPLE, SYSTEM), coords=draws["strength"].coords,
+        name="win_rate", attrs={"better": "higher"},
+    )  # fmt: skip
+
+
+_FLAT: Final = "sample"
+_AT_ONCE: Final = 2_000_000
+"""Maximum number of votes drawn at once."""
+
+
+def _votes(
+    draws: xr.Dataset, known: xr.Dataset, rng: np.random.Generator, *, expected: bool
+) -> Floats:
+    """Draw a vote on each pair (sample, pair): 1 left, 1/2 tie, 0 right; or what to expect."""
+    left, right, item = (known[f"pair_{name}"].to_numpy() for name in ("left", "right", "item"))
+    strength = draws["beyond_judge"].to_numpy()
+    ahead = strength[:, left] - strength[:, right]
+    if "item_effect" in draws:
+        effect = draws["item_effect"].to_numpy()
+        ahead += effect[:, item, left] - effect[:, item, right]
+    row = np.arange(len(ahead))[:, None]
+    who = rng.integers(draws.sizes.get(ANNOTATOR, 1), size=ahead.shape)
+    if "annotator_sharpness" in draws:
+        ahead *= draws["annotator_sharpness"].to_numpy()[row, who]
+    for name, said in (("judge_weight", "verdict"), ("judge_system_weight", "verdict_apart")):
+        ahead += draws[name].to_numpy() @ known[said].to_numpy().T
+    if "coefficient" in draws:
+        ahead += draws["coefficient"].to_numpy() @ known["answer"].to_numpy().T
+    if "side" in draws:
+        side = draws["side"].to_numpy()[:, None]
+        if "annotator_side" in draws:
+            side = side + draws["annotator_side"].to_numpy()[row, who]
+        ahead += side * rng.choice([-1.0, 1.0], size=ahead.shape)
+    small, odds = np.exp(-0.5 * np.abs(ahead)), 0.0
+    if "tie" in draws:
+        ties = draws["tie"].to_numpy()[:, None]
+        ties = ties + draws["judge_tie"].to_numpy() @ known["verdict_tie"].to_numpy().T
+        if "annotator_tie" in draws:
+            ties = ties + draws["annotator_tie"].to_numpy()[row, who]
+        odds = np.exp(ties)
+    total = 1.0 + small * (small + odds)
+    leads = 1.0 / total  # the side that is ahead wins
+    tied = small * odds / total
+    if expected:
+        won = leads + 0.5 * tied
+    else:
+        at = rng.uniform(size=ahead.shape)
+        won = np.where(at < leads, 1.0, np.where(at < leads + tied, 0.5, 0.0))
+    return np.where(ahead >= 0, won, 1.0 - won)
 
 
 def rank(fit: xr.DataTree) -> xr.DataArray:

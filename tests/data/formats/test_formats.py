@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -27,6 +28,9 @@ def test_every_registered_format_has_a_reader_and_a_place_in_the_docs(known):
         assert f'"{known.name}"' in inspect.getdoc(getattr(formats, f"read_{what}"))
     assert known.module.__doc__
     assert formats.get(known.name) is known
+    table = Path(__file__).parents[3].joinpath("docs", "choosing.md").read_text("utf-8")
+    row = next(line for line in table.splitlines() if line.startswith(f'| `"{known.name}"` |'))
+    assert ("predictions" in known.reads) == bool(row.split("|")[-2].strip())
 
 
 def test_every_reader_is_registered():
@@ -83,7 +87,7 @@ def test_the_ending_says_how_to_read(ending, file, statements, tmp_path):
     [
         (
             "excel",
-            "expected one of argilla, counts, crowd-kit, label-studio, prodigy, wide, or None",
+            "expected one of arena, argilla, counts, crowd-kit, deepeval, .*, wide, or None",
         ),
         (7, "format: expected one of"),
     ],
@@ -95,7 +99,9 @@ def test_unknown_formats_are_refused_with_the_list(name, message, file):
 
 def test_formats_without_predictions_say_so(file):
     with pytest.raises(
-        dx.FormatError, match="expected one of argilla, label-studio, wide, or None, for pred"
+        dx.FormatError,
+        match="expected one of argilla, deepeval, .*, wide, or None, for predictions; found "
+        r"'counts'. dx.read_annotations\(path, format='counts'\) reads such a file",
     ):
         dx.read_predictions(file("a.csv", LONG), format="counts")
 

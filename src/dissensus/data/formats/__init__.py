@@ -1,99 +1,26 @@
-"""Readers of files: tables by file name extension, exports of annotation tools by format name.
-
-`FORMATS` is the only list of named formats. To add one, write a module with ``read_annotations``
-or ``read_predictions`` (or both) and a test, and add a line to the list.
-"""
+"""Readers of files: tables by file name extension, files of other tools by format name."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final
+from typing import Any
 
 import xarray as xr
 
 from dissensus import arguments
 from dissensus.data.chunks import chunked, new_store, opened, stored
+from dissensus.data.formats._registry import FORMATS, Format, get, names
 from dissensus.data.formats._table import ReadOptions
 from dissensus.data.formats._text import checked_path, is_folder
 from dissensus.data.predictions import check_on_missing
 from dissensus.errors import FormatError, PredictionError, brief
 from dissensus.storage import is_store
 
-
-@dataclass(frozen=True)
-class Format:
-    """A format, described without loading its reader.
-
-    Examples
-    --------
-    >>> import dissensus as dx
-    >>> prodigy = dx.formats.get("prodigy")
-    >>> prodigy.reads, prodigy.summary
-    (('annotations',), 'the JSONL of Prodigy, one decision per line')
-    """
-
-    name: str
-    reads: tuple[str, ...]
-    """"annotations", "predictions"."""
-    summary: str
-
-    @property
-    def module(self) -> ModuleType:
-        """The module of the reader."""
-        return import_module(f"dissensus.data.formats.{self.name.replace('-', '_')}")
-
-
-FORMATS: Final = (
-    Format("argilla", ("annotations", "predictions"), "the records of Argilla 2 as JSON"),
-    Format("counts", ("annotations",), "an item column, then one column of votes per label"),
-    Format("crowd-kit", ("annotations",), "a table with the columns task, worker, label"),
-    Format("label-studio", ("annotations", "predictions"), "the JSON export of Label Studio"),
-    Format("prodigy", ("annotations",), "the JSONL of Prodigy, one decision per line"),
-    Format(
-        "wide",
-        ("annotations", "predictions"),
-        "an item column, then one column per annotator or system",
-    ),
-)
-
-
-def names() -> list[str]:
-    """Return the names of all formats.
-
-    Examples
-    --------
-    >>> import dissensus as dx
-    >>> dx.formats.names()
-    ['argilla', 'counts', 'crowd-kit', 'label-studio', 'prodigy', 'wide']
-    """
-    return [known.name for known in FORMATS]
-
-
-def get(name: str) -> Format:
-    """Return the description of a format; hyphens and capitals do not matter.
-
-    Raises
-    ------
-    FormatError
-        If there is no such format.
-
-    Examples
-    --------
-    >>> import dissensus as dx
-    >>> dx.formats.get("Label Studio").reads
-    ('annotations', 'predictions')
-    """
-    wanted = re.sub("[-_ ]", "", str(name)).lower()
-    for known in FORMATS:
-        if known.name.replace("-", "") == wanted:
-            return known
-    raise FormatError("format", expected=f"one of {', '.join(names())}, or None", found=repr(name))
+__all__ = ["FORMATS", "Format", "get", "names", "read_annotations", "read_predictions"]
 
 
 def read_annotations(
@@ -129,8 +56,11 @@ def read_annotations(
         compressed (.gz). Or a folder of Parquet files, also in subfolders; or a store made with
         ``store=``.
     format : str, optional
-        A name in ``dissensus.formats.names()``: "argilla", "counts", "crowd-kit", "label-studio",
-        "prodigy" or "wide".
+        A name in ``dissensus.formats.names()``. Of tools for annotation: "argilla", "crowd-kit",
+        "label-studio", "prodigy". Of data sets: "arena" (votes on pairs), "judge-bench", "lewidi".
+        Of tools for evaluation, whose scorers or judges are the annotators: "deepeval",
+        "inspect-ai", "lm-eval", "promptfoo". Other tables: "counts", "wide". The documentation of
+        a format is ``help(dissensus.formats.get(name).module)``.
     item, annotator, label, rank, confidence, pool, cluster, stratum, trial, kind, labels
         As in `dissensus.annotations`. Named formats have other default names of columns.
     encoding : str
@@ -147,7 +77,8 @@ def read_annotations(
     Returns
     -------
     xarray.Dataset
-        Annotations. ``attrs["format"]`` describes how the file was read.
+        Annotations; with format "arena" votes on pairs, as from `dissensus.pairs`.
+        ``attrs["format"]`` describes how the file was read.
 
     Raises
     ------
@@ -245,7 +176,8 @@ def read_predictions(
     path : path
         As in `read_annotations`.
     format : str, optional
-        "wide", "argilla" or "label-studio".
+        "wide", or of a tool: "argilla", "label-studio"; "deepeval", "inspect-ai", "lm-eval" and
+        "promptfoo", whose scorers or judges are the systems.
     item, system, label, score, rank, kind, on_missing
         As in `dissensus.predictions`.
     encoding, delimiter
@@ -292,6 +224,7 @@ def _reader(contents: str, format: str | None, options: ReadOptions) -> ModuleTy
     if contents not in known.reads:
         able = ", ".join(other.name for other in FORMATS if contents in other.reads)
         expected = f"one of {able}, or None, for {contents}"
-        raise FormatError("format", expected=expected, found=repr(format))
+        hint = f"dx.read_{known.reads[0]}(path, format={known.name!r}) reads such a file"
+        raise FormatError("format", expected=expected, found=repr(format), hint=hint)
     options.notes["format"] = known.name
     return known.module

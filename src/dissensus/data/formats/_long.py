@@ -9,9 +9,10 @@ from typing import Any
 import xarray as xr
 
 from dissensus.data import annotations as _annotations
-from dissensus.data.formats import FORMATS, Format, wide
+from dissensus.data.formats import wide
 from dissensus.data.formats._any_table import read_table
 from dissensus.data.formats._parquet import FORMAT
+from dissensus.data.formats._records import looks_like
 from dissensus.data.formats._table import ReadOptions, Table, typed_labels
 from dissensus.data.formats._text import ending
 from dissensus.data.frames import require_columns
@@ -82,23 +83,13 @@ def _chosen(
         if name is not None
     }
     missing = [name for name in columns.values() if name not in table.columns]
-    if missing and (export := _export(table, contents)):
+    if missing and (of_tool := looks_like(table.columns, contents)):
         raise FormatError(
             f"{table.name}: the columns", expected=shown(list(columns.values())),
-            found=shown(list(table.columns), 12),
-            hint=f"The file looks like {export.summary}: read it with format={export.name!r}",
+            found=shown(list(table.columns), 12), hint=of_tool,
         )  # fmt: skip
     require_columns(columns, list(table.columns), FormatError, table.name, hint)
     return columns
-
-
-def _export(table: Table, contents: str) -> Format | None:
-    """Return the format of a known tool whose export has these columns, if any."""
-    for known in FORMATS:
-        recognised = getattr(known.module, "recognised", None)
-        if contents in known.reads and recognised and recognised(table.columns):
-            return known
-    return None
 
 
 def _with_typed_labels(table: Table, label: str, options: ReadOptions) -> Any:

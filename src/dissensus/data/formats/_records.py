@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +14,7 @@ import pandas as pd
 import xarray as xr
 
 from dissensus.data import annotations as _annotations
+from dissensus.data.formats._registry import recognised
 from dissensus.data.formats._table import ReadOptions, Table
 from dissensus.data.formats._text import read_text
 from dissensus.data.predictions import predictions
@@ -80,11 +81,29 @@ def _from_list(path: Path, text: str) -> list[Record]:
                 where=f"entry {place}" if isinstance(content, list) else "",
                 expected='a list of records, such as [{"item": 1, "annotator": "a", "label": "x"}]',
                 found=_described(record),
-                hint='pandas writes it with to_json(orient="records")',
+                hint=looks_like(content) or 'pandas writes it with to_json(orient="records")',
             )
     if not records:
         raise FormatError(path.name, expected="at least one record", found="an empty list")
     return records
+
+
+def looks_like(columns: Any, contents: str | None = None) -> str:
+    """Return a hint if a table, an object or a record in it is of a known tool, else nothing."""
+    first = next(iter(columns.values()), None) if isinstance(columns, dict) else None
+    for names in (columns, first):
+        known = recognised(names, contents) if isinstance(names, Mapping) else None
+        if known is not None:
+            return f"The file looks like {known.summary}: read it with format={known.name!r}"
+    return ""
+
+
+def read_document(path: Path, encoding: str) -> Record:
+    """Return the object that a JSON file contains."""
+    content = _decoded(path, read_text(path, encoding).strip(), None)
+    if not isinstance(content, dict):
+        raise FormatError(path.name, expected="a JSON object", found=_described(content))
+    return content
 
 
 def _decoded(path: Path, text: str, line: int | None) -> Any:
@@ -190,12 +209,14 @@ class Export:
             )
         return fields[name]
 
-    def annotations(self, labels: Sequence[Any] | None = None) -> xr.Dataset:
-        """Read the rows as annotations; ``labels`` is the label space if none was given."""
+    def annotations(
+        self, labels: Sequence[Any] | None = None, kind: str | None = None
+    ) -> xr.Dataset:
+        """Read the rows as annotations, with this label space and kind if none were given."""
         self._warn_of_left_out()
         roles = {role: role for role in self.cells}
         labels = self.options.labels if self.options.labels is not None else labels
-        kind = self.options.kind
+        kind = self.options.kind or kind
         with relocated(self.places.__getitem__, self.path.name):
             return _annotations.annotations(self.cells, **roles, kind=kind, labels=labels)
 

@@ -86,6 +86,11 @@ class ReadOptions:
                 raise FormatError(f"{role}=", expected=expected, found=repr(name))
 
 
+def is_number(text: str) -> bool:
+    """Return whether a text spells a number."""
+    return _NUMBER.match(text) is not None
+
+
 def typed_labels(column: pd.Series[Any], name: str, options: ReadOptions) -> pd.Series[Any]:
     """Convert labels to numbers if all labels are numbers, and no information is lost.
 
@@ -120,8 +125,8 @@ def _stays_text(options: ReadOptions) -> bool:
 
 
 def _require_no_mixture(column: pd.Series[Any], distinct: list[str], name: str) -> None:
-    number = next((text for text in distinct if _NUMBER.match(text)), None)
-    word = next((text for text in distinct if not _NUMBER.match(text)), None)
+    number = next((text for text in distinct if is_number(text)), None)
+    word = next((text for text in distinct if not is_number(text)), None)
     if number is not None and word is not None:
         raise AnnotationError(
             f"column {name!r}",

@@ -26,6 +26,8 @@ from dissensus.data.schema import validate
 from dissensus.dims import ANNOTATOR, CLUSTER, ITEM, LABEL, STRATUM, SYSTEM
 from dissensus.errors import FormatError, PredictionError, relocated, shown
 
+Columns = dict[str, "pd.Series[Any]"]
+
 _REASON = "a cell contains one label, and the columns are annotators or systems"
 
 
@@ -34,7 +36,13 @@ def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
     roles = (ANNOTATOR, LABEL, "rank", "confidence", "pool", "trial")
     options.refuse("wide", _REASON, *roles)
     table = read_table(path, options)
-    items, columns = split(table, options, "annotators")
+    return annotations_in(table, options, *split(table, options, "annotators"))
+
+
+def annotations_in(
+    table: Table, options: ReadOptions, items: list[Any], columns: Columns
+) -> xr.Dataset:
+    """Read columns of annotators; the groups of items are columns of the table."""
     frame = pd.DataFrame(_typed(table, columns, options))
     frame.index = pd.Index(items, dtype=object)
     with relocated("row {}".format, table.name):
@@ -50,9 +58,16 @@ def read_predictions(path: Path, options: ReadOptions) -> xr.Dataset:
 
 def predictions_of(table: Table, options: ReadOptions) -> xr.Dataset:
     """Read the predictions in a table of items by systems; empty cells are missing predictions."""
-    items, columns = split(table, options, "systems")
+    return predictions_in(table, options, *split(table, options, "systems"))
+
+
+def predictions_in(
+    table: Table, options: ReadOptions, items: list[Any], columns: Columns,
+    empty: str = "an empty cell",
+) -> xr.Dataset:  # fmt: skip
+    """Read columns of systems; ``empty`` says in a message what is missing."""
     frame = pd.DataFrame(_typed(table, columns, options))
-    kept, names = _complete(table, options, items, frame), list(frame.columns)
+    kept, names = _complete(table, options, items, frame, empty), list(frame.columns)
     row, column = np.repeat(kept, len(names)), np.tile(np.arange(len(names)), len(kept))
     long = {
         ITEM: [items[place] for place in row],
@@ -66,7 +81,7 @@ def predictions_of(table: Table, options: ReadOptions) -> xr.Dataset:
 
 
 def _complete(
-    table: Table, options: ReadOptions, items: list[Any], frame: pd.DataFrame
+    table: Table, options: ReadOptions, items: list[Any], frame: pd.DataFrame, empty: str
 ) -> npt.NDArray[np.intp]:
     """Return the rows with predictions of all systems, or raise if others may not be dropped."""
     blank = frame.isna().to_numpy()
@@ -76,7 +91,7 @@ def _complete(
             f"{table.name}: column {frame.columns[column]!r}",
             where=f"{table.place(first)} (item {items[first]!r})",
             expected="a prediction of every system for every item",
-            found=f"an empty cell ({int(blank.sum())} in all)",
+            found=f"{empty} ({int(blank.sum())} in all)",
             hint='Use on_missing="drop" to leave out these items for all systems',
         )
     kept = np.flatnonzero(~blank.any(axis=1))
@@ -88,9 +103,7 @@ def _complete(
     return kept
 
 
-def split(
-    table: Table, options: ReadOptions, columns_of: str
-) -> tuple[list[Any], dict[str, pd.Series[Any]]]:
+def split(table: Table, options: ReadOptions, columns_of: str) -> tuple[list[Any], Columns]:
     """Return the distinct items, and the columns of annotators, systems or labels."""
     columns = dict(table.columns)
     roles = {
@@ -99,29 +112,36 @@ def split(
         if options.columns.get(role) is not None
     }
     require_columns(roles, list(columns), FormatError, table.name)
+    items = distinct(table, options, columns[roles[ITEM]], roles[ITEM])
+    rest = {name: values for name, values in columns.items() if name not in roles.values()}
+    if not rest:
+        expected = f"columns of {columns_of} beside {shown(list(roles.values()))}"
+        raise options.error(table.name, expected=expected, found="none")
+    return items, rest
+
+
+def distinct(
+    table: Table, options: ReadOptions, column: pd.Series[Any], name: str,
+    hint: str = "A table with one row per label needs no format=",
+) -> list[Any]:  # fmt: skip
+    """Return the items of the rows, or raise if one is in two rows; ``hint`` is then the advice."""
     with relocated(table.place, table.name):
-        encoded = tables.encode(columns[roles[ITEM]], roles[ITEM], error=options.error)
+        encoded = tables.encode(column, name, error=options.error)
     doubled = np.flatnonzero(pd.Series(encoded.codes).duplicated())
     if len(doubled):
         row = int(doubled[0])
         first = int(np.flatnonzero(encoded.codes == encoded.codes[row])[0])
         raise options.error(
-            f"{table.name}: column {roles[ITEM]!r}",
+            f"{table.name}: column {name!r}",
             where=f"{table.place(first)} and {table.place(row)}",
             expected="each item in one row",
             found=f"{shown([encoded.values[encoded.codes[row]]])} in both",
-            hint="A table with one row per label needs no format=",
+            hint=hint,
         )
-    rest = {name: values for name, values in columns.items() if name not in roles.values()}
-    if not rest:
-        expected = f"columns of {columns_of} beside {shown(list(roles.values()))}"
-        raise options.error(table.name, expected=expected, found="none")
-    return encoded.values[encoded.codes].tolist(), rest
+    return list(encoded.values[encoded.codes].tolist())
 
 
-def _typed(
-    table: Table, columns: dict[str, pd.Series[Any]], options: ReadOptions
-) -> dict[str, pd.Series[Any]]:
+def _typed(table: Table, columns: Columns, options: ReadOptions) -> Columns:
     """Recognise numbers in the cells of a text file, jointly for all columns."""
     if not table.text:
         return columns

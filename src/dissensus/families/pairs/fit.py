@@ -8,11 +8,20 @@ from typing import Any, ClassVar, Final, NamedTuple
 import numpy as np
 import xarray as xr
 
-from dissensus.dims import ANNOTATOR, ITEM, SAMPLE, SYSTEM, VOTE
+from dissensus.dims import ANNOTATOR, ITEM, JUDGE, PAIR, SAMPLE, SYSTEM, TERM, VOTE
 from dissensus.families import base
-from dissensus.families.pairs import kernels
-from dissensus.families.pairs.kernels import CELL, OWN, SHARP, SIDE, STRENGTH, TIE, Parameters
-from dissensus.families.pairs.process import SCALES, SDS, Process
+from dissensus.families.pairs.kernels import effects, mover, spreads, strengths
+from dissensus.families.pairs.kernels.votes import (
+    CELL,
+    OWN,
+    SHARP,
+    SIDE,
+    STRENGTH,
+    TIE,
+    Parameters,
+    log_likelihoods,
+)
+from dissensus.families.pairs.process import SCALES, Process
 from dissensus.kernels.random import started
 from dissensus.kernels.types import Array, Floats
 from dissensus.sampling import convergence
@@ -31,6 +40,7 @@ class Trace(NamedTuple):
     cell: Floats  # (draw, cell)
     own: Floats  # (draw, annotator, 3)
     spread: Floats  # (draw, 5)
+    coefficient: Floats  # (draw, covariate)
     each: Floats  # (draw, distinct vote): log-likelihood, if it is asked for
     log_likelihood: Floats  # (draw)
 
@@ -79,6 +89,7 @@ class PairsFit(base.Fit[Process, Trace]):
         out = {
             "strength": self._named(draws.strength, SYSTEM),
             "strength_spread": self._named(draws.spread[..., STRENGTH]),
+            **self._coefficients(draws),
         }
         if form.ties:
             out["tie"] = self._named(draws.common[..., TIE - 1])
@@ -105,9 +116,38 @@ class PairsFit(base.Fit[Process, Trace]):
                 name: xr.DataArray(process.annotations[name].to_numpy(), dims=VOTE)
                 for name in ("left_code", "right_code", "annotator_code", "item_code")
                 if name in process.annotations
+            } | {
+                name: xr.DataArray(values, dims=dims, coords={
+                    dim: names for dim, names in evidence_coords(process).items() if dim in dims
+                })
+                for name, (dims, values) in constants(process).items()
             },
             diagnostics,
         )  # fmt: skip
+
+    def _coefficients(self, draws: Trace) -> dict[str, xr.DataArray]:
+        """Name what verdicts and covariates count for, and people's strengths with them."""
+        evidence = self.process.evidence
+        if evidence is None:
+            return {}
+        n_judges, n_along = len(evidence.judges), evidence.along.shape[1]
+        parts = {
+            "judge_weight": (JUDGE, draws.coefficient[..., :n_judges]),
+            "judge_system_weight": (JUDGE, draws.coefficient[..., n_judges : 2 * n_judges]),
+            "coefficient": (TERM, draws.coefficient[..., 2 * n_judges : n_along]),
+            "judge_tie": (JUDGE, draws.coefficient[..., n_along:]),
+        }
+        names = evidence_coords(self.process)
+        out = {
+            name: xr.DataArray(values, dims=(*SAMPLE, dim), coords={dim: names[dim]})
+            for name, (dim, values) in parts.items() if values.shape[-1]
+        }  # fmt: skip
+        if n_judges:
+            weight = sum(parts[name][1] for name in ("judge_weight", "judge_system_weight"))
+            whole = draws.strength + weight @ evidence.leaning
+            out["strength"] = self._named(whole, SYSTEM)
+            out["beyond_judge"] = self._named(draws.strength, SYSTEM)
+        return out
 
     def log_likelihood(self, draws: Trace) -> xr.Dataset:
         """Return the log-likelihood of each vote."""
@@ -129,6 +169,32 @@ class PairsFit(base.Fit[Process, Trace]):
         return xr.DataArray(values, dims=(*SAMPLE, *dims), coords=coords)
 
 
+def evidence_coords(process: Process) -> dict[str, Array]:
+    """Return the names of judges and of terms."""
+    evidence = process.evidence
+    return {} if evidence is None else {JUDGE: evidence.judges, TERM: evidence.terms}
+
+
+def constants(process: Process) -> dict[str, tuple[tuple[str, ...], Array]]:
+    """Return what is known of pairs, by name, with dims; `dissensus.win_rate` reads it."""
+    known = process.evidence
+    if known is None:
+        return {}
+    out: dict[str, tuple[tuple[str, ...], Array]] = {
+        "pair_item": ((PAIR,), known.item), "pair_left": ((PAIR,), known.left),
+        "pair_right": ((PAIR,), known.right), "vote_pair": ((VOTE,), known.place),
+        "vote_turn": ((VOTE,), known.turn),
+    }  # fmt: skip
+    if len(known.judges):
+        out |= {
+            "verdict": ((PAIR, JUDGE), known.verdict), "verdict_tie": ((PAIR, JUDGE), known.tied),
+            "verdict_apart": ((PAIR, JUDGE), known.apart),
+        }  # fmt: skip
+    if len(known.terms):
+        out["answer"] = ((PAIR, TERM), known.answer)
+    return out
+
+
 def probabilities(process: Process, draws: Trace) -> Floats:
     """Return the probabilities of the outcomes of each vote (chain, draw, vote, outcome)."""
     form = process.form
@@ -146,6 +212,9 @@ def probabilities(process: Process, draws: Trace) -> Floats:
             eta += draws.own[..., who, SIDE]
     if form.side:
         eta += draws.common[..., SIDE - 1, None]
+    along, tied = process.along, process.tied
+    eta += draws.coefficient[..., : along.shape[1]] @ along.T
+    tie = tie + draws.coefficient[..., along.shape[1] :] @ tied.T
     logits = np.stack([eta / 2, np.broadcast_to(tie, eta.shape), -eta / 2], axis=-1)
     weight = np.exp(logits - logits.max(axis=-1, keepdims=True))
     return np.asarray(weight / weight.sum(axis=-1, keepdims=True))
@@ -163,16 +232,17 @@ class Chain:
         self.votes, _ = process.votes
         n_systems, n_cells = len(process.systems), len(self.votes.cell_system)
         n_people, n_votes = len(self.votes.annotator_start) - 1, len(self.votes.left)
+        self.prior = process.precisions()
+        n_common = len(self.prior)
         self.par = Parameters(
             rng.normal(0.0, 0.5, n_systems), np.array([rng.normal(-0.5, 0.5), 0.0]),
             rng.normal(0.0, 0.3, n_cells), rng.normal(0.0, 0.2, (n_people, 3)),
-            rng.uniform(0.3, 1.0, 5),
+            rng.uniform(0.3, 1.0, 5), np.zeros(n_common - 2),
         )  # fmt: skip
         self.scale = np.array([process.priors[name] for name in SCALES])
-        self.prior = np.array([process.priors[name] ** -2.0 for name in SDS])
-        self.reference = np.zeros(n_systems + 2), np.zeros(n_cells), np.zeros((n_people, 3))
+        self.reference = np.zeros(n_systems + n_common), np.zeros(n_cells), np.zeros((n_people, 3))
         largest = np.diff(self.votes.cell_start).max(initial=0)
-        self.work = kernels.room(int(max(n_systems + 2, largest, 3)))
+        self.work = mover.room(int(max(n_systems + n_common, largest, 3)))
         self.table, self.each = np.empty((n_votes, 5)), np.empty(n_votes)
         self.begun = np.zeros(1, dtype=np.int64)  # number of sweeps
         self.state = started(rng.integers(2**64, dtype=np.uint64))
@@ -189,43 +259,54 @@ class Chain:
         self.trace = Trace(
             np.empty((draws, n_systems)), np.empty((draws, 2)), np.empty((draws, kept)),
             np.empty((draws, n_people if self.form.annotators else 0, 3)), np.empty((draws, 5)),
+            np.empty((draws, n_common - 2)),
             np.empty((draws, n_votes if options.log_likelihood else 0)), np.empty(draws),
         )  # fmt: skip
 
     def advance(self, first: int, n: int) -> None:
         """Go through n sweeps, the first of which is draw ``first``; before 0 is the warm-up."""
         votes, form, par, work = self.votes, self.form, self.par, self.work
-        strengths, cells, own = self.reference
+        every, cells, own = self.reference
         for sweep in range(n):
-            how = kernels.KEEP if first + sweep >= 0 else kernels.LEARN
+            how = mover.KEEP if first + sweep >= 0 else mover.LEARN
             if self.begun[0] < _JUMPS and first + sweep < 0:
-                how = kernels.JUMP
+                how = mover.JUMP
             self.begun[0] += 1
-            kernels.draw_strengths(
-                self.state, votes, form, par, self.prior, strengths, how, self.table, work
+            strengths.draw_strengths(
+                self.state, votes, form, par, self.prior, every, how, self.table, work
             )
             if form.items:
-                kernels.draw_cells(self.state, votes, form, par, cells, how, self.table, work)
+                effects.draw_cells(self.state, votes, form, par, cells, how, self.table, work)
             if form.annotators:
-                kernels.draw_annotators(self.state, votes, form, par, own, how, self.table, work)
-            kernels.draw_spreads(self.state, form, par, self.scale)
+                effects.draw_annotators(self.state, votes, form, par, own, how, self.table, work)
+            spreads.draw_spreads(self.state, form, par, self.scale)
             # One takes as long as a third of the rest; with few votes spreads need all of them.
             n_spreads = len(self.stretched)
             few = len(votes.left) < _FEW
             for turn in range(n_spreads) if few else [(first + sweep) % n_spreads]:
                 of = self.stretched[turn]
-                kernels.stretch(self.state, votes, form, par, self.scale, of, self.table, self.each)
+                spreads.stretch(self.state, votes, form, par, self.scale, of, self.table, self.each)
             if form.items or form.annotators:
-                kernels.draw_means(self.state, votes, form, par, self.prior, self.scale)
+                spreads.draw_means(self.state, votes, form, par, self.prior, self.scale)
             if first >= 0:
                 self._keep(first + sweep)
 
     def replay(self, values: Mapping[str, Array]) -> None:
         """Store draws of the PyMC model's variables."""
-        par, form = self.par, self.form
-        item, system = self.process.cells() if form.items else (None, None)
+        par, form, process = self.par, self.form, self.process
+        item, system = process.cells() if form.items else (None, None)
         for place in range(len(values["strength"])):
+            known = process.evidence
             par.strength[:] = values["strength"][place]
+            if known is not None:
+                if len(known.judges):
+                    par.strength[:] = values["beyond_judge"][place]
+                parts = [
+                    values[name][place]
+                    for name in ("judge_weight", "judge_system_weight", "coefficient", "judge_tie")
+                    if name in values
+                ]
+                par.coefficient[:] = np.concatenate(parts)
             for has, of, name in (
                 (form.ties, TIE - 1, "tie"), (form.side, SIDE - 1, "side"),
             ):  # fmt: skip
@@ -248,11 +329,12 @@ class Chain:
         par, trace = self.par, self.trace
         trace.strength[place] = par.strength - par.strength.mean()
         trace.common[place], trace.spread[place] = par.common, par.spread
+        trace.coefficient[place] = par.coefficient
         if trace.cell.shape[1]:
             trace.cell[place] = par.cell
         if trace.own.shape[1]:
             trace.own[place] = par.own
-        total = kernels.log_likelihoods(self.votes, self.form, par, self.table, self.each)
+        total = log_likelihoods(self.votes, self.form, par, self.table, self.each)
         trace.log_likelihood[place] = total
         if trace.each.shape[1]:
             trace.each[place] = self.each

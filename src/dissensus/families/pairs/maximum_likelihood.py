@@ -9,7 +9,15 @@ import xarray as xr
 
 from dissensus.dims import SYSTEM
 from dissensus.errors import AnnotationError, shown
-from dissensus.families.pairs import kernels
+from dissensus.families.pairs.kernels.strengths import slopes_of_all
+from dissensus.families.pairs.kernels.votes import (
+    SIDE,
+    TIE,
+    Form,
+    Parameters,
+    Votes,
+    log_likelihoods,
+)
 from dissensus.families.pairs.process import process
 from dissensus.kernels.types import Array, Floats
 
@@ -53,8 +61,8 @@ def maximum_likelihood(pairs: xr.Dataset, *, side: bool = False) -> xr.Dataset:
     n = n_systems + form.ties + form.side
     at, rest = np.zeros(n), np.zeros((len(votes.left), 3))
     rest[:, 0] = rest[:, 2] = 1.0
-    par = kernels.Parameters(
-        np.zeros(n_systems), np.zeros(2), np.empty(0), np.zeros((1, 3)), np.ones(5)
+    par = Parameters(
+        np.zeros(n_systems), np.zeros(2), np.empty(0), np.zeros((1, 3)), np.ones(5), np.empty(0)
     )
     if not _climb(at, votes, form, par, rest):
         raise _infinite(at, made.systems, form)
@@ -62,22 +70,22 @@ def maximum_likelihood(pairs: xr.Dataset, *, side: bool = False) -> xr.Dataset:
     par.strength[:] = strength
     out: dict[str, Any] = {"strength": (SYSTEM, strength)}
     if form.ties:
-        par.common[kernels.TIE - 1] = out["tie"] = at[n_systems]
+        par.common[TIE - 1] = out["tie"] = at[n_systems]
     if form.side:
-        par.common[kernels.SIDE - 1] = out["side"] = at[n - 1]
+        par.common[SIDE - 1] = out["side"] = at[n - 1]
     table, each = np.empty((len(rest), 5)), np.empty(len(rest))
-    out["log_likelihood"] = kernels.log_likelihoods(votes, form, par, table, each)
+    out["log_likelihood"] = log_likelihoods(votes, form, par, table, each)
     return xr.Dataset(out, {SYSTEM: made.systems})
 
 
-def _climb(at: Floats, votes: kernels.Votes, form: kernels.Form, par: kernels.Parameters,
+def _climb(at: Floats, votes: Votes, form: Form, par: Parameters,
            rest: Floats) -> bool:  # fmt: skip
     """Move to the maximum, and return whether there is one at finite numbers."""
     n = len(at)
     matrix, slope = np.empty((n, n)), np.empty(n)
     flat = (np.arange(n) < len(par.strength)).astype(float)  # all strengths together
     for _ in range(_STEPS):
-        kernels.slopes_of_all(at, n, matrix, slope, votes, form, par, rest, np.zeros(n))
+        slopes_of_all(at, n, matrix, slope, votes, form, par, rest, np.zeros(n))
         whole = np.tril(matrix) + np.tril(matrix, -1).T + np.outer(flat, flat)
         if np.linalg.cond(whole) > _SINGULAR:
             return False
@@ -97,7 +105,7 @@ on its way to infinity."""
 _SINGULAR: Final = 1e13
 
 
-def _infinite(at: Floats, systems: Array, form: kernels.Form) -> AnnotationError:
+def _infinite(at: Floats, systems: Array, form: Form) -> AnnotationError:
     """Return the error about votes without a maximum, naming what leads farthest away."""
     strength = at[: len(systems)] - at[: len(systems)].mean()
     names = systems[np.abs(strength) > 0.5 * np.abs(strength).max()].tolist()

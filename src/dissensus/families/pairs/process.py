@@ -17,16 +17,20 @@ from dissensus import arguments
 from dissensus.data.pairs import checked_pairs
 from dissensus.dims import ANNOTATOR, ITEM, SYSTEM, VOTE
 from dissensus.errors import ArgumentError, DesignWarning, brief, shown, warn_caller
-from dissensus.families.pairs.kernels import Form, Votes
-from dissensus.kernels.types import Array, Ints
+from dissensus.families.pairs.evidence import Evidence, with_evidence
+from dissensus.families.pairs.kernels.votes import Form, Votes
+from dissensus.kernels.types import Array, Floats, Ints
 
 KINDS: Final = ("pair",)
 SCALES: Final = {
     "strength_spread": 2.0, "item_spread": 1.0, "sharpness_spread": 0.5,
     "annotator_tie_spread": 1.5, "annotator_side_spread": 0.5,
 }  # fmt: skip
-"""The scales of the half-normal priors of spreads, in the order of `kernels.Parameters`."""
-SDS: Final = {"tie": 2.0, "side": 1.0}
+"""The scales of the half-normal priors of spreads, in the order of `kernels.votes.Parameters`."""
+SDS: Final = {
+    "tie": 2.0, "side": 1.0, "judge_weight": 2.0, "judge_system_weight": 2.0, "coefficient": 1.0,
+    "judge_tie": 2.0,
+}  # fmt: skip
 """The standard deviations of normal priors with mean 0."""
 
 
@@ -38,6 +42,8 @@ class Process:
     form: Form
     priors: Mapping[str, float]
     """The scale of each half-normal prior, and the standard deviation of each normal one."""
+    evidence: Evidence | None = None
+    """Verdicts and covariates, if there are any."""
 
     @property
     def systems(self) -> Array:
@@ -61,14 +67,42 @@ class Process:
             return np.zeros(self.annotations.sizes[VOTE], dtype=np.int64)
         return self.annotations[name].to_numpy().astype(np.int64)
 
+    @property
+    def along(self) -> Floats:
+        """The covariates of the difference (vote, covariate)."""
+        if self.evidence is None:
+            return np.empty((self.annotations.sizes[VOTE], 0))
+        return self.evidence.along[self.evidence.place] * self.evidence.turn[:, None]
+
+    @property
+    def tied(self) -> Floats:
+        """The covariates of ties (vote, covariate)."""
+        if self.evidence is None or not self.form.ties:
+            return np.empty((self.annotations.sizes[VOTE], 0))
+        return self.evidence.tied[self.evidence.place]
+
+    def precisions(self) -> Floats:
+        """Return those of the normal priors: ties, side, and all coefficients."""
+        sds = [self.priors["tie"], self.priors["side"]]
+        if self.evidence is not None:
+            for name in ("judge_weight", "judge_system_weight"):
+                sds += [self.priors[name]] * len(self.evidence.judges)
+            sds += [self.priors["coefficient"]] * len(self.evidence.terms)
+            sds += [self.priors["judge_tie"]] * self.tied.shape[1]
+        return np.array(sds) ** -2.0
+
     @cached_property
     def votes(self) -> tuple[Votes, Ints]:
         """The votes for the kernel, equal ones once, and the place of each vote there."""
         n_systems, n_items = len(self.systems), max(len(self.names(ITEM)), 1)
         names = ("item_code", "left_code", "right_code", "annotator_code", "outcome")
-        rows = np.stack([self.code(name) for name in names], axis=1)
-        distinct, place, times = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
-        item, left, right, who, outcome = distinct.T
+        codes = [self.code(name) for name in names]
+        codes.append(self.evidence.place if self.evidence is not None else np.zeros_like(codes[0]))
+        rows = np.stack(codes, axis=1)
+        distinct, first, place, times = np.unique(
+            rows, axis=0, return_index=True, return_inverse=True, return_counts=True
+        )
+        item, left, right, who, outcome, _ = distinct.T
         cells = cell_left = cell_right = np.empty(0, dtype=np.int64)
         if self.form.items:
             both = np.concatenate([item * n_systems + left, item * n_systems + right])
@@ -82,6 +116,7 @@ class Process:
             np.searchsorted(cells // n_systems, np.arange(n_items + 1)), cells % n_systems,
             np.argsort(who, kind="stable"),
             np.concatenate([[0], np.cumsum(np.bincount(who, minlength=n_people))]),
+            self.along[first], self.tied[first],
         ), place  # fmt: skip
 
     def cells(self) -> tuple[Ints, Ints]:
@@ -93,10 +128,11 @@ class Process:
 
 def process(
     pairs: xr.Dataset, *, annotators: Any = False, items: Any = False, side: Any = False,
-    ties: Any = None, priors: Any = None, sampler: Any = "gibbs",
+    ties: Any = None, priors: Any = None, predictions: Any = None, answers: Any = None,
+    sampler: Any = "gibbs",
 ) -> Process:  # fmt: skip
     """Check votes and settings."""
-    checked_pairs(pairs)
+    pairs, evidence = with_evidence(checked_pairs(pairs), predictions, answers)
     arguments.one_of("sampler", sampler, ("gibbs", "nuts"))
     arguments.flags(side=side)
     asked = {}
@@ -119,7 +155,7 @@ def process(
             hint="Leave them out: pairs.isel(vote=pairs[\"outcome\"].to_numpy() != 1)",
         )  # fmt: skip
     form = Form(int(seen or bool(ties)), int(side), int(asked["items"]), int(asked["annotators"]))
-    made = Process(pairs, form, _priors(priors))
+    made = Process(pairs, form, _priors(priors), evidence)
     for text in _apart(made):
         warn_caller(text, DesignWarning)
     return made

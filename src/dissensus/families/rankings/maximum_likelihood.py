@@ -16,7 +16,7 @@ from dissensus.dims import ITEM, LABEL
 from dissensus.errors import DissensusWarning, shown
 from dissensus.families.rankings.kernels.mm import maximum
 from dissensus.families.rankings.layout import laid_out
-from dissensus.families.rankings.process import KINDS
+from dissensus.families.rankings.process import KINDS, require_comparisons
 from dissensus.sampling import fitting
 
 
@@ -103,6 +103,8 @@ def maximum_likelihood(
     )
     where = layout(annotations)
     laid = laid_out(annotations, where, unranked)
+    if unranked == "absent":
+        require_comparisons(annotations, laid)
     found = maximum(
         laid.rankings,
         tolerance=arguments.positive("tolerance", tolerance),

@@ -190,6 +190,7 @@ def process(
     said, where = _candidates(annotations, predictions, unranked, learns=learns)
     laid = laid_out(annotations, where, unranked, lumped=tempering == "likelihood")
     if unranked == "absent":
+        require_comparisons(annotations, laid)
         _warn_of_silence(annotations, laid)
     each = _each_label(laid, None if learns else concentration)
     # Where a stand-in is not a set of labels, its mass is split evenly: no result depends on it.
@@ -308,6 +309,26 @@ def _require_known(annotations: xr.Dataset) -> None:
             found=f"{annotations.sizes[ANNOTATOR]} annotators, none on more than one item",
             hint='Are readers without a name numbered anew for each item? Use reliability="common"',
         )
+
+
+def require_comparisons(annotations: xr.Dataset, laid: LaidOut) -> None:
+    """Raise on rankings of tied labels only, where others were not there: they would not count."""
+    starts = laid.rankings.ranking_start
+    tied = (laid.rankings.rank[starts[1:] - 1] == 1) & (np.diff(starts) > 1)
+    if tied.any():
+        row = laid.row[starts[:-1][np.argmax(tied)]]
+        who, item = (
+            annotations[dim].to_numpy()[annotations[f"{dim}_code"].to_numpy()[row]].item()
+            for dim in (ANNOTATOR, ITEM)
+        )
+        raise AnnotationError(
+            "annotations", where=f"annotator {who!r}, item {item!r}",
+            expected="labels in some order, with unranked='absent'",
+            found=f"all labels tied (such rankings: {tied.sum():,}): it has probability 1, and "
+            "would not count",
+            hint="Are these votes on pairs? With dx.pairs and models.bradley_terry ties count. "
+            "Else leave these rankings out",
+        )  # fmt: skip
 
 
 def _warn_of_silence(annotations: xr.Dataset, laid: LaidOut) -> None:

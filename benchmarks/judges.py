@@ -1,0 +1,157 @@
+"""Win rates from a judge's verdicts on all pairs and people's votes on some, on real sets.
+
+``uv run --with ppi-python python benchmarks/judges.py --shared FOLDER`` draws n of the pairs that
+people voted on, again and again, gives `models.bradley_terry` those votes and the judge's verdicts
+on all pairs, and asks for the 89 % interval of each system's win rate by people's votes on all
+pairs (of several votes on a pair, that of most; ties half). Beside it: `ppi_py` (PPI++), if the
+interpreter has it, and the votes alone (a conjugate Dirichlet of win, tie and loss).
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from machine import described
+from real_data import PROB
+
+import dissensus as dx
+
+SIDES = {1.0: "left", 0.5: "tie", 0.0: "right"}
+COLUMNS = ["item", "left", "right"]
+
+
+def mtbench(folder: Path) -> pd.DataFrame:
+    """Votes of people and GPT-4's verdicts: 1,814 pairs of six models."""
+    parts = []
+    for name in ("human", "gpt4"):
+        table = pd.read_csv(folder / "mtbench_votes" / f"{name}.csv.gz")
+        parts.append(pd.DataFrame({
+            "item": table["question_id"].astype(str) + "-" + table["turn"].astype(str),
+            "left": table["model_a"], "right": table["model_b"],
+            name: table["winner"].map({"model_a": 1.0, "model_b": 0.0}).fillna(0.5),
+        }))  # fmt: skip
+    people = parts[0].groupby(COLUMNS)["human"].mean().reset_index()
+    return people.merge(parts[1], on=COLUMNS).rename(columns={"human": "vote", "gpt4": "verdict"})
+
+
+def pandalm(folder: Path, judge: str) -> pd.DataFrame:
+    """Labels of three people and a judge's verdicts: 999 pairs of five models."""
+    items = pd.read_csv(folder / "pandalm" / "items.csv").set_index("item")
+    said = pd.read_csv(folder / "pandalm" / "ratings.csv")
+    judged = pd.read_csv(folder / "pandalm" / "predictions.csv").set_index("item")[judge]
+    sides = {"1": 1.0, "2": 0.0}
+    people = said["label"].astype(str).map(sides).fillna(0.5).groupby(said["item"]).mean()
+    out = pd.DataFrame({
+        "left": items["system_1"], "right": items["system_2"], "vote": people,
+        "verdict": judged.astype(str).map(sides).fillna(0.5),
+    }).reset_index()  # fmt: skip
+    return out[out["left"] != out["right"]].reset_index(drop=True)
+
+
+def rates(table: pd.DataFrame, column: str, systems: list[str]) -> np.ndarray:
+    """Return each system's win rate."""
+    return np.array([won(table, column, name).mean() for name in systems])
+
+
+def won(table: pd.DataFrame, column: str, name: str) -> np.ndarray:
+    """Return a system's outcomes: 1 won, 1/2 tied."""
+    left, right = table["left"] == name, table["right"] == name
+    return np.concatenate([table.loc[left, column], 1.0 - table.loc[right, column]])
+
+
+def by_model(table: pd.DataFrame, seen: pd.DataFrame, systems: list[str], seed: int) -> np.ndarray:
+    """Return draws of win rates (draw, system) by `models.bradley_terry`."""
+    verdicts = dx.pairs(table.assign(winner=table["verdict"].map(SIDES)), item="item")
+    votes = dx.pairs(seen.assign(winner=seen["vote"].map(SIDES)), item="item")
+    fit = dx.models.bradley_terry.fit(
+        votes, predictions=verdicts, draws=500, tune=300, chains=2, random_seed=seed,
+        progressbar=False,
+    )  # fmt: skip
+    return (
+        dx.win_rate(fit, random_seed=seed).sel(system=systems).to_numpy().reshape(-1, len(systems))
+    )
+
+
+def by_ppi(rest: pd.DataFrame, seen: pd.DataFrame, name: str) -> tuple[float, float]:
+    """Return the interval of PPI++."""
+    from ppi_py import ppi_mean_ci
+
+    y, heard = won(seen, "vote", name), won(seen, "verdict", name)
+    if len(y) < 2:
+        return np.nan, np.nan
+    low, high = ppi_mean_ci(y, heard, won(rest, "verdict", name), alpha=1 - PROB)
+    return float(np.ravel(low)[0]), float(np.ravel(high)[0])
+
+
+def alone(seen: pd.DataFrame, name: str, rng: np.random.Generator) -> np.ndarray:
+    """Return draws of a win rate from the votes alone."""
+    counts = [(won(seen, "vote", name) == value).sum() for value in SIDES]
+    return rng.dirichlet(np.array(counts) + 0.5, 2000) @ np.array(list(SIDES))
+
+
+def studied(table: pd.DataFrame, n: int, times: int, ppi: bool) -> dict[str, np.ndarray]:
+    """Return intervals (time, system, end) by method, and the truth."""
+    systems = sorted(set(table["left"]) | set(table["right"]))
+    table = table.assign(
+        vote=np.where(table["vote"] > 0.5, 1.0, np.where(table["vote"] < 0.5, 0, 0.5))
+    )
+    edges = (1 - PROB) / 2, (1 + PROB) / 2
+    out: dict[str, list] = {"dissensus": [], "votes alone": [], "PPI++": []}
+    for time_ in range(times):
+        rng = np.random.default_rng([n, time_])
+        taken = np.isin(np.arange(len(table)), rng.choice(len(table), n, replace=False))
+        seen, rest = table[taken], table[~taken]
+        draws = by_model(table, seen, systems, time_)
+        out["dissensus"].append(np.quantile(draws, edges, axis=0).T)
+        out["votes alone"].append([np.quantile(alone(seen, name, rng), edges) for name in systems])
+        out["PPI++"].append(
+            [by_ppi(rest, seen, name) if ppi else (np.nan,) * 2 for name in systems]
+        )
+    found = {name: np.array(ends) for name, ends in out.items()}
+    return found | {"truth": rates(table, "vote", systems)}
+
+
+def main() -> None:
+    """Print a row for each set, number of votes and method."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--shared", type=Path, required=True, help="the folder of real sets")
+    parser.add_argument("--only", default="", help="sets whose names hold this")
+    parser.add_argument("--times", type=int, default=100)
+    parser.add_argument("--votes", type=int, nargs="*", default=[30, 100, 300])
+    asked = parser.parse_args()
+    try:
+        import ppi_py  # noqa: F401
+
+        ppi = True
+    except ImportError:
+        ppi = False
+    warnings.simplefilter("ignore")
+    print(described(), end="\n\n")
+    print("| set, judge | votes | method | hold | by system | mean width | seconds each |")
+    print("|---|--:|---|--:|---|--:|--:|")
+    sets = {"mtbench_votes, GPT-4": mtbench(asked.shared)}
+    sets |= {f"pandalm, {name}": pandalm(asked.shared, name) for name in ("gpt35", "pandalm7b")}
+    for name, table in ((k, v) for k, v in sets.items() if asked.only in k):
+        for n in asked.votes:
+            start = time.perf_counter()
+            found = studied(table, n, asked.times, ppi)
+            each = (time.perf_counter() - start) / asked.times
+            truth = found.pop("truth")
+            for method, ends in found.items():
+                if np.isnan(ends).all():
+                    continue
+                known = ~np.isnan(ends[..., 0])
+                hold = (ends[..., 0] <= truth) & (truth <= ends[..., 1])
+                by = [hold[known[:, k], k].mean() for k in range(len(truth))]
+                width = (ends[..., 1] - ends[..., 0])[known].mean()
+                print(f"| {name} | {n} | {method} | {hold[known].mean():.3f} | {min(by):.2f} to "
+                      f"{max(by):.2f} | {width:.3f} | {each:.1f} |", flush=True)  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

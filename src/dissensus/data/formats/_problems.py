@@ -1,0 +1,59 @@
+"""Problems of the records of a file, which one error names together."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dissensus.errors import FormatError
+
+
+class _Rule(NamedTuple):
+    expected: str
+    hint: str
+
+
+class Problems:
+    """Problems of the records of a file: all records that break a rule, and all rules.
+
+    Examples
+    --------
+    >>> problems = Problems("a.json", "records")
+    >>> problems.add("record 1", "a label", "nothing", "Delete it")
+    >>> problems.add("record 4", "a label", "{}", "Delete it")
+    >>> problems.add("record 2", "an id", "none")
+    >>> problems.check()
+    Traceback (most recent call last):
+    ...
+    dissensus.errors.FormatError: a.json, record 1: expected a label; found nothing (such records:
+    2, the next is record 4). Delete it. Also record 2: expected an id; found none
+    """
+
+    def __init__(self, source: str, noun: str) -> None:
+        self._source = source
+        self._noun = noun
+        self._found: dict[_Rule, list[tuple[str, str]]] = {}
+
+    def add(self, where: str, expected: str, found: str, hint: str = "") -> None:
+        """Note that a record breaks a rule."""
+        self._found.setdefault(_Rule(expected, hint), []).append((where, found))
+
+    def check(self) -> None:
+        """Raise if there are problems."""
+        if not self._found:
+            return
+        (first, cases), *others = self._found.items()
+        more = [
+            f"Also {c[0][0]}: expected {rule.expected}; found {self._cases(c)}"
+            + (f". {rule.hint}" if rule.hint else "")
+            for rule, c in others
+        ]
+        raise FormatError(
+            self._source, where=cases[0][0], expected=first.expected, found=self._cases(cases),
+            hint=". ".join([first.hint] * bool(first.hint) + more),
+        )  # fmt: skip
+
+    def _cases(self, cases: list[tuple[str, str]]) -> str:
+        found, places = cases[0][1], [where for where, _ in cases]
+        if len(places) == 1:
+            return found
+        return f"{found} (such {self._noun}: {len(places):,}, the next is {places[1]})"

@@ -1,0 +1,148 @@
+"""Votes of Chatbot Arena and MT-Bench: which of the answers of two models is better.
+
+The file is a table (.csv, .tsv, .json, .jsonl, .parquet) with one row for each vote:
+
+* ``model_a`` and ``model_b``: the models; ``model_a`` is the system on the left;
+* ``winner``: "model_a", "model_b", or a tie: "tie", "tie (bothbad)" or "both_bad" (neither answer
+  is good), "tie (inconsistent)" (GPT-4 chose another answer when their order was reversed). Or, as
+  on Kaggle, three columns of 0 and 1: ``winner_model_a``, ``winner_model_b``, ``winner_tie``;
+* ``judge``, if there is such a column: the voter. A list, such as ["gpt-4", "pair-v2"], is one
+  voter, "gpt-4,pair-v2";
+* ``question_id``, or else ``id``: the item. With a column ``turn`` each turn of a question is an
+  item ("81, turn 2"), since its answers are others.
+
+``annotator=`` and ``item=`` name other columns. All ties are the same outcome; ``attrs["ties"]``
+counts them by their words. Other columns are not read.
+
+The Dataset is of votes on pairs, as `dissensus.pairs` makes it, for
+`dissensus.models.bradley_terry`.
+
+Structure: FastChat, ``fastchat/llm_judge`` (README.md, compute_agreement.py) and
+``fastchat/serve/monitor/clean_battle_data.py``; cards of the data sets
+lmsys/mt_bench_human_judgments, lmsys/chatbot_arena_conversations,
+lmarena-ai/arena-human-preference-55k and lmarena-ai/arena-human-preference-140k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from dissensus.data import tables
+from dissensus.data.formats._any_table import read_table
+from dissensus.data.formats._table import ReadOptions, Table
+from dissensus.data.frames import require_columns
+from dissensus.data.pairs import pairs
+from dissensus.dims import ANNOTATOR, CLUSTER, ITEM, LABEL, POOL, STRATUM
+from dissensus.errors import FormatError, brief, relocated, shown
+
+SIDES: Final = ("model_a", "model_b")
+TIES: Final = ("tie", "tie (bothbad)", "both_bad", "tie (inconsistent)")
+"""The words for a tie."""
+
+_WINNER: Final = "winner"
+_QUESTION: Final = "question_id"
+_TURN: Final = "turn"
+_ONE_HOT: Final = {f"winner_{side}": side for side in (*SIDES, "tie")}
+"""The winner that each column of 0 and 1 stands for."""
+
+
+def recognised(columns: Collection[str]) -> bool:
+    """Return whether a table with these columns looks like such votes."""
+    return {*SIDES} <= {*columns} and (_WINNER in columns or {*_ONE_HOT} <= {*columns})
+
+
+def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
+    """Read a table of votes."""
+    roles = (LABEL, "rank", "confidence", POOL, CLUSTER, STRATUM, "trial")
+    options.refuse("arena", "a vote has a winner, a voter and an item", *roles)
+    for argument, value in {"kind": options.kind, "labels": options.labels}.items():
+        if value is not None:
+            expected = 'None with format="arena" (the data are votes on pairs)'
+            raise FormatError(f"{argument}=", expected=expected, found=brief(value))
+    table = read_table(path, options)
+    columns, chosen = table.columns, _chosen(table, options)
+    votes = {side: columns[side] for side in SIDES} | {_WINNER: _winners(table)}
+    if ANNOTATOR in chosen:
+        votes[ANNOTATOR] = columns[chosen[ANNOTATOR]].map(_voter)
+    if ITEM in chosen:
+        votes[ITEM] = columns[chosen[ITEM]]
+        if chosen[ITEM] == _QUESTION and options.named(ITEM) is None and _TURN in columns:
+            both = votes[ITEM].astype(str).str.cat(columns[_TURN].astype(str), sep=", turn ")
+            known = ~(tables.missing(votes[ITEM]) | tables.missing(columns[_TURN]))
+            votes[ITEM] = both.where(known)
+    counts = votes[_WINNER].value_counts()
+    ties = [f"{word}: {counts[word]}" for word in TIES if word in counts]
+    options.notes["ties"] = ", ".join(ties) or "none"
+    named = {role: role for role in (ANNOTATOR, ITEM) if role in votes}
+    with relocated(table.place, table.name):
+        return pairs(votes, *SIDES, _WINNER, **named, ties=TIES)
+
+
+def _chosen(table: Table, options: ReadOptions) -> dict[str, str]:
+    """Return the columns of voters and items, or raise if columns are missing."""
+    columns = list(table.columns)
+    one_hot = _WINNER not in columns and any(name in columns for name in _ONE_HOT)
+    needed = [*SIDES, *(_ONE_HOT if one_hot else [_WINNER])]
+    missing = [name for name in needed if name not in columns]
+    if missing:
+        raise FormatError(
+            f"{table.name}: the columns", expected=shown(needed),
+            found=f"no {shown(missing)} among {shown(columns, 12)}",
+            hint="Rename the columns. For other tables of votes: dx.pairs(table, left=..., "
+            "right=..., winner=...)",
+        )  # fmt: skip
+    named = {role: name for role in (ANNOTATOR, ITEM) if (name := options.named(role))}
+    require_columns(named, columns, FormatError, table.name)
+    own = {ANNOTATOR: ("judge",), ITEM: (_QUESTION, "id")}
+    for role, names in own.items():
+        present = [name for name in names if name in columns]
+        if role not in named and present:
+            named[role] = present[0]
+    return named
+
+
+def _winners(table: Table) -> pd.Series[Any]:
+    """Return the winner of each vote in words, or raise if a vote has none."""
+    columns = table.columns
+    if _WINNER not in columns:
+        return _of_one_hot(table)
+    won = columns[_WINNER].astype(object)
+    known = [isinstance(word, str) and word in {*SIDES, *TIES} for word in won]
+    bad = np.flatnonzero(~np.array(known, dtype=bool))
+    if len(bad):
+        nothing = tables.missing(won)
+        odd = list(dict.fromkeys("no value" if nothing[n] else brief(won[n]) for n in bad))
+        raise FormatError(
+            f"{table.name}: column {_WINNER!r}", where=table.place(int(bad[0])),
+            expected=f"one of {shown([*SIDES, *TIES], 6)}",
+            found=f"{', '.join(odd[:5])} (such rows: {len(bad):,})",
+            hint="Delete rows without a winner. For other words, read the table yourself, and "
+            f'name the ties: dx.pairs(table, "model_a", "model_b", ties={[*TIES[:1], "..."]})',
+        )  # fmt: skip
+    return won
+
+
+def _of_one_hot(table: Table) -> pd.Series[Any]:
+    """Return the winner of each vote from three columns, of which one has a 1."""
+    with relocated(table.place, table.name):
+        marks = np.stack([tables.numbers(table.columns[name], name) for name in _ONE_HOT], axis=1)
+    bad = np.flatnonzero(~(np.isin(marks, (0, 1)).all(axis=1) & (marks.sum(axis=1) == 1)))
+    if len(bad):
+        raise FormatError(
+            f"{table.name}: columns {shown(list(_ONE_HOT))}", where=table.place(int(bad[0])),
+            expected="a 1 in one of them, 0 in the others",
+            found=f"{', '.join(f'{mark:g}' for mark in marks[bad[0]])} (such rows: {len(bad):,})",
+        )  # fmt: skip
+    words = np.array(list(_ONE_HOT.values()), dtype=object)
+    return pd.Series(words[marks.argmax(axis=1)])
+
+
+def _voter(value: Any) -> Any:
+    """Return the name of a voter; a list of names is one voter."""
+    return ",".join(map(str, value)) if isinstance(value, list | tuple | np.ndarray) else value

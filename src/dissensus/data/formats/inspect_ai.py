@@ -1,0 +1,95 @@
+"""The table of samples of Inspect (inspect_ai), which ``samples_df(logs)`` makes of its logs.
+
+Write the table with ``to_csv(path, index=False)`` or ``to_parquet(path)``. Each row is a sample of
+an evaluation in an epoch. Each column ``score_<scorer>`` is an annotator or system, with the name
+of the scorer; its cells are the labels, such as "C" and "I". ``label=`` names one scorer to read
+alone. ``score_<scorer>_answer``, ``_explanation`` and ``_metadata`` (of the column group
+``SampleScores``) are not read.
+
+The item is ``id``. With several epochs or evaluations in a table, ``item="sample_id"`` makes each
+row an item. ``item=``, ``cluster=`` and ``stratum=`` name other columns, such as "metadata_topic"
+or, with the column group ``EvalModel``, "model".
+
+`dissensus.read_predictions` refuses samples without a score, unless ``on_missing="drop"``;
+`dissensus.read_annotations` warns of them, and counts scores in ``attrs["missing_scores"]``.
+
+To compare answers of models, not scores, read the table without a format: ``item="id"``,
+``system="model"``, ``label="score_<scorer>_answer"``.
+
+Structure: Inspect, page "Log Dataframes" (inspect.aisi.org.uk/dataframe.html) and the reference of
+inspect_ai.analysis: ``samples_df``, ``SampleSummary``, ``SampleScores``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import pandas as pd
+import xarray as xr
+
+from dissensus.data.formats._any_table import read_table
+from dissensus.data.formats._scores import Scores, refuse_roles
+from dissensus.data.formats._table import ReadOptions
+from dissensus.data.frames import require_columns
+from dissensus.dims import CLUSTER, ITEM, STRATUM
+from dissensus.errors import FormatError, shown
+
+_SCORE: Final = "score_"
+_DETAILS: Final = ("_answer", "_explanation", "_metadata")
+_REPEATED: Final = (
+    "The rows of an item are epochs or evaluations: keep the rows of one ('epoch', 'eval_id'), or "
+    'make each row an item with item="sample_id"'
+)
+
+
+def recognised(columns: Collection[str]) -> bool:
+    """Return whether a table with these columns looks like such a table."""
+    return {"eval_id", "sample_id"} <= {*columns} and any(_scorers(columns))
+
+
+def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
+    """Read the scorers as annotators."""
+    return _scores(path, options).annotations()
+
+
+def read_predictions(path: Path, options: ReadOptions) -> xr.Dataset:
+    """Read the scorers as systems."""
+    return _scores(path, options).predictions()
+
+
+def _scores(path: Path, options: ReadOptions) -> Scores:
+    refuse_roles(options)
+    table = read_table(path, options)
+    columns, item = list(table.columns), options.named(ITEM) or "id"
+    groups = {role: name for role in (CLUSTER, STRATUM) if (name := options.columns.get(role))}
+    require_columns({ITEM: item, **groups}, columns, FormatError, table.name)
+    scorers = _scorers(columns)
+    if not scorers:
+        raise FormatError(
+            table.name, expected="columns 'score_<scorer>', as samples_df writes them",
+            found=f"the columns {shown(columns, 12)}",
+            hint="Evaluations that were not scored have none: score the log with 'inspect score'",
+        )  # fmt: skip
+    values = {name: _opened(table.columns[column]) for name, column in scorers.items()}
+    return Scores(table, values, item, _REPEATED, options)
+
+
+def _scorers(columns: Collection[str]) -> dict[str, str]:
+    """Return the column of each scorer, without its details."""
+    scores = [name for name in columns if name.startswith(_SCORE)]
+    details = {f"{name}{detail}" for name in scores for detail in _DETAILS}
+    return {name.removeprefix(_SCORE): name for name in scores if name not in details}
+
+
+def _opened(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Return a column in which lists and objects, which are text in the table, are themselves."""
+    objects = {text for text in column if isinstance(text, str) and text[:1] in {"[", "{"}}
+    found = {}
+    for text in objects:
+        with suppress(json.JSONDecodeError, RecursionError):
+            found[text] = json.loads(text)
+    return column.map(lambda cell: found.get(str(cell), cell)) if found else column

@@ -1,0 +1,136 @@
+"""Data sets of the shared task Learning with Disagreements (LeWiDi), editions 2023 and 2025.
+
+The file is one JSON object: the names of items, each with a record. A record has ``annotators``,
+names with commas between them, and ``annotations``: in 2023 labels with commas between them, in the
+same order; in 2025 an object from annotator to label.
+
+The item is its name in the file. ``item=``, ``cluster=`` and ``stratum=`` name a field of the
+record or of its ``other_info``, such as "lang". If annotators gave several labels to an item, as in
+VariErrNLI of 2025 ("contradiction,neutral"), ``label="neutral"`` reads whether an annotator gave
+this label: true or false. The file's ``soft_label`` treats each label in this way too.
+
+Items without annotations, as in test sets, are left out with a warning, and counted in
+``attrs["empty_items"]``. Not read are ``soft_label``, ``hard_label``, and the other annotations in
+``other_info``. Labels are as in ``annotations``, also where ``soft_label`` is coarser (ConvAbuse
+has grades from 1 to -3). The label space is the labels that occur: name others with ``labels=``.
+
+Structure: for 2025 the README of the data ("Common JSON Format"), which is on the competition's
+page at Codabench, linked from le-wi-di.github.io; for 2023 (SemEval-2023 task 11) the files of
+HS-Brexit and ConvAbuse.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+
+from dissensus.data.formats._problems import Problems
+from dissensus.data.formats._records import Export, read_document
+from dissensus.data.formats._table import ReadOptions
+from dissensus.dims import ANNOTATOR, CLUSTER, ITEM, LABEL, POOL, STRATUM
+from dissensus.errors import brief, shown
+
+_REASON = "a record of LeWiDi has no such field"
+_ANNOTATORS, _ANNOTATIONS = "annotators", "annotations"
+
+
+def recognised(columns: Collection[str]) -> bool:
+    """Return whether a record with these fields looks like one of such a data set."""
+    return {_ANNOTATORS, _ANNOTATIONS} <= {*columns}
+
+
+def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
+    """Read the ``annotations`` of each item."""
+    options.refuse("lewidi", _REASON, ANNOTATOR, "rank", "confidence", POOL, "trial")
+    records = read_document(path, options.encoding)
+    export, problems = Export(path, options, "items"), Problems(path.name, "items")
+    fields = [ITEM, *(role for role in (CLUSTER, STRATUM) if options.columns.get(role))]
+    for role in (ANNOTATOR, LABEL, *fields):
+        export.cells[role] = []
+    given = {name: _labels(problems, f"item {name!r}", record) for name, record in records.items()}
+    problems.check()
+    wanted = options.named(LABEL)
+    _require_label(export, given, wanted)
+    for name, labels in given.items():
+        if not labels:
+            export.left_out["empty"] += 1
+            continue
+        place = f"item {name!r}"
+        info = records[name].get("other_info")
+        known = {**(info if isinstance(info, dict) else {}), **records[name], "id": name}
+        cells = {role: export.cell(place, role, known, "the record") for role in fields}
+        for annotator, several in labels.items():
+            value = several[0] if wanted is None else wanted in several
+            if wanted is None and len(several) > 1:
+                problems.add(
+                    place, "one label from each annotator", f"{shown(several)} from {annotator!r}",
+                    f'label="{several[0]}" reads whether an annotator gave this label, true or '
+                    "false",
+                )  # fmt: skip
+            export.add(place, {ANNOTATOR: annotator, LABEL: value, **cells})
+    problems.check()
+    return export.annotations()
+
+
+def _labels(problems: Problems, place: str, record: Any) -> dict[str, list[Any]]:
+    """Return the labels of each annotator of a record; none if the record is of a test set."""
+    fields = record if isinstance(record, dict) else {}
+    people, labels = fields.get(_ANNOTATORS), fields.get(_ANNOTATIONS)
+    if not isinstance(people, str) or not isinstance(labels, str | dict):
+        problems.add(
+            place, f"{_ANNOTATORS!r} as text, and {_ANNOTATIONS!r} as text or an object",
+            f"the fields {shown(list(fields), 12)}" if fields else brief(record),
+        )  # fmt: skip
+        return {}
+    names = _split(people)
+    if isinstance(labels, str):
+        owners, values = names, [[label] if label else [] for label in _split(labels)]
+    else:  # names may have blanks around them
+        owners, values = [name.strip() for name in labels], [*map(_several, labels.values())]
+    if not values:
+        return {}
+    repeated = [name for part in (names, owners) for name, n in Counter(part).items() if n > 1]
+    lone = sorted({*owners} ^ {*names})
+    if repeated:
+        found = f"{shown(list(dict.fromkeys(repeated)))} more than once"
+        problems.add(place, "distinct annotators", found)
+    elif lone:
+        problems.add(place, "a label from each annotator, and from no others", f"{shown(lone)} "
+                     f"in only one of {_ANNOTATORS!r} and {_ANNOTATIONS!r}")  # fmt: skip
+    elif len(values) != len(owners):
+        found = f"{len(owners)} annotators and {len(values)} labels"
+        problems.add(place, "as many labels as annotators", found)
+    elif not all(values) or any(isinstance(part, dict | list) for one in values for part in one):
+        problems.add(place, "labels that are not empty", brief(labels))
+    else:
+        return dict(zip(owners, values, strict=True))
+    return {}
+
+
+def _split(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",")] if text.strip() else []
+
+
+def _several(given: Any) -> list[Any]:
+    """Return the labels of one annotator."""
+    if isinstance(given, str):
+        return [part for part in _split(given) if part]
+    return given if isinstance(given, list) else [] if given is None else [given]
+
+
+def _require_label(
+    export: Export, given: dict[str, dict[str, list[Any]]], wanted: str | None
+) -> None:
+    """Raise if there are no labels, or none of them is the wanted one."""
+    labels = [label for one in given.values() for several in one.values() for label in several]
+    if not labels:
+        raise export.error(
+            "", "labels of at least one item", "none", "Test sets are published without labels"
+        )
+    if wanted is not None and wanted not in labels:
+        expected = f"a label {wanted!r}, which label= names"
+        raise export.error("", expected, f"the labels {shown(sorted(set(map(str, labels))), 12)}")

@@ -1,0 +1,1 @@
+"""Compiled sweeps of votes on pairs, block by block."""

@@ -1,0 +1,204 @@
+"""What prompts and voters add: one block for each prompt, and one for each voter."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dissensus.families.pairs.kernels.mover import Room, mover
+from dissensus.families.pairs.kernels.votes import (
+    ADVANTAGE,
+    CELL,
+    CELLS,
+    GAP,
+    LOG_ODDS,
+    OWN,
+    SHARP,
+    SIDE,
+    TIE,
+    Form,
+    G,
+    Parameters,
+    Votes,
+    fill_table,
+    log_vote,
+    slopes_of,
+)
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.random import State
+from dissensus.kernels.slices import slicer
+from dissensus.kernels.types import Floats, Ints
+
+# What systems are better or worse by on one prompt.
+
+
+@inner
+def _slopes_of_item(
+    x: Floats, n: int, matrix: Floats, slope: Floats, one_of: Ints, two_of: Ints, said: Floats,
+    weight: Floats, table: Floats, first_cell: int, precision: float,
+) -> None:  # fmt: skip
+    """All arrays are of the item's votes."""
+    for j in range(n):
+        for k in range(j):
+            matrix[j, k] = 0.0
+        matrix[j, j] = precision
+        slope[j] = -precision * x[j]
+    for t in range(len(said)):
+        one, two, g = one_of[t] - first_cell, two_of[t] - first_cell, table[t, G]
+        eta = g * (table[t, GAP] + x[one] - x[two]) + table[t, ADVANTAGE]
+        apart, decided, _ = slopes_of(eta, table[t, LOG_ODDS])
+        first = 0.5 * weight[t] * g * (said[t] - apart)
+        slope[one] += first
+        slope[two] -= first
+        info = 0.25 * weight[t] * g * g * (decided - apart * apart)
+        matrix[one, one] += info
+        matrix[two, two] += info
+        matrix[max(one, two), min(one, two)] -= info
+
+
+@inner
+def _log_density_of_item(
+    x: Floats, n: int, one_of: Ints, two_of: Ints, said: Floats, weight: Floats, table: Floats,
+    first_cell: int, precision: float,
+) -> float:  # fmt: skip
+    total = 0.0
+    for j in range(n):
+        total -= 0.5 * precision * x[j] * x[j]
+    for t in range(len(said)):
+        gap = table[t, GAP] + x[one_of[t] - first_cell] - x[two_of[t] - first_cell]
+        eta = table[t, G] * gap + table[t, ADVANTAGE]
+        total += weight[t] * log_vote(eta, table[t, LOG_ODDS], said[t])
+    return total
+
+
+_move_item = mover(_slopes_of_item, _log_density_of_item)
+
+
+@kernel
+def draw_cells(
+    state: State, votes: Votes, form: Form, par: Parameters, reference: Floats, how: int,
+    table: Floats, work: Room,
+) -> None:  # fmt: skip
+    """Draw the numbers of every prompt's cells."""
+    fill_table(votes, form, par, table)
+    for t in range(len(table)):
+        table[t, LOG_ODDS] = math.exp(table[t, LOG_ODDS])
+    precision = par.spread[CELL] ** -2.0
+    for item in range(len(votes.item_start) - 1):
+        low, high = votes.cell_start[item], votes.cell_start[item + 1]
+        begin, end = votes.item_start[item], votes.item_start[item + 1]
+        _move_item(
+            state, par.cell[low:high], reference[low:high], high - low, how, work,
+            votes.cell_left[begin:end], votes.cell_right[begin:end], votes.side[begin:end],
+            votes.weight[begin:end], table[begin:end], low, precision,
+        )  # fmt: skip
+
+
+# The three numbers of an annotator. Of those that a model lacks, the prior is drawn.
+
+
+@inner
+def _slopes_of_annotator(
+    x: Floats, n: int, matrix: Floats, slope: Floats, row: Ints, said: Floats, weight: Floats,
+    table: Floats, ties: bool, side: bool, common: Floats, precision: Floats,
+) -> None:  # fmt: skip
+    """``row`` are the annotator's votes; the table has what covariates add and multiply by."""
+    for j in range(n):
+        for k in range(j):
+            matrix[j, k] = 0.0
+        matrix[j, j] = precision[j]
+        slope[j] = -precision[j] * x[j]
+    g = math.exp(x[SHARP])
+    odds = math.exp(common[TIE - 1] + x[TIE]) if ties else 0.0
+    shift = common[SIDE - 1] + x[SIDE] if side else 0.0
+    for place in range(len(row)):
+        t = row[place]
+        w, ahead = weight[t], g * (table[t, GAP] + table[t, CELLS])
+        eta = ahead + shift + table[t, ADVANTAGE]
+        apart, decided, tied = slopes_of(eta, odds * table[t, LOG_ODDS])
+        first = 0.5 * w * (said[t] - apart)
+        info = 0.25 * w * (decided - apart * apart)
+        slope[SHARP] += ahead * first
+        matrix[SHARP, SHARP] += ahead * ahead * info
+        if ties:
+            cross = -0.5 * w * tied * apart
+            slope[TIE] += w * ((1.0 if said[t] == 0.0 else 0.0) - tied)
+            matrix[TIE, TIE] += w * tied * (1.0 - tied)
+            matrix[TIE, SHARP] += ahead * cross
+            if side:
+                matrix[SIDE, TIE] += cross
+        if side:
+            slope[SIDE] += first
+            matrix[SIDE, SIDE] += info
+            matrix[SIDE, SHARP] += ahead * info
+
+
+@inner
+def _log_density_of_annotator(
+    x: Floats, n: int, row: Ints, said: Floats, weight: Floats, table: Floats, ties: bool,
+    side: bool, common: Floats, precision: Floats,
+) -> float:  # fmt: skip
+    total = 0.0
+    for j in range(n):
+        total -= 0.5 * precision[j] * x[j] * x[j]
+    g = math.exp(x[SHARP])
+    odds = math.exp(common[TIE - 1] + x[TIE]) if ties else 0.0
+    shift = common[SIDE - 1] + x[SIDE] if side else 0.0
+    for place in range(len(row)):
+        t = row[place]
+        eta = g * (table[t, GAP] + table[t, CELLS]) + shift + table[t, ADVANTAGE]
+        total += weight[t] * log_vote(eta, odds * table[t, LOG_ODDS], said[t])
+    return total
+
+
+_move_annotator = mover(_slopes_of_annotator, _log_density_of_annotator)
+
+
+@inner
+def _log_sharp(
+    x: float, row: Ints, said: Floats, weight: Floats, table: Floats, odds: float, shift: float,
+    precision: float,
+) -> float:  # fmt: skip
+    """Return the log density of log sharpness alone."""
+    total, g = -0.5 * precision * x * x, math.exp(x)
+    for place in range(len(row)):
+        t = row[place]
+        eta = g * (table[t, GAP] + table[t, CELLS]) + shift + table[t, ADVANTAGE]
+        total += weight[t] * log_vote(eta, odds * table[t, LOG_ODDS], said[t])
+    return total
+
+
+_draw_sharp = slicer(_log_sharp)
+
+
+@kernel
+def draw_annotators(
+    state: State, votes: Votes, form: Form, par: Parameters, reference: Floats, how: int,
+    table: Floats, work: Room,
+) -> None:  # fmt: skip
+    """Draw the three numbers of every annotator."""
+    fill_table(votes, form, par, table)
+    precision = np.empty(3)
+    for k in range(3):
+        precision[k] = par.spread[OWN + k] ** -2.0
+    for t in range(len(table)):  # what covariates do; the rest is of the voter
+        who = votes.annotator[t]
+        if form.side:
+            table[t, ADVANTAGE] -= par.common[SIDE - 1] + par.own[who, SIDE]
+        if form.ties:
+            table[t, LOG_ODDS] -= par.common[TIE - 1] + par.own[who, TIE]
+        table[t, LOG_ODDS] = math.exp(table[t, LOG_ODDS]) if form.ties else 1.0
+    for who in range(len(votes.annotator_start) - 1):
+        row = votes.by_annotator[votes.annotator_start[who] : votes.annotator_start[who + 1]]
+        _move_annotator(
+            state, par.own[who], reference[who], 3, how, work, row, votes.side, votes.weight,
+            table, form.ties > 0, form.side > 0, par.common, precision,
+        )  # fmt: skip
+        # Of who votes by chance it is not normal: all small sharpnesses are alike.
+        odds = math.exp(par.common[TIE - 1] + par.own[who, TIE]) if form.ties else 0.0
+        shift = par.common[SIDE - 1] + par.own[who, SIDE] if form.side else 0.0
+        par.own[who, SHARP] = _draw_sharp(
+            state, par.own[who, SHARP], 2.0 * par.spread[OWN + SHARP], row, votes.side,
+            votes.weight, table, odds, shift, precision[SHARP],
+        )  # fmt: skip

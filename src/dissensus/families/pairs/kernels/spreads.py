@@ -1,0 +1,220 @@
+"""Spreads and means: given the numbers, and with the numbers moved along."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from dissensus.families.pairs.kernels.votes import (
+    ADVANTAGE,
+    CELL,
+    CELLS,
+    GAP,
+    LOG_ODDS,
+    OWN,
+    SHARP,
+    SIDE,
+    STRENGTH,
+    TIE,
+    Form,
+    G,
+    Parameters,
+    Votes,
+    fill_table,
+    log_vote,
+)
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.random import State
+from dissensus.kernels.slices import slicer
+from dissensus.kernels.types import Floats
+from dissensus.kernels.variates import normal
+
+# Spreads: given the numbers, and with the numbers as multiples of them.
+
+
+@inner
+def _log_spread(x: float, n: float, square: float, scale: float) -> float:
+    """Return the log density of a log standard deviation, with a half-normal prior."""
+    sd = math.exp(x)
+    return x - n * x - 0.5 * square / (sd * sd) - 0.5 * (sd / scale) ** 2
+
+
+_draw_spread = slicer(_log_spread)
+
+
+@inner
+def _log_stretched(
+    x: float, said: Floats, weight: Floats, table: Floats, own: Floats, of: int, sd: float,
+    scale: float,
+) -> float:  # fmt: skip
+    """Return the log density of multiplying a spread, and all numbers that have it, by exp(x).
+
+    ``own`` (vote) are the annotators' numbers that have it.
+    """
+    more = math.exp(x) - 1.0
+    total = x - 0.5 * ((1.0 + more) * sd / scale) ** 2
+    for t in range(len(said)):
+        g, gap, cells = table[t, G], table[t, GAP], table[t, CELLS]
+        shift, log_odds = table[t, ADVANTAGE], table[t, LOG_ODDS]
+        if of == STRENGTH:
+            gap += more * gap
+        elif of == CELL:
+            cells += more * cells
+        elif of == OWN + SHARP:
+            g *= math.exp(more * own[t])
+        elif of == OWN + TIE:
+            log_odds += more * own[t]
+        else:
+            shift += more * own[t]
+        total += weight[t] * log_vote(g * (gap + cells) + shift, math.exp(log_odds), said[t])
+    return total
+
+
+_draw_stretch = slicer(_log_stretched)
+
+
+@inner
+def _has(form: Form, of: int) -> bool:
+    """Return whether a model has this spread."""
+    if of == STRENGTH:
+        return True
+    if of == CELL:
+        return form.items > 0
+    if form.annotators == 0:
+        return False
+    return (
+        of == OWN + SHARP
+        or (of == OWN + TIE and form.ties > 0)
+        or (of == OWN + SIDE and form.side > 0)
+    )
+
+
+@kernel
+def draw_spreads(state: State, form: Form, par: Parameters, scale: Floats) -> None:
+    """Draw each spread given the numbers that have it."""
+    for of in range(5):
+        if not _has(form, of):
+            continue
+        n, square = 0, 0.0
+        if of == STRENGTH:
+            n = len(par.strength)
+            for k in range(n):
+                square += par.strength[k] ** 2
+        elif of == CELL:
+            n = len(par.cell)
+            for k in range(n):
+                square += par.cell[k] ** 2
+        else:
+            n = len(par.own)
+            for k in range(n):
+                square += par.own[k, of - OWN] ** 2
+        at = math.log(par.spread[of])
+        par.spread[of] = math.exp(_draw_spread(state, at, 1.0, float(n), square, scale[of]))
+
+
+@kernel
+def stretch(
+    state: State, votes: Votes, form: Form, par: Parameters, scale: Floats, of: int,
+    table: Floats, own: Floats,
+) -> None:  # fmt: skip
+    """Draw a spread, and with it all numbers that have it."""
+    fill_table(votes, form, par, table)
+    if of >= OWN:
+        for t in range(len(own)):
+            own[t] = par.own[votes.annotator[t], of - OWN]
+    factor = math.exp(_draw_stretch(
+        state, 0.0, 0.5, votes.side, votes.weight, table, own, of, par.spread[of], scale[of]
+    ))  # fmt: skip
+    par.spread[of] *= factor
+    if of == STRENGTH:
+        for k in range(len(par.strength)):
+            par.strength[k] *= factor
+    elif of == CELL:
+        for k in range(len(par.cell)):
+            par.cell[k] *= factor
+    else:
+        for k in range(len(par.own)):
+            par.own[k, of - OWN] *= factor
+
+
+@inner
+def _log_scale(
+    x: float, n: float, total: float, square: float, own: float, strength: float, cell: float,
+    strength_scale: float, cell_scale: float,
+) -> float:  # fmt: skip
+    moved = square + 2.0 * x * total + n * x * x
+    factor = math.exp(-x)
+    out = -0.5 * moved / (own * own) - 0.5 * (strength * factor / strength_scale) ** 2 - x
+    if cell > 0.0:
+        out -= 0.5 * (cell * factor / cell_scale) ** 2 + x
+    return out
+
+
+_draw_scale = slicer(_log_scale)
+
+
+# Means given the sums of mean and deviation, which the votes do not tell apart.
+
+
+@kernel
+def draw_means(
+    state: State, votes: Votes, form: Form, par: Parameters, prior: Floats, scale: Floats
+) -> None:
+    """Draw strengths, ties and side with every answer's quality, and every annotator, as it is."""
+    if form.items:
+        n_systems = len(par.strength)
+        total, n = np.zeros(n_systems), np.zeros(n_systems)
+        for c in range(len(par.cell)):
+            k = votes.cell_system[c]
+            total[k] += par.strength[k] + par.cell[c]
+            n[k] += 1.0
+        shift = np.empty(n_systems)
+        own = par.spread[CELL] ** -2.0
+        for k in range(n_systems):
+            precision = n[k] * own + par.spread[STRENGTH] ** -2.0
+            drawn = total[k] * own / precision + normal(state) / math.sqrt(precision)
+            shift[k] = drawn - par.strength[k]
+            par.strength[k] = drawn
+        for c in range(len(par.cell)):
+            par.cell[c] -= shift[votes.cell_system[c]]
+    if form.annotators:
+        for of in range(TIE, SIDE + 1):
+            if not _has(form, OWN + of):
+                continue
+            own = par.spread[OWN + of] ** -2.0
+            total_own = 0.0
+            for a in range(len(par.own)):
+                total_own += par.common[of - 1] + par.own[a, of]
+            precision = len(par.own) * own + prior[of - 1]
+            drawn = total_own * own / precision + normal(state) / math.sqrt(precision)
+            for a in range(len(par.own)):
+                par.own[a, of] -= drawn - par.common[of - 1]
+            par.common[of - 1] = drawn
+        _draw_unit(state, par, form, scale)
+
+
+@inner
+def _draw_unit(state: State, par: Parameters, form: Form, scale: Floats) -> None:
+    """Make all annotators sharper, and all strengths smaller by as much."""
+    # Log sharpness has mean 0 and strengths a spread that is free: the slice is along
+    # x, log sharpness + x, strengths, cells and their spreads times exp(-x).
+    n, total, square = len(par.own), 0.0, 0.0
+    for a in range(n):
+        total += par.own[a, SHARP]
+        square += par.own[a, SHARP] ** 2
+    cell = par.spread[CELL] if form.items else 0.0
+    x = _draw_scale(
+        state, 0.0, 0.2, float(n), total, square, par.spread[OWN + SHARP], par.spread[STRENGTH],
+        cell, scale[STRENGTH], scale[CELL],
+    )  # fmt: skip
+    factor = math.exp(-x)
+    for a in range(n):
+        par.own[a, SHARP] += x
+    for k in range(len(par.strength)):
+        par.strength[k] *= factor
+    par.spread[STRENGTH] *= factor
+    if form.items:
+        for c in range(len(par.cell)):
+            par.cell[c] *= factor
+        par.spread[CELL] *= factor
