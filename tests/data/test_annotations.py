@@ -102,6 +102,40 @@ def test_label_space_is_kept_whole_and_in_order():
     assert numbers["label"].values.tolist() == [1, 2, 3]
 
 
+@pytest.mark.parametrize(
+    "items", [["i0", "i2", "i1", "i3"], pd.Index(["i0", "i2", "i1", "i3"]),
+              xr.DataArray(["i0", "i2", "i1", "i3"], dims="item")], ids=["list", "index", "array"],
+)  # fmt: skip
+def test_items_without_annotations_are_kept_if_all_are_named(items):
+    ann = dx.annotations(TABLE, items=items)
+    assert ann["item"].values.tolist() == ["i0", "i2", "i1", "i3"]
+    assert said(ann) == set(zip(*TABLE.values(), strict=True))
+    numbers = dx.annotations({**TABLE, "item": [1, 1, 2, 2, 3]}, items=["0", "1", "2", "3"])
+    assert numbers["item_code"].values.tolist() == [1, 1, 2, 2, 3]
+    some = dx.annotations(TABLE)
+    assert float(dx.krippendorff_alpha(ann)) == float(dx.krippendorff_alpha(some))
+
+
+@pytest.mark.parametrize(
+    ("items", "words"),
+    [
+        (["i1", "i3"], r"items=: expected all items of the column 'item'; found 1 of them "
+                       r"missing: 'i2'"),
+        ("i1", "items=: expected a sequence of names of items; found 'i1'"),
+        (3, "items=: expected a sequence of names of items; found 3"),
+        (["i1", None], "column 'items=', row 1: expected a value"),
+    ],
+)  # fmt: skip
+def test_senseless_items_are_refused(items, words):
+    with pytest.raises(dx.AnnotationError, match=words):
+        dx.annotations(TABLE, items=items)
+
+
+def test_items_without_a_row_have_no_group():
+    with pytest.raises(dx.AnnotationError, match="items=: expected None beside cluster="):
+        dx.annotations({**TABLE, "place": list("ppqqq")}, cluster="place", items=["i1", "i2"])
+
+
 def test_equal_numbers_of_different_types_are_one_label():
     assert labelled([1, 1.0, 2])["label"].values.tolist() == [1, 2]
 

@@ -121,6 +121,19 @@ def test_the_data(votes, evaluate):
     )
 
 
+def test_items_that_nobody_labelled_are_told_apart():
+    table = {"item": [1, 1, 2, 2], "annotator": list("pqpq"), "label": list("xyxx")}
+    ann = dx.annotations(table, items=[1, 2, 3, 4])
+    pred = dx.predictions({"item": [1, 2, 3, 4], "system": ["m"] * 4, "label": list("xxyy")})
+    text = spoken("data", opening.data(dx.evaluate(ann, pred, draws=20, random_seed=1,
+                                                   progressbar=False)))  # fmt: skip
+    assert text == (
+        "2 annotators gave 4 labels to 2 items (2 per item on average). No annotator labelled the "
+        "other 2 items: what a panel would say there is learned from the labelled items and the "
+        "predictions. Annotators of the same item disagree on .50 of the items."
+    )
+
+
 def test_votes_without_names_are_not_counted_as_annotators():
     ann = dx.annotations(
         {"item": [1, 1, 2, 2], "annotator": ["1: a", "1: b", "2: a", "2: b"], "label": list("xyxx")}

@@ -52,6 +52,8 @@ def unlike_items(
     if on_missing == "drop":
         return None
     drop = 'Use on_missing="drop" to leave out the others'
+    if not respelled and len(alone.predicted):
+        drop += ', or keep those predicted: dx.annotations(..., items=predictions["item"])'
     return PredictionError(
         "predictions",
         expected="the same items in annotations and predictions",

@@ -40,6 +40,7 @@ def annotations(
     trial: str | None = None,
     kind: str | None = None,
     labels: Sequence[Any] | None = None,
+    items: Any = None,
 ) -> xr.Dataset:
     """Read annotations from a table with one row per label of an annotator.
 
@@ -65,6 +66,10 @@ def annotations(
     labels : sequence, optional
         The whole label space, in order. Needed for ordinal labels in words, and to include unused
         labels.
+    items : sequence, optional
+        All items, if some have no annotation: such as those of the predictions, ``pred["item"]``,
+        where people labelled a part of what a judge labelled. What the panel would say of the
+        others is then learned from predictions (`dissensus.models.dirichlet`).
 
     Returns
     -------
@@ -99,13 +104,21 @@ def annotations(
     names = {role: str(name) for role, name in wanted.items() if name is not None}
     ranked = rank is not None
     coded, kind, source = coded_labels(column["label"], names["label"], kind, labels, ranked)
-    items = tables.encode(column["item"], names["item"])
+    found = tables.encode(column["item"], names["item"])
+    if items is not None:
+        for dim in ("cluster", "stratum"):
+            if dim in column:
+                raise AnnotationError(
+                    "items=", expected=f"None beside {dim}=, which items without a row do not have",
+                    found=type(items).__name__,
+                )  # fmt: skip
+        found = _among(found, items, names["item"])
     people = tables.encode(column["annotator"], names["annotator"])
     variables: dict[str, Any] = {
-        "item_code": (ANNOTATION, items.codes),
+        "item_code": (ANNOTATION, found.codes),
         "annotator_code": (ANNOTATION, people.codes),
     }
-    coords = {ITEM: items.values, ANNOTATOR: people.values}
+    coords = {ITEM: found.values, ANNOTATOR: people.values}
     if isinstance(coded, tables.Encoded):
         variables["label_code"] = (ANNOTATION, coded.codes)
         coords[LABEL] = coded.values
@@ -125,7 +138,7 @@ def annotations(
     for dim in (CLUSTER, STRATUM):
         if dim in column:
             groups = grouped(column[dim], names[dim])
-            variables[f"{dim}_code"] = (ITEM, _per_item(groups, items, names[dim]))
+            variables[f"{dim}_code"] = (ITEM, _per_item(groups, found, names[dim]))
             coords[dim] = groups.values
     out = xr.Dataset(variables, coords=coords, attrs={"kind": kind, "kind_source": source})
     check_annotations(out, names)
@@ -262,6 +275,22 @@ def grouped(column: "pd.Series[Any]", name: str) -> tables.Encoded:
     if isinstance(column.dtype, pd.CategoricalDtype):
         column = column.cat.remove_unused_categories()
     return tables.encode(column, name, sort=True)
+
+
+def _among(found: tables.Encoded, items: Any, name: str) -> tables.Encoded:
+    """Return the items of the table as places among all items."""
+    if isinstance(items, str) or not isinstance(items, Iterable):
+        raise AnnotationError("items=", expected="a sequence of names of items", found=brief(items))
+    names = items if isinstance(items, list) else np.asarray(items)
+    every = tables.encode(pd.Series(names), "items=").values
+    place = tables.match(found.values, every)
+    if (place < 0).any():
+        odd = found.values[place < 0]
+        raise AnnotationError(
+            "items=", expected=f"all items of the column {name!r}",
+            found=f"{len(odd)} of them missing: {shown(list(odd))}",
+        )  # fmt: skip
+    return tables.Encoded(place[found.codes], every)
 
 
 def _per_item(groups: tables.Encoded, items: tables.Encoded, name: str) -> Ints:

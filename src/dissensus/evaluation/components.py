@@ -367,9 +367,10 @@ def draws(groups: Groups, plan: ComponentsPlan, settings: Settings) -> Groups:
 
 
 def _typical(annotations: xr.Dataset, pools: bool) -> xr.DataArray:
-    """Return the median number of annotators of an item, for each pool among the items it saw."""
+    """Return the median number of annotators of a labelled item, for each pool of those it saw."""
     if not pools:
-        return xr.DataArray(float(np.median(voices_per(annotations, ITEM))))
+        voices = voices_per(annotations, ITEM)
+        return xr.DataArray(float(np.median(voices[voices > 0])))
     code = annotations["pool_code"].to_numpy()
     each = []
     for place in range(annotations.sizes[POOL]):

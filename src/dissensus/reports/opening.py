@@ -38,7 +38,8 @@ def data(evaluation: xr.DataTree) -> Facts:
     given = annotations.sizes[ANNOTATION]
     if kind == "ranking":
         given = int(ranking_code(annotations).max()) + 1
-    several = evaluation["statistics"]["n_annotations"].to_numpy() > 1
+    counts = evaluation["statistics"]["n_annotations"].to_numpy()
+    several, bare = counts > 1, int((counts == 0).sum())
     split = None
     is_of_labels = kind in {"nominal", "ordinal"} and not evidence.is_of_numbers(evaluation)
     if is_of_labels and several.any():
@@ -50,10 +51,11 @@ def data(evaluation: xr.DataTree) -> Facts:
         "annotators": "Annotators whose names occur only once" if is_nameless
         else counted(n_annotators, "annotator"),
         "given": counted(given, {"ranking": "ranking", "continuous": "score"}.get(kind, "label")),
-        "n_items": counted(n_items, "item"),
-        "each": number(round(given / max(1, n_items), 1)),
+        "n_items": counted(n_items - bare, "item"), "bare": bare,
+        "each": number(round(given / max(1, n_items - bare), 1)),
+        "predicted": "predictions" in evaluation,
         "known": int(evidence.group(evaluation, "accuracy").attrs.get("n_known", 0)),
-        "split": split, "all_shared": bool(several.all()),
+        "split": split, "all_shared": bool(several[counts > 0].all()),
         "alone": "" if has_shared_items(annotations) else ALONE,
     }  # fmt: skip
 
