@@ -59,6 +59,20 @@ COVARIATES = {
 OF_ANNOTATORS = {"formula": "~ age + group", "annotators": COVARIATES["annotators"]}
 
 
+_PAIRS = [(prompt, one, two) for prompt in range(6) for one in range(4) for two in range(one)]
+VERDICTS = {
+    "predictions": dx.pairs(
+        {"left": [pair[1] for pair in _PAIRS] * 2, "right": [pair[2] for pair in _PAIRS] * 2,
+         "winner": np.random.default_rng(5).choice(["left", "left", "tie", "right"], 72),
+         "judge": ["gpt"] * 36 + ["llama"] * 36, "prompt": [pair[0] for pair in _PAIRS] * 2},
+        annotator="judge", item="prompt",
+    ),
+    "answers": {"item": np.repeat(np.arange(6), 4), "system": list(range(4)) * 6,
+                "length": np.random.default_rng(6).normal(size=24)},
+}  # fmt: skip
+"""Two judges' verdicts on all pairs of the design "pair", and a covariate of answers."""
+
+
 def _rankings(rng: np.random.Generator) -> xr.Dataset:
     n = LABELS["ranking"]
     said: dict[str, dict[str, list[list[int]]]] = {}

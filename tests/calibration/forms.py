@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 from calibration import as_written
-from calibration.designs import COVARIATES, OF_ANNOTATORS, design
+from calibration.designs import COVARIATES, OF_ANNOTATORS, VERDICTS, design
 from calibration.harness import Case
 
 from dissensus import models
@@ -56,6 +56,7 @@ FURTHER: Final = (
     ("symmetric_confusion", "ordinal", {"errors": "graded", "difficulty": True}),
     ("dawid_skene", "nominal", {"pooling": "none"}),
     ("dawid_skene", "nominal", OF_ANNOTATORS),
+    ("bradley_terry", "pair", {"ties": True, **VERDICTS}),
     ("plackett_luce", "ranking", {"tempering": "strength", "reliability": 2.0,
                                   "concentration": 1.0}),
 )  # fmt: skip
@@ -73,7 +74,11 @@ class Form(NamedTuple):
     def name(self) -> str:
         """The model, then what tells its forms apart."""
         unsaid = {"prior", "priors", "items", "annotators"}
-        said = [str(value) for name, value in self.hyper.items() if name not in unsaid]
+        named = {"predictions", "answers"}  # whose values are tables
+        said = [
+            name if name in named or value is True else str(value)
+            for name, value in self.hyper.items() if name not in unsaid
+        ]  # fmt: skip
         return f"{self.model.name}: {', '.join([self.kind, *said])} (as written)"
 
     def simulator(self, seed: int = 0) -> Callable[[np.random.Generator], Case]:
