@@ -30,20 +30,21 @@ votes.
 A judge, such as a language model, may have judged all pairs of answers where people voted on some
 (``predictions=``). Its verdict v (1 left, 0 tie, -1 right) is evidence:
 
-.. math:: \eta = g_a d + \textstyle\sum_j (w_j v_j + W_j (V_{jl} - V_{jr})) + b + b_a, \qquad
-    \tau \to \tau + \textstyle\sum_j t_j 1[v_j = 0].
+.. math:: \eta = g_a \bigl(d + \textstyle\sum_j w_j v_j + W_j (V_{jl} - V_{jr})\bigr)
+        + b + b_a, \qquad
+    \tau \to \tau + \textstyle\sum_j t_j 1[\mathrm{tie}_j].
 
 V is a system's place in the judge's verdicts on all pairs, by least squares. The weight of a
 verdict (w, ``judge_weight``) and that of two systems' places (W, ``judge_system_weight``) differ,
-because places are means of many verdicts. Then s (``beyond_judge``) is by how much people favour a
-system beyond its verdicts: it is below 0 for one that the judge favours. ``strength`` is people's
-in all, :math:`s + (w + W) V`. `dissensus.win_rate` is over all judged pairs. If verdicts say much
-about votes, its interval is narrower than from votes alone; if they say nothing, the weights are
-near 0.
+because places are means of many verdicts. ``strength`` is people's in all, :math:`s + (w + W) V`;
+s (``beyond_judge``) is what the places do not predict of it. It is no measure of a judge's favour,
+part of which W takes up: for that compare win rates with the share of pairs that a system wins by
+the verdicts. `dissensus.win_rate` is over all judged pairs. If verdicts say much about votes, its
+interval is narrower than from votes alone; if they say nothing, the weights are near 0.
 
 Covariates of answers (``answers=``), such as the length, add their differences times
-``coefficient`` to :math:`\eta`, in standard deviations of the answers. Strengths are then those of
-answers alike in them.
+``coefficient`` to d, in standard deviations of the answers in the pairs. Strengths are
+then those of answers alike in them.
 
 Strengths add up to 0: only differences mean something. A difference of 1 is odds of 2.7 to 1 on a
 typical prompt, by a typical voter; 173.7 points on the scale of chess.
@@ -118,11 +119,12 @@ def build(
         ``tie``, ``side``, ``judge_weight``, ``judge_system_weight``, ``judge_tie`` and
         ``coefficient``. The others keep their defaults.
     predictions : xarray.Dataset, optional
-        Judges' verdicts, from `dissensus.pairs`, whose ``annotator`` is the judge: of every judge
-        on every pair of answers that has votes, and on any others. Of several by a judge on one
-        pair, as with the sides exchanged, the mean counts.
+        Judges' verdicts, from `dissensus.pairs`, whose ``annotator`` is the judge: on every pair
+        of answers that has votes, and on any others; every judge on the same pairs. Of several by
+        a judge on one pair, as with the sides exchanged, the mean counts.
     answers : dataframe or mapping of columns, optional
-        Covariates of answers: columns ``item`` and ``system``, and columns of numbers.
+        Covariates of answers: columns ``item`` and ``system``, and columns of numbers. Rows of
+        answers that are in no pair are not used.
     sampler : {"gibbs", "nuts"}
         Not used: the model is the same. Here so that `build` and `fit` take the same settings.
 
@@ -131,7 +133,7 @@ def build(
     pymc.Model
         With ``strength`` (system), ``strength_spread``, ``tie`` if there are ties, ``side`` if it
         is asked for; of voters ``annotator_sharpness``, ``annotator_tie`` and ``annotator_side``
-        (annotator) with their spreads; of prompts ``item_effect`` (item, system) and
+        (annotator) with their spreads; of prompts with votes ``item_effect`` (item, system), and
         ``item_spread``; with verdicts ``beyond_judge`` (system), ``judge_weight``,
         ``judge_system_weight`` and ``judge_tie`` (judge); ``coefficient`` (term) of covariates; and
         the observed ``outcome`` (vote): 0 left, 1 tie, 2 right.
@@ -139,10 +141,10 @@ def build(
     Raises
     ------
     AnnotationError
-        If ``pairs`` are not votes on pairs.
+        If ``pairs`` are not votes on pairs, or answers lack some of those in pairs.
     ArgumentError
-        If voters or prompts are to differ and the votes do not name them, or verdicts or covariates
-        lack some of the pairs.
+        If voters or prompts are to differ and the votes do not name them, or verdicts lack some of
+        the pairs.
 
     Warns
     -----
@@ -185,14 +187,17 @@ def _model(process: Process) -> Any:
         if form.items:
             effect = pm.Normal("item_effect", 0.0, spread("item_spread"), dims=(ITEM, SYSTEM))
             ahead = ahead + effect[item, left] - effect[item, right]
+        tie: Any = _NEVER
+        of_judges: Any = 0.0
+        if known is not None:
+            ahead, of_judges = _with_evidence(process, strength, ahead)
         if form.annotators:
             sharpness = pm.LogNormal(
                 "annotator_sharpness", 0.0, spread("sharpness_spread"), dims=ANNOTATOR
             )
             ahead = ahead * sharpness[who]
-        tie: Any = _NEVER
         if form.ties:
-            tie = pm.Normal("tie", 0.0, process.priors["tie"])
+            tie = pm.Normal("tie", 0.0, process.priors["tie"]) + of_judges
             if form.annotators:
                 sd = spread("annotator_tie_spread")
                 tie = tie + pm.Normal("annotator_tie", 0.0, sd, dims=ANNOTATOR)[who]
@@ -201,15 +206,13 @@ def _model(process: Process) -> Any:
             if form.annotators:
                 sd = spread("annotator_side_spread")
                 ahead = ahead + pm.Normal("annotator_side", 0.0, sd, dims=ANNOTATOR)[who]
-        if known is not None:
-            ahead, tie = _with_evidence(process, strength, ahead, tie)
         logits = pt.stack([ahead / 2, tie + pt.zeros_like(ahead), -ahead / 2], axis=-1)
         pm.Categorical("outcome", logit_p=logits, observed=process.code("outcome"), dims=VOTE)
     return model
 
 
-def _with_evidence(process: Process, strength: Any, ahead: Any, tie: Any) -> tuple[Any, Any]:
-    """Add judges' verdicts, and covariates of answers, to a vote's log odds."""
+def _with_evidence(process: Process, strength: Any, ahead: Any) -> tuple[Any, Any]:
+    """Add verdicts and covariates to how far a side is ahead; return what verdicts do to ties."""
     import pymc as pm
 
     known = process.evidence
@@ -233,9 +236,10 @@ def _with_evidence(process: Process, strength: Any, ahead: Any, tie: Any) -> tup
     if len(known.terms):
         coefficient = pm.Normal("coefficient", 0.0, process.priors["coefficient"], dims=TERM)
         ahead = ahead + turn * (data["answer"][of] @ coefficient)
+    tie: Any = 0.0
     if len(known.judges) and process.form.ties:
         ties = pm.Normal("judge_tie", 0.0, process.priors["judge_tie"], dims=JUDGE)
-        tie = tie + data["verdict_tie"][of] @ ties
+        tie = data["verdict_tie"][of] @ ties
     return ahead, tie
 
 

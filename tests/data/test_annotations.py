@@ -104,7 +104,9 @@ def test_label_space_is_kept_whole_and_in_order():
 
 @pytest.mark.parametrize(
     "items", [["i0", "i2", "i1", "i3"], pd.Index(["i0", "i2", "i1", "i3"]),
-              xr.DataArray(["i0", "i2", "i1", "i3"], dims="item")], ids=["list", "index", "array"],
+              xr.DataArray(["i0", "i2", "i1", "i3"], dims="item"),
+              dict.fromkeys(["i0", "i2", "i1", "i3"]).keys()],
+    ids=["list", "index", "array", "keys"],
 )  # fmt: skip
 def test_items_without_annotations_are_kept_if_all_are_named(items):
     ann = dx.annotations(TABLE, items=items)
@@ -123,6 +125,10 @@ def test_items_without_annotations_are_kept_if_all_are_named(items):
                        r"missing: 'i2'"),
         ("i1", "items=: expected a sequence of names of items; found 'i1'"),
         (3, "items=: expected a sequence of names of items; found 3"),
+        (b"i1", "items=: expected a sequence"),
+        (dx.predictions({"item": ["i1"], "system": ["m"], "label": ["x"]}),
+         r'found Dataset. Of predictions: items=pred\["item"\]'),
+        ([["i1", "i2", "i3"]], "column 'items=', row 0: expected text, numbers"),
         (["i1", None], "column 'items=', row 1: expected a value"),
     ],
 )  # fmt: skip

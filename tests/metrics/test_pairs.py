@@ -146,9 +146,9 @@ def expected_votes(one, known):
         for who in range(2):
             gap = one["beyond_judge"][left] + one["item_effect"][item, left]
             gap -= one["beyond_judge"][right] + one["item_effect"][item, right]
-            eta = one["annotator_sharpness"][who] * gap
-            eta += v * one["judge_weight"][0] + x * one["coefficient"][0]
-            eta += apart * one["judge_system_weight"][0]
+            gap_known = v * one["judge_weight"][0] + x * one["coefficient"][0]
+            gap_known += apart * one["judge_system_weight"][0]
+            eta = one["annotator_sharpness"][who] * (gap + gap_known)
             tie = one["tie"] + one["annotator_tie"][who] + t * one["judge_tie"][0]
             each.append(won(eta, tie, one["side"] + one["annotator_side"][who]))
         out.append(np.mean(each))
@@ -203,3 +203,27 @@ def test_effects_of_prompts_must_have_been_kept_for_judged_pairs():
     })  # fmt: skip
     with pytest.raises(dx.ArgumentError, match="found a fit with keep_items=False"):
         dx.win_rate(fit)
+
+
+def test_parts_of_a_fit_are_refused():
+    fit, *_ = judged(2, ([0], [0]))
+    alone = xr.DataTree.from_dict({"posterior": fit["posterior"].to_dataset()})
+    with pytest.raises(dx.ArgumentError, match=r"none called 'constant_data', 'observed_data'"):
+        dx.win_rate(alone)
+    fit["posterior"] = fit["posterior"].to_dataset().isel(system=[0, 1])
+    with pytest.raises(dx.ArgumentError, match="Select systems after win_rate"):
+        dx.win_rate(fit)
+
+
+def test_effects_of_prompts_without_votes_are_drawn():
+    fit, one, known = judged(60_000, ([0], [0]), item_effect=np.array([[0.5, -0.3, 0.1]]))
+    found = dx.win_rate(fit, random_seed=1).mean(("chain", "draw"))
+    rng = np.random.default_rng(4)
+    each = []
+    for _ in range(2000):
+        new = rng.normal(size=3)
+        effects = np.array([one["item_effect"][0], new])
+        each.append(expected_votes({**one, "item_effect": effects}, known))
+    left_won = np.mean(each, axis=0)
+    left_won[0] = 1.0
+    np.testing.assert_allclose(found, rates(left_won), atol=0.012)

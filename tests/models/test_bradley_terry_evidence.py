@@ -153,11 +153,15 @@ def test_sides_and_order_of_verdicts_do_not_matter():
 
 
 @poor
-def test_what_a_system_has_beyond_its_verdicts_shows_a_judge_that_favours_it():
-    votes, verdicts, _ = study(n_votes=1500, n_items=40, favour=(0, 0, 0, 1.5))
+def test_people_are_not_taken_in_by_a_judge_that_favours_a_system():
+    votes, verdicts, _ = study(n_votes=600, n_items=40, favour=(0, 0, 0, 2.5))
     fit = bradley_terry.fit(read(votes), predictions=read(verdicts), draws=500, chains=2, **QUIET)
-    beyond = fit["posterior"]["beyond_judge"]
-    assert float((beyond.sel(system="s3") < 0).mean()) > 0.9
+    heard = read(verdicts)
+    sides = heard["left_code"].to_numpy() == 3, heard["right_code"].to_numpy() == 3
+    said = heard["outcome"].to_numpy()
+    by_judge = np.concatenate([1 - said[sides[0]] / 2, said[sides[1]] / 2]).mean()
+    rate = dx.win_rate(fit, random_seed=1).sel(system="s3")
+    assert float(rate.quantile(0.99)) < by_judge - 0.2
     best = fit["posterior"]["strength"].mean(("chain", "draw")).to_series().idxmax()
     assert best == "s2"
 
@@ -169,11 +173,59 @@ def test_prompts_and_systems_with_verdicts_only_are_part_of_the_fit():
             enumerate(zip(votes["left"], votes["right"], votes["item"], strict=True))
             if item < 5 and "s3" not in (one, two)]  # fmt: skip
     few = {name: [values[k] for k in kept] for name, values in votes.items()}
-    with pytest.warns(dx.DesignWarning, match="compare systems of different groups"):
-        fit = bradley_terry.fit(read(few), predictions=read(verdicts), draws=50, chains=1, **QUIET)
+    options = {"draws": 50, "chains": 1, **QUIET}
+    fit = bradley_terry.fit(read(few), predictions=read(verdicts), **options)
     assert set(fit["posterior"]["system"].to_numpy()) == set(SYSTEMS)
-    assert set(fit["posterior"]["item"].to_numpy()) == set(range(8))
+    assert set(fit["posterior"]["item"].to_numpy()) == set(range(5))  # nothing is known of others
     assert np.isfinite(dx.win_rate(fit, random_seed=1)).all()
+    # A system that was left out with its votes is none of the fit.
+    more = dx.pairs({name: [*few[name], few[name][0]] for name in few} | {
+        "left": [*few["left"], "s9"], "winner": [*few["winner"], "left"]
+    }, annotator="annotator", item="item")  # fmt: skip
+    rest = more.isel(vote=slice(len(few["left"])))
+    again = bradley_terry.fit(rest, predictions=read(verdicts), **options)
+    xr.testing.assert_equal(dx.win_rate(again, random_seed=1), dx.win_rate(fit, random_seed=1))
+
+
+@poor
+def test_answers_that_are_in_no_pair_change_nothing():
+    votes, _, answers = study()
+    options = {"draws": 10, "tune": 10, "chains": 1, "items": False, **QUIET}
+    fit = bradley_terry.fit(read(votes), answers=answers, **options)
+    more = {"item": [*answers["item"], 99], "system": [*answers["system"], "s1"],
+            "length": [*answers["length"], np.nan], "lists": [*answers["lists"], 1e9]}  # fmt: skip
+    again = bradley_terry.fit(read(votes), answers=more, **options)
+    xr.testing.assert_identical(fit["posterior"].to_dataset(), again["posterior"].to_dataset())
+
+
+@poor
+def test_small_codes_do_not_overflow():
+    votes, verdicts, _ = study()
+    frame = read(votes)
+    small = frame.assign({
+        name: frame[name].astype(np.int8) for name in ("left_code", "right_code", "item_code")
+    })  # fmt: skip
+    options = {"predictions": read(verdicts), "draws": 5, "tune": 5, "chains": 1, **QUIET}
+    one, two = (bradley_terry.fit(data, **options)["constant_data"] for data in (frame, small))
+    np.testing.assert_array_equal(one["vote_pair"], two["vote_pair"])
+
+
+def test_weights_that_only_priors_know_are_warned_of():
+    votes, verdicts, answers = study()
+    three = {name: [x for x, a, b in zip(values, frame["left"], frame["right"], strict=True)
+                    if "s3" not in (a, b)]
+             for frame in (votes,) for name, values in frame.items()}  # fmt: skip
+    judged = {name: [x for x, a, b in zip(values, verdicts["left"], verdicts["right"], strict=True)
+                     if "s3" not in (a, b)] for name, values in verdicts.items()}  # fmt: skip
+    with pytest.warns(dx.DesignWarning, match="verdicts of 2 judges on 3 systems do not tell"):
+        bradley_terry.build(read(three), predictions=read(judged))
+    size = {"item": answers["item"], "system": answers["system"], "length": answers["length"]}
+    of_systems = {**size, "size": [1.0, 7.0, 13.0, 70.0] * 6}
+    with pytest.warns(dx.DesignWarning, match="covariate 'size' of answers is told apart from sys"):
+        bradley_terry.build(read(votes), answers=of_systems)
+    twice = {**size, "again": np.array(size["length"]) * 2 + 1}
+    with pytest.warns(dx.DesignWarning, match="covariate '(length|again)'"):
+        bradley_terry.build(read(votes), answers=twice)
 
 
 def _without(frame, test):
@@ -217,7 +269,7 @@ REFUSED = {
     ),
     "no columns": (
         lambda v, j, a: (read(v), {"answers": {"item": a["item"], "system": a["system"]}}),
-        "answers: expected columns of numbers beside item and system",
+        "answers: expected the columns 'item' and 'system', and columns of numbers",
     ),
     "text": (
         lambda v, j, a: (read(v), {"answers": {**a, "length": ["long"] * 24}}),
@@ -225,11 +277,11 @@ REFUSED = {
     ),
     "one number": (
         lambda v, j, a: (read(v), {"answers": {**a, "length": [3.0] * 24}}),
-        "columns whose numbers differ; found one number only in 'length'",
+        "columns that differ between .*; found no difference in 'length'",
     ),
     "an answer twice": (
         lambda v, j, a: (read(v), {"answers": {**a, "item": [0] * 24}}),
-        "answers, row 0: expected each item and system once; found 4 of them again",
+        "answers, row 4: expected each item and system once; found 4 of them again",
     ),
     "an answer is missing": (
         lambda v, j, a: (read(v), {"answers": {name: x[1:] for name, x in a.items()}}),
@@ -237,7 +289,20 @@ REFUSED = {
     ),
     "no column of systems": (
         lambda v, j, a: (read(v), {"answers": {"item": a["item"], "model": a["system"]}}),
-        "column 'system'",
+        r"expected the columns 'item' and 'system', and .*found the columns 'item', 'model'",
+    ),
+    "of items only": (
+        lambda v, j, a: (read(v), {"answers": {**a, "topic": np.repeat(np.arange(6), 4)}}),
+        "differ between the two answers of some pair; found no difference in 'topic'",
+    ),
+    "two judges without names": (
+        lambda v, j, a: (read(v), {"predictions": dx.pairs(j, item="item")}),
+        r"one verdict on each pair and order of its sides, as no judge is named; found 2 on 's\d' "
+        r"and 's\d' on 0",
+    ),
+    "both without prompts": (
+        lambda v, j, a: (dx.pairs(v), {"predictions": read(j), "answers": a}),
+        "predictions: expected None, .* found Dataset",
     ),
 }  # fmt: skip
 

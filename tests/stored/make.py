@@ -5,11 +5,15 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import component_fits as made
 import numpy as np
 import one_truth
+import pandas as pd
 import xarray as xr
 from component_fits import cross_replication
+from scipy.special import expit
 
 import dissensus as dx
 from dissensus.evaluation.components import component_draws
@@ -150,7 +154,28 @@ def judged():
     return result.drop_nodes(sorted(others))
 
 
-MADE = {"dense": dense, "candidates": candidates, "beside": beside, "one_truth": judged}
+def votes():
+    """Votes on pairs of four systems by five people, and a judge's verdicts on all pairs."""
+    rng = np.random.default_rng(1)
+    strength = {"strong": 1.2, "good": 0.6, "fair": 0.2, "weak": -1.2}
+    rows = [
+        (*rng.permutation(pair), f"q{item}", f"v{rng.integers(5)}")
+        for pair in combinations(strength, 2) for item in range(8) for _ in range(4)
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows, columns=["left", "right", "item", "annotator"])
+    apart = frame["left"].map(strength) - frame["right"].map(strength)
+    frame["winner"] = np.where(rng.random(len(frame)) < expit(apart), "left", "right")
+    frame.loc[rng.random(len(frame)) < 0.15, "winner"] = "tie"
+    names = {"annotator": "annotator", "item": "item"}
+    verdicts = dx.pairs(frame.drop_duplicates(["left", "right", "item"]).assign(annotator="judge"),
+                        **names)  # fmt: skip
+    some = frame.sample(120, random_state=1)
+    return dx.evaluate(dx.pairs(some, **names), verdicts, draws=100, chains=2, **QUIET)
+
+
+MADE = {
+    "dense": dense, "candidates": candidates, "beside": beside, "one_truth": judged, "votes": votes,
+}  # fmt: skip
 
 
 def write(tree, path):

@@ -13,7 +13,13 @@ from rich.table import Table
 from typer.core import TyperGroup
 
 from dissensus.cli import options
-from dissensus.cli.check import check, known_labels, read_annotations, read_predictions
+from dissensus.cli.check import (
+    check,
+    known_labels,
+    read_annotations,
+    read_predictions,
+    read_verdicts,
+)
 from dissensus.cli.console import SafeConsole
 from dissensus.cli.plan import plan
 from dissensus.cli.rerun import rerun
@@ -127,6 +133,7 @@ def evaluate(
     import dissensus as dx
     from dissensus.cli.output import finish
     from dissensus.data.alignment import Sources
+    from dissensus.data.pairs import are_votes
     from dissensus.data.refusals import require_fit
 
     ann = read_annotations(
@@ -135,13 +142,17 @@ def evaluate(
         pool=pool, cluster=cluster, stratum=stratum, kind=kind,
         labels=options.label_space(labels), delimiter=delimiter, encoding=encoding,
     )  # fmt: skip
-    pred = read_predictions(
+    of_votes = are_votes(ann)
+    pred = read_verdicts(
+        predictions, item=item, format=predictions_format or format, delimiter=delimiter,
+        encoding=encoding,
+    ) if of_votes else read_predictions(
         predictions, item=item, system=system, label=prediction_label or label, score=score,
         rank=prediction_rank, format=predictions_format, on_missing=on_missing, kind=kind,
         threshold=threshold, delimiter=delimiter, encoding=encoding,
     )  # fmt: skip
     options.result_folder(out, store, force)
-    if predictions is not None:
+    if predictions is not None and not of_votes:
         scores = ann.attrs["kind"] == "continuous" or (
             ann.attrs["kind"] == "ordinal" and threshold is not None
         )

@@ -49,6 +49,7 @@ def check(
     from dissensus.cli.output import print_json
     from dissensus.data.alignment import Sources
     from dissensus.data.contents import annotation_contents, doubts, left_out, prediction_contents
+    from dissensus.data.pairs import are_votes
     from dissensus.data.refusals import refusals
     from dissensus.reports.contents import annotation_lines, prediction_lines
 
@@ -63,6 +64,11 @@ def check(
             pool=pool, cluster=cluster, stratum=stratum, kind=kind,
             labels=space, delimiter=delimiter, encoding=encoding,
         )  # fmt: skip
+    if are_votes(ann):
+        _check_votes(ann, annotations, predictions, problems, as_json=as_json, item=item,
+                     format=predictions_format or format, delimiter=delimiter,
+                     encoding=encoding)  # fmt: skip
+        return
     reading = partial(
         read_predictions, predictions, item=item, system=system, label=prediction_label or label,
         score=score, rank=prediction_rank, format=predictions_format, kind=kind,
@@ -99,6 +105,41 @@ def check(
         raise typer.Exit(2)
 
 
+def _check_votes(
+    votes: Any, path: Path, predictions: Path | None, problems: list[DissensusError], *,
+    as_json: bool, **how: Any,
+) -> None:  # fmt: skip
+    """Describe votes on pairs, and judges' verdicts, if there are any."""
+    from dissensus.cli.output import print_json
+    from dissensus.data.contents import vote_contents
+    from dissensus.families.pairs.evidence import with_evidence
+    from dissensus.reports.contents import vote_lines
+
+    verdicts: Any = None
+    with _collected(problems):
+        verdicts = read_verdicts(predictions, **how)
+        with_evidence(votes, verdicts, None)
+    errors = [options.as_options(str(problem)) for problem in problems]
+    contents = [None if one is None else vote_contents(one) for one in (votes, verdicts)]
+    if as_json:
+        print_json({"valid": not errors, "errors": errors, "notes": [],
+                    "annotations": contents[0], "predictions": contents[1]})  # fmt: skip
+    else:
+        for file, found in zip((path, predictions), contents, strict=True):
+            if file is not None and found is not None:
+                _print_table(file, vote_lines(found))
+        _print_list("an evaluation refuses these", "red", errors)
+    if errors:
+        raise typer.Exit(2)
+
+
+def read_verdicts(path: Path | None, **how: Any) -> Any:
+    """Read judges' verdicts, if a file is given; they have the same form as votes."""
+    import dissensus as dx
+
+    return None if path is None else dx.read_annotations(path, **how)
+
+
 @contextmanager
 def _collected(problems: list[DissensusError]) -> Iterator[None]:
     """Keep an error about input in a list, and go on."""
@@ -111,12 +152,14 @@ def _collected(problems: list[DissensusError]) -> Iterator[None]:
 def read_annotations(
     path: Path, predictions: Path | None, prediction_rank: str | None, **how: Any
 ) -> Any:
-    """Read annotations; a column of ranks that only the predictions have is pointed out."""
+    """Read annotations or votes; a column of ranks of the predictions only is pointed out."""
     import dissensus as dx
+    from dissensus.data.pairs import are_votes
     from dissensus.data.schema import no_predictions
 
     try:
-        return no_predictions(dx.read_annotations(path, **how))
+        found = dx.read_annotations(path, **how)
+        return found if are_votes(found) else no_predictions(found)
     except FormatError as problem:
         rank = how["rank"]
         instead = f'prediction_rank="{rank}" instead of rank='

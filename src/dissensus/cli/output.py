@@ -18,6 +18,7 @@ from dissensus.cli.console import SafeConsole
 from dissensus.cli.options import as_options
 from dissensus.dims import CHAIN, ITEM, SAMPLE
 from dissensus.evaluation.evidence import summary
+from dissensus.evaluation.votes import LEADERBOARD
 from dissensus.reports import report
 from dissensus.storage import Writer, replace_all
 
@@ -141,7 +142,7 @@ def of_evaluation(result: xr.DataTree, written: Iterable[Path]) -> dict[str, Any
         name: metrics.attrs[key]
         for name, key in (("kind", "interval"), ("probability", "probability"))
     }
-    out["metrics"] = metrics
+    out[LEADERBOARD if LEADERBOARD in result.children else "metrics"] = metrics
     for group, of in MORE:
         if group in result.children:
             out[of] = summary(result, of)

@@ -14,7 +14,8 @@ from rich.cells import cell_len
 from rich.console import Group
 from rich.markup import escape
 
-from dissensus.dims import ANNOTATOR, ESTIMATOR, ITEM, SCOPE, SCOPES
+from dissensus.dims import ANNOTATOR, ESTIMATOR, ITEM, SCOPE, SCOPES, SYSTEM
+from dissensus.evaluation.votes import LEADERBOARD
 from dissensus.reports import evidence, tables, two_models
 from dissensus.reports.evidence import Facts
 from dissensus.reports.sentences import Name, paragraph, sentences
@@ -101,6 +102,9 @@ def results(evaluation: xr.DataTree, *, everything: bool = False) -> Iterator[Gr
     """Yield the verdict, its table, and why to doubt it, as markup for Rich; or everything."""
     from dissensus.reports import checks, trust, verdict  # Matplotlib, which plans do not need
 
+    if LEADERBOARD in evaluation.children:
+        yield from _of_votes(evaluation, everything=everything)
+        return
     numbers = two_models.both(evaluation)
     lead = verdict.lead(evaluation, numbers[0] if numbers else None)
     checked, both = checks.checked(evaluation), two_models.compared(evaluation, numbers)
@@ -113,11 +117,7 @@ def results(evaluation: xr.DataTree, *, everything: bool = False) -> Iterator[Gr
         most = _ROWS if everything else _FEW_ROWS
         table = table if everything else replace(table, note="")  # the report has it
         yield laid_out(checks.marked(table, lead.reason), most=most)
-    for box in trust.boxes(evaluation, lead, both.facts, checked):
-        if box.state != "fine":
-            color = "red" if box.state == "stop" else "yellow"
-            words = escape(f"{box.reason} {box.remedy}".strip())
-            yield f"[{color}]{box.word.lower()}[/{color}] {words}"
+    yield from filter(None, map(_doubt, trust.boxes(evaluation, lead, both.facts, checked)))
     for topic, facts in trust.more_cautions(checked):
         yield f"[yellow]careful[/yellow] {escape(paragraph(topic, facts))}"
     if everything:
@@ -125,6 +125,34 @@ def results(evaluation: xr.DataTree, *, everything: bool = False) -> Iterator[Gr
         yield from _rest(evaluation, numbers, both.facts)
     else:
         yield "[dim]Every metric, agreement, other models: report.html, or --all.[/dim]"
+
+
+def _doubt(box: Any) -> str:
+    """Return a reason to doubt the result and its remedy, or "" if all is fine."""
+    if box.state == "fine":
+        return ""
+    color = "red" if box.state == "stop" else "yellow"
+    words = escape(f"{box.reason} {box.remedy}".strip())
+    return f"[{color}]{box.word.lower()}[/{color}] {words}"
+
+
+def _of_votes(evaluation: xr.DataTree, *, everything: bool) -> Iterator[Group | str]:
+    """Yield the verdict of votes, the leaderboard, why to doubt it, and the next votes."""
+    from dissensus.reports import votes, votes_trust
+
+    yield escape(" ".join(votes.said("headline", votes.headline(evaluation))))
+    yield ""
+    n = evaluation[LEADERBOARD].sizes[SYSTEM]
+    yield laid_out(votes.table(evaluation, n if everything else _ROWS), most=n)
+    yield from filter(None, map(_doubt, votes_trust.boxes(evaluation)))
+    yield from map(escape, votes.said("judge", votes.judge(evaluation)))
+    yield from map(escape, votes.said("next", votes.next_facts(evaluation)))
+    if everything:
+        more = (votes.judge_table(evaluation), votes.better_table(evaluation),
+                votes.check_table(evaluation), votes.voter_table(evaluation))  # fmt: skip
+        yield from (laid_out(table) for table in more if table is not None)
+    else:
+        yield "[dim]All systems, pairs and voters: report.html, or --all.[/dim]"
 
 
 def _rest(evaluation: xr.DataTree, numbers: list[xr.Dataset], both: Facts) -> Iterator[Group | str]:

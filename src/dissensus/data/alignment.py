@@ -52,7 +52,7 @@ def unlike_items(
     if on_missing == "drop":
         return None
     drop = 'Use on_missing="drop" to leave out the others'
-    if not respelled and len(alone.predicted):
+    if not (respelled or len(alone.annotated)) and sources is SOURCES:
         drop += ', or keep those predicted: dx.annotations(..., items=predictions["item"])'
     return PredictionError(
         "predictions",

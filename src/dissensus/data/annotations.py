@@ -279,9 +279,15 @@ def grouped(column: "pd.Series[Any]", name: str) -> tables.Encoded:
 
 def _among(found: tables.Encoded, items: Any, name: str) -> tables.Encoded:
     """Return the items of the table as places among all items."""
-    if isinstance(items, str) or not isinstance(items, Iterable):
-        raise AnnotationError("items=", expected="a sequence of names of items", found=brief(items))
-    names = items if isinstance(items, list) else np.asarray(items)
+    if isinstance(items, str | bytes | xr.Dataset | pd.DataFrame) or not isinstance(
+        items, Iterable
+    ):
+        raise AnnotationError(
+            "items=", expected="a sequence of names of items", found=brief(items),
+            hint='Of predictions: items=pred["item"]' if isinstance(items, xr.Dataset) else "",
+        )  # fmt: skip
+    names = items if isinstance(items, pd.Index | pd.Series | np.ndarray) else list(items)
+    names = [x.item() if isinstance(x, xr.DataArray) else x for x in names]
     every = tables.encode(pd.Series(names), "items=").values
     place = tables.match(found.values, every)
     if (place < 0).any():

@@ -10,8 +10,9 @@ import xarray as xr
 
 from dissensus.data import tables
 from dissensus.data.alignment import SOURCES, Sources, items_on_one_side, respelled_item
+from dissensus.data.pairs import system_groups
 from dissensus.data.rows import ranking_code, statements_per, voices_per
-from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, SYSTEM
+from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, SYSTEM, VOTE
 from dissensus.errors import folded, misspelt, shown
 from dissensus.kernels.types import Array, Ints
 
@@ -50,6 +51,33 @@ def annotation_contents(annotations: xr.Dataset) -> dict[str, Any]:
         out["rankings_with_ties"] = _tied(annotations)
     if "confidence" in annotations:
         out["confidence"] = _quartiles(annotations["confidence"])
+    return out
+
+
+def vote_contents(votes: xr.Dataset) -> dict[str, Any]:
+    """Return counts of votes on pairs, and the groups of systems that votes connect.
+
+    >>> from dissensus.data.pairs import pairs
+    >>> votes = pairs({"left": list("aa"), "right": list("bb"), "winner": list("ab")})
+    >>> found = vote_contents(votes)
+    >>> found["votes"], found["ties"], found["groups"]
+    (2, 0, [['a', 'b']])
+    """
+    names, group = votes[SYSTEM].to_numpy(), system_groups(votes)
+    out: dict[str, Any] = {
+        "kind": votes.attrs["kind"],
+        "votes": votes.sizes[VOTE],
+        "systems": names.tolist(),
+        "ties": int((votes["outcome"] == 1).sum()),
+        "groups": [names[group == n].tolist() for n in range(int(group.max()) + 1)],
+    }
+    for dim in (ANNOTATOR, ITEM):
+        if dim in votes.coords:
+            each = np.bincount(votes[f"{dim}_code"].to_numpy(), minlength=votes.sizes[dim])
+            out[f"{dim}s"] = votes.sizes[dim]
+            out[f"votes_per_{dim}"] = _spread(each)
+            if dim == ANNOTATOR:
+                out["most_votes"] = (votes[dim].to_numpy()[each.argmax()].item(), int(each.max()))
     return out
 
 

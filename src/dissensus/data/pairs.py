@@ -23,6 +23,8 @@ from typing import Any, Final
 
 import numpy as np
 import xarray as xr
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from dissensus.data import tables
 from dissensus.data.frames import columns
@@ -203,9 +205,34 @@ def _require_outcomes(
     )  # fmt: skip
 
 
+def are_votes(data: Any) -> bool:
+    """Return whether data are votes on pairs.
+
+    Examples
+    --------
+    >>> are_votes(pairs({"left": ["a"], "right": ["b"], "winner": ["a"]})), are_votes(None)
+    (True, False)
+    """
+    return isinstance(data, xr.Dataset) and data.attrs.get("kind") == "pair"
+
+
+def system_groups(pairs: xr.Dataset) -> Ints:
+    """Return the group of each system: votes connect those of one group.
+
+    Examples
+    --------
+    >>> system_groups(pairs({"left": list("ac"), "right": list("bd"), "winner": list("ac")}))
+    array([0, 0, 1, 1])
+    """
+    left, right = pairs["left_code"].to_numpy(), pairs["right_code"].to_numpy()
+    n = pairs.sizes[SYSTEM]
+    _, group = connected_components(coo_array((np.ones(len(left)), (left, right)), (n, n)))
+    return np.asarray(group, dtype=np.int64)
+
+
 def checked_pairs(pairs: Any) -> xr.Dataset:
     """Return votes on pairs, or raise if it is something else, or codes have no names."""
-    if not isinstance(pairs, xr.Dataset) or pairs.attrs.get("kind") != "pair":
+    if not are_votes(pairs):
         of_systems = isinstance(pairs, xr.Dataset) and SYSTEM in pairs.dims
         kind = pairs.attrs.get("kind") if isinstance(pairs, xr.Dataset) else None
         raise AnnotationError(

@@ -368,10 +368,14 @@ def numbers(
             f"column {name!r}",
             where=f"row {bad[0]}",
             expected="a finite number",
-            found=f"{column.iloc[int(bad[0])]!r} ({len(bad)} such of {len(column)} rows)",
+            found=f"{_plainly(column.iloc[int(bad[0])])} ({len(bad)} such of {len(column)} rows)",
             hint=hint,
         )
     return values
+
+
+def _plainly(cell: Any) -> str:
+    return repr(cell.item() if isinstance(cell, np.generic) else cell)
 
 
 def are_fractions(values: Array) -> bool:

@@ -13,6 +13,7 @@ from dissensus import arguments
 from dissensus.data.chunks import ITEM_CHUNKS, by_item, chunked, is_chunked
 from dissensus.data.contents import label_doubts
 from dissensus.data.known_labels import recorded as recorded_truth
+from dissensus.data.pairs import are_votes
 from dissensus.data.refusals import SIDES, require_fit
 from dissensus.data.schema import checked_annotations, checked_once, checked_predictions
 from dissensus.dims import LABEL
@@ -34,6 +35,7 @@ from dissensus.evaluation.recipes import (
 )
 from dissensus.evaluation.runs import Run, Task, results
 from dissensus.evaluation.section import AUTO, Plan, Reason, Section, Settings, added
+from dissensus.evaluation.votes import evaluate_votes
 from dissensus.families.latent_truth.errors import LEARNED
 from dissensus.kernels.random import seed_or_drawn
 
@@ -76,9 +78,11 @@ def evaluate(
     Parameters
     ----------
     annotations : xarray.Dataset
-        From `dissensus.annotations` or another reader of annotations.
+        From `dissensus.annotations` or another reader of annotations; or votes on pairs of systems,
+        from `dissensus.pairs`.
     predictions : xarray.Dataset, optional
-        From `dissensus.predictions`. Without it, only the annotations are described.
+        From `dissensus.predictions`. Without it, only the annotations are described. Beside votes,
+        judges' verdicts from `dissensus.pairs`, as `models.bradley_terry` takes them.
     reliability : sequence of float, optional
         Reliabilities at which metrics are computed; by default a range for the model. The posterior
         is kept at the model's reference (1, or 30 for `inverse_rank`), or else at the middle value.
@@ -136,7 +140,8 @@ def evaluate(
         label. By default "truth" if ``truth`` is given, else "panel". The panel also leads if no
         accuracy of systems can be estimated; ``answers.attrs["notes"]`` says why.
     new_items : bool
-        Whether ``answers`` are about new items like these, instead of these items.
+        Whether ``answers``, or a ``leaderboard``, are about new items like these, instead of these
+        items.
     on_missing : {"raise", "drop"}
         What to do about items that only one side has.
     chunks : int, optional
@@ -144,7 +149,8 @@ def evaluate(
         (see `dissensus.chunked`). Only posterior means are kept, of numbers also standard
         deviations. By default as the annotations are chunked, if they are.
     **hyper
-        Other hyperparameters of the model, such as ``prior_count`` or ``concentration``.
+        Other hyperparameters of the model, such as ``prior_count`` or ``concentration``. Of votes:
+        settings of `models.bradley_terry` such as ``side``.
 
     Returns
     -------
@@ -172,6 +178,12 @@ def evaluate(
         - ``categories``: plausibility and certainty of categories, and accuracy at that level.
         - ``companion``: these groups by the companion, with posterior means only.
         - ``annotations``, ``predictions``, and ``predictions_given`` before a cut at ``threshold``.
+
+        Of votes: ``posterior`` and the other groups of the fit; ``leaderboard``, with draws of
+        ``win_rate``, ``rank`` (by win rate) and ``strength`` (chain, draw, system);
+        ``comparison`` of win rates; ``vote_check``, with shares of votes won by pair of systems,
+        observed and replicated; ``votes_alone``, the same without verdicts, if there are any; and
+        ``annotations``, ``predictions``.
 
     Raises
     ------
@@ -202,6 +214,11 @@ def evaluate(
         "chunks": chunks, **hyper,
     }  # fmt: skip
     arguments.flags(new_items=new_items)
+    if are_votes(annotations):
+        return evaluate_votes(
+            annotations, predictions, recorded, evaluate.__kwdefaults__ or {},
+            progressbar=progressbar, seed_source=seed_source,
+        )  # fmt: skip
     cut = _cut(annotations, chunks)
     if cut is not None:
         recorded["chunks"] = cut.attrs[ITEM_CHUNKS][0]

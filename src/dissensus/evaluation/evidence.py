@@ -39,6 +39,7 @@ from dissensus.evaluation.doubts import (
     of_numbers,
 )
 from dissensus.evaluation.ground_truth import GROUP
+from dissensus.evaluation.votes import LEADERBOARD, leaderboard_rows
 from dissensus.sampling.intervals import effective, spread, whole
 
 # Accuracy: one row for each system and scope, and for each annotator.
@@ -256,8 +257,8 @@ def summary(evaluation: xr.DataTree, of: str | None = None) -> pd.DataFrame:
     evaluation : xarray.DataTree
         From `dissensus.evaluate`, or from ``fit`` of a model.
     of : {"metrics", "answers", "statistics", "components", "accuracy", ...}, optional
-        The group; also "weighted_reliability" and "posterior". By default the metrics, or the
-        posterior of a fit.
+        The group; also "weighted_reliability", "leaderboard" and "posterior". By default the
+        metrics, of votes on pairs the leaderboard, or the posterior of a fit.
 
     Returns
     -------
@@ -283,6 +284,8 @@ def summary(evaluation: xr.DataTree, of: str | None = None) -> pd.DataFrame:
           the reference reliability), ess_bulk, r_hat.
         - weighted_reliability: quantity, median. The interval of ``annotators_for_truth`` is
           equal-tailed; it is infinite if no number suffices, and mean and sd are NaN then.
+        - leaderboard: system (best first); the numbers are of its win rate. rank (median),
+          rank_lower, rank_upper, probability_best, votes (on the system), ess_bulk, r_hat.
         - posterior: those of `arviz.summary`. ``attrs["left_out"]`` names variables of items, which
           are left out unless there are no others.
 
@@ -320,11 +323,15 @@ def summary(evaluation: xr.DataTree, of: str | None = None) -> pd.DataFrame:
 def _checked_group(evaluation: xr.DataTree, of: str | None) -> str:
     """Return the group to summarise; a fit has only its posterior."""
     groups = set(evaluation.children) if isinstance(evaluation, xr.DataTree) else set()
+    of_votes = LEADERBOARD in groups
+    if of is None and of_votes:
+        of = LEADERBOARD
     if of is None:
         of = "metrics" if "statistics" in groups or POSTERIOR not in groups else POSTERIOR
     if of not in _OF:
         raise ArgumentError("of", expected=f"one of {_OF}", found=repr(of))
-    needed, expected = "statistics", "a DataTree from dissensus.evaluate, or from a model's fit"
+    needed = LEADERBOARD if of_votes else "statistics"
+    expected = "a DataTree from dissensus.evaluate, or from a model's fit"
     if of == POSTERIOR:
         needed, expected = POSTERIOR, "a fit, or an evaluation by a model"
     if needed not in groups:
@@ -432,6 +439,6 @@ def _best(evaluation: xr.DataTree, name: str, values: xr.DataArray) -> xr.DataAr
 
 _ROWS: Final[dict[str, Callable[[xr.DataTree], pd.DataFrame]]] = {
     ANSWERS: _of_answers, "statistics": _of_statistics, "components": component_rows,
-    "accuracy": accuracy_rows, GROUP: ground_truth_rows,
+    "accuracy": accuracy_rows, GROUP: ground_truth_rows, LEADERBOARD: leaderboard_rows,
 }  # fmt: skip
 _OF: Final = ("metrics", *_ROWS, POSTERIOR)

@@ -10,7 +10,7 @@ from scipy.sparse import coo_array
 
 from dissensus import arguments
 from dissensus.dims import ANNOTATOR, CHAIN, DRAW, ITEM, PAIR, SAMPLE, SYSTEM
-from dissensus.errors import ArgumentError, brief
+from dissensus.errors import ArgumentError, brief, shown
 from dissensus.kernels.pairs import win_rate_rows
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Floats
@@ -19,7 +19,9 @@ _NODES = 32
 """Number of values of the difference between two systems on a new prompt."""
 
 
-def win_rate(fit: xr.DataTree, *, new_items: bool = False, random_seed: Any = None) -> xr.DataArray:
+def win_rate(
+    fit: xr.DataTree, *, new_items: bool = False, as_cast: bool = True, random_seed: Any = None
+) -> xr.DataArray:
     r"""Share of votes that each system wins against the others, a tie counting as half.
 
     .. math:: w_k = \frac{1}{K - 1} \sum_{j \ne k}
@@ -32,13 +34,17 @@ def win_rate(fit: xr.DataTree, *, new_items: bool = False, random_seed: Any = No
     new_items : bool
         Whether the prompts are new. By default they are those of the votes, each pair of systems
         voted on as often on each of them.
+    as_cast : bool
+        Of a fit with judges' verdicts: whether votes that were cast count as they are. False gives
+        expected votes on all pairs, of which the votes are a sample, as without verdicts.
     random_seed : int, optional
-        Of a fit with judges' verdicts: seed of the votes that were not cast.
+        Of a fit with judges' verdicts: seed of the votes that were not cast, and of new prompts.
 
     Returns
     -------
     xarray.DataArray
-        ``win_rate`` (chain, draw, system), in [0, 1]; they average 1/2.
+        ``win_rate`` (chain, draw, system), in [0, 1]; they average 1/2, unless judged pairs have
+        some systems more often than others.
 
     Raises
     ------
@@ -49,8 +55,8 @@ def win_rate(fit: xr.DataTree, *, new_items: bool = False, random_seed: Any = No
     -----
     All other systems are met equally often, whatever the votes were on, and votes are those of a
     typical voter: one with the median sharpness and tendency to ties, to whom each system is shown
-    on the left in half of the votes. If the model has no effects of prompts, ``new_items`` changes
-    nothing. Covariates of answers are equal.
+    on the left in half of the votes. Without effects of prompts and without verdicts ``new_items``
+    changes nothing. Covariates of answers are equal.
 
     With judges' verdicts (``predictions=``) the rate is that of people's votes on the judged pairs,
     one vote on each: the votes that were cast, and draws of those that were not, by a random one of
@@ -69,10 +75,11 @@ def win_rate(fit: xr.DataTree, *, new_items: bool = False, random_seed: Any = No
     >>> dx.win_rate(fit).mean().round(6).item()
     0.5
     """
-    arguments.flags(new_items=new_items)
+    arguments.flags(new_items=new_items, as_cast=as_cast)
     draws = _posterior(fit)
     if "beyond_judge" in draws:
-        return _judged(fit, draws, generator(random_seed, "win_rate"), new_items=new_items)
+        rng = generator(random_seed, "win_rate")
+        return _judged(fit, draws, rng, new_items=new_items, expected=new_items or not as_cast)
     ahead, nodes, weights = draws["strength"], np.zeros(1), np.ones(1)
     if "item_spread" in draws and new_items:
         nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
@@ -105,19 +112,31 @@ def _require_effects(draws: xr.Dataset, hint: str) -> None:
 
 
 def _judged(
-    fit: xr.DataTree, draws: xr.Dataset, rng: np.random.Generator, *, new_items: bool
-) -> xr.DataArray:
+    fit: xr.DataTree, draws: xr.Dataset, rng: np.random.Generator, *, new_items: bool,
+    expected: bool,
+) -> xr.DataArray:  # fmt: skip
     """Return the share of people's votes on the judged pairs, one on each, that systems win."""
     if "item_spread" in draws:
         _require_effects(draws, "Fit with keep_items=True")
+    groups = [name for name in ("constant_data", "observed_data") if name not in fit.children]
+    if groups:
+        raise ArgumentError(
+            "fit", expected="the groups constant_data and observed_data of the fit, with the "
+            "judged pairs", found=f"none called {shown(groups)}", hint="Pass the whole fit",
+        )  # fmt: skip
     known = fit["constant_data"].to_dataset()
     left, right, item = (known[f"pair_{name}"].to_numpy() for name in ("left", "right", "item"))
     n_pairs, n_systems = len(left), draws.sizes[SYSTEM]
+    if max(left.max(), right.max()) >= n_systems:
+        raise ArgumentError(
+            "fit", expected="all systems of the judged pairs", found=f"{n_systems} of them",
+            hint="Select systems after win_rate, not before",
+        )  # fmt: skip
     cast = np.bincount(known["vote_pair"], minlength=n_pairs)
     outcome = fit["observed_data"]["outcome"].to_numpy()
     score = 0.5 + 0.5 * (1.0 - outcome) * known["vote_turn"].to_numpy()
     seen = np.bincount(known["vote_pair"], score, minlength=n_pairs) / np.maximum(cast, 1)
-    open_ = np.flatnonzero(cast == 0) if not new_items else np.arange(n_pairs)
+    open_ = np.arange(n_pairs) if expected else np.flatnonzero(cast == 0)
     of_left, of_right = (
         coo_array(
             (np.ones(n_pairs), (np.arange(n_pairs), code)), shape=(n_pairs, n_systems)
@@ -125,13 +144,13 @@ def _judged(
         for code in (left, right)
     )
     flat = draws.stack({_FLAT: SAMPLE}, create_index=False).transpose(_FLAT, ...)
-    n, at_once = flat.sizes[_FLAT], max(1, _AT_ONCE // n_pairs)
+    n, at_once = flat.sizes[_FLAT], max(1, _AT_ONCE // max(n_pairs, 1))
     out = np.empty((n, n_systems))
     for first in range(0, n, at_once):
         part = flat.isel({_FLAT: slice(first, first + at_once)})
         n_part = part.sizes[_FLAT]
         won = np.tile(seen, (n_part, 1))
-        won[:, open_] = _votes(part, known.isel({PAIR: open_}), rng, expected=new_items)
+        won[:, open_] = _votes(part, known.isel({PAIR: open_}), rng, expected=expected)
         weight = np.ones((1, n_pairs))
         if new_items:
             weight = rng.standard_exponential((n_part, int(item.max()) + 1))[:, item]
@@ -154,19 +173,28 @@ def _votes(
 ) -> Floats:
     """Draw a vote on each pair (sample, pair): 1 left, 1/2 tie, 0 right; or what to expect."""
     left, right, item = (known[f"pair_{name}"].to_numpy() for name in ("left", "right", "item"))
-    strength = draws["beyond_judge"].to_numpy()
+    strength, n = draws["beyond_judge"].to_numpy(), draws.sizes[SYSTEM]
     ahead = strength[:, left] - strength[:, right]
     if "item_effect" in draws:
-        effect = draws["item_effect"].to_numpy()
-        ahead += effect[:, item, left] - effect[:, item, right]
+        # Nothing is known of prompts without votes: their effects are the prior's.
+        cells, both = np.unique([item * n + left, item * n + right], return_inverse=True)
+        seen = cells < draws.sizes[ITEM] * n
+        effect = rng.normal(size=(len(ahead), len(cells)))
+        effect *= draws["item_spread"].to_numpy()[:, None]
+        given = draws["item_effect"].to_numpy()
+        effect[:, seen] = given[:, cells[seen] // n, cells[seen] % n]
+        one, two = both.reshape(2, -1)
+        ahead += effect[:, one] - effect[:, two]
+    for name, said in (
+        ("judge_weight", "verdict"), ("judge_system_weight", "verdict_apart"),
+        ("coefficient", "answer"),
+    ):  # fmt: skip
+        if name in draws:
+            ahead += draws[name].to_numpy() @ known[said].to_numpy().T
     row = np.arange(len(ahead))[:, None]
     who = rng.integers(draws.sizes.get(ANNOTATOR, 1), size=ahead.shape)
     if "annotator_sharpness" in draws:
         ahead *= draws["annotator_sharpness"].to_numpy()[row, who]
-    for name, said in (("judge_weight", "verdict"), ("judge_system_weight", "verdict_apart")):
-        ahead += draws[name].to_numpy() @ known[said].to_numpy().T
-    if "coefficient" in draws:
-        ahead += draws["coefficient"].to_numpy() @ known["answer"].to_numpy().T
     if "side" in draws:
         side = draws["side"].to_numpy()[:, None]
         if "annotator_side" in draws:

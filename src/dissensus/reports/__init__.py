@@ -10,9 +10,11 @@ from typing import Any
 import xarray as xr
 
 from dissensus.errors import ArgumentError, shown
+from dissensus.evaluation.votes import LEADERBOARD
 from dissensus.storage import check_target, replace, there
 
 _NEEDED = ("posterior", "statistics", "annotations")
+_OF_VOTES = ("posterior", LEADERBOARD, "annotations")
 
 
 def report(
@@ -70,13 +72,15 @@ def report(
 
     from dissensus.plots._source import interval_settings
     from dissensus.reports.page import page
+    from dissensus.reports.votes_page import page as votes_page
 
     _check(evaluation)
     target = Path(path)
     _check_target(target, overwrite)
     kind, prob = interval_settings(ci_kind, ci_prob)
     with rc_context({"stats.ci_kind": kind, "stats.ci_prob": prob}):
-        html = page(evaluation, title)
+        write = votes_page if LEADERBOARD in evaluation.children else page
+        html = write(evaluation, title)
     replace(target, partial(_write, html), overwrite=overwrite)
     return target
 
@@ -88,11 +92,12 @@ def _check(evaluation: Any) -> None:
             expected="a DataTree from dissensus.evaluate",
             found=type(evaluation).__name__,
         )
-    missing = [name for name in _NEEDED if name not in evaluation.children]
+    needed = _OF_VOTES if LEADERBOARD in evaluation.children else _NEEDED
+    missing = [name for name in needed if name not in evaluation.children]
     if missing:
         raise ArgumentError(
             "evaluation",
-            expected=f"the groups {', '.join(_NEEDED)}, as dissensus.evaluate returns them",
+            expected=f"the groups {', '.join(needed)}, as dissensus.evaluate returns them",
             found=f"no {', '.join(missing)}, but {shown(list(evaluation.children), 12) or 'none'}",
         )
 

@@ -51,6 +51,24 @@ def annotation_lines(contents: Mapping[str, Any]) -> Lines:
     return out + _numbers(contents)
 
 
+def vote_lines(contents: Mapping[str, Any]) -> Lines:
+    """Return what `vote_contents` returned as lines."""
+    names, n, ties = (contents[name] for name in ("systems", "votes", "ties"))
+    out = [("kind", "pair (votes on pairs of systems)"), ("votes", f"{n:,}"),
+           ("systems", f"{len(names):,}: {_few(names)}"),
+           ("ties", f"{ties:,} ({ties / n:.0%})")]  # fmt: skip
+    for key, title in (("annotator", "voter"), ("item", "prompt")):
+        if f"{key}s" not in contents:
+            out.append((f"{title}s", "not named"))
+            continue
+        out += [(f"{title}s", f"{contents[f'{key}s']:,}"),
+                (f"votes per {title}", _spread(contents[f"votes_per_{key}"]))]  # fmt: skip
+    groups = contents["groups"]
+    if len(groups) > 1:
+        out.append(("groups without votes between them", " | ".join(map(_few, groups[:5]))))
+    return out
+
+
 def prediction_lines(contents: Mapping[str, Any]) -> Lines:
     """Return what `prediction_contents` returned as lines.
 

@@ -14,6 +14,7 @@ from dissensus import arguments
 from dissensus.dims import ITEM, SAMPLE, other
 from dissensus.errors import ArgumentError, shown
 from dissensus.evaluation.doubts import MARK, of_attributes, of_fit, of_numbers
+from dissensus.evaluation.votes import LEADERBOARD
 from dissensus.metrics import METRICS
 from dissensus.sampling import convergence
 from dissensus.sampling.intervals import effective, spread, whole
@@ -329,7 +330,8 @@ def describe(draws: xr.DataArray | xr.Dataset | xr.DataTree, format: str = "text
     ----------
     draws : DataArray, Dataset or DataTree
         Draws (chain, draw, ...) of metrics or statistics, what `dissensus.compare` returns, or a
-        fit, of which the parameters without a dim of items are reported.
+        fit, of which the parameters without a dim of items are reported. Of an evaluation of votes
+        on pairs, the verdict in words, or a table of win rates and ranks.
     format : {"text", "markdown", "latex"}
         Sentences; a table; or a ``tabular`` for LaTeX's package booktabs. Names from the data are
         escaped.
@@ -378,6 +380,12 @@ def describe(draws: xr.DataArray | xr.Dataset | xr.DataTree, format: str = "text
     ...
     """
     arguments.one_of("format", format, _WRITERS)
+    if isinstance(draws, xr.DataTree) and LEADERBOARD in draws.children:
+        from dissensus.reports.votes import headline, said  # needs Matplotlib
+
+        if format == "text":
+            return " ".join(said("headline", headline(draws))).replace("\N{NO-BREAK SPACE}", " ")
+        draws = draws[LEADERBOARD].to_dataset()[["win_rate", "rank"]]
     data, reason = _draws(draws)
     parts: list[xr.Dataset] = []
     rows: list[Row] = []

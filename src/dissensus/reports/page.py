@@ -58,9 +58,7 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
         environment(page=True)
         .get_template("page.html")
         .render(
-            style=Markup(_file("style.css")),  # noqa: S704 (our own file)
-            script=Markup(_file("page.js")),  # noqa: S704 (our own file)
-            script_hash=_hash(_file("page.js")),
+            **frame(),
             title=title or _title(evaluation, values),
             troubles=_paragraphs(checked.troubles),
             verdict=_unreliable(reason) + _words("headline", verdict.headline(evaluation, lead)),
@@ -86,10 +84,10 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
             names=[str(side.attrs["model"]) for side in sides(evaluation)],
             n_items=evaluation["annotations"].sizes[ITEM],
             data=_data(evaluation),
-            cards_of=[_model(side) for side in sides(evaluation)],
+            cards_of=[model_facts(side) for side in sides(evaluation)],
             diagnosis=_paragraphs(checks.diagnosis(evaluation)),
             chains=checks.convergence_tables(evaluation),
-            provenance=_provenance(evaluation),
+            provenance=provenance(evaluation),
         )
     )
 
@@ -195,6 +193,13 @@ def _file(name: str) -> str:
     return (Path(__file__).parent / name).read_text(encoding="utf-8")
 
 
+def frame() -> dict[str, Any]:
+    """Return the style and the script of every page."""
+    script = _file("page.js")
+    style, code = (Markup(text) for text in (_file("style.css"), script))  # noqa: S704 (our own)
+    return {"style": style, "script": code, "script_hash": _hash(script)}
+
+
 def _hash(script: str) -> str:
     """Return the hash by which the page's policy allows this script only."""
     return f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}"
@@ -220,7 +225,7 @@ def _without_predictions(evaluation: xr.DataTree) -> int:
 
 def _data(evaluation: xr.DataTree) -> list[tuple[str, str]]:
     annotations = evaluation["annotations"].to_dataset()
-    rows = [(name, _bounded(value)) for name, value in describe_annotations(annotations)]
+    rows = [(name, bounded(value)) for name, value in describe_annotations(annotations)]
     if "predictions" in evaluation.children:
         predictions = evaluation["predictions"].to_dataset()
         kind = str(predictions.attrs.get("kind", "unknown"))
@@ -234,12 +239,13 @@ def _data(evaluation: xr.DataTree) -> list[tuple[str, str]]:
     return rows
 
 
-def _bounded(text: str) -> str:
+def bounded(text: str) -> str:
     """Shorten the words of a text, which may be names, and the text."""
     return short(" ".join(short(word, _NAME) for word in text.split(" ")), 600)
 
 
-def _model(evaluation: xr.DataTree) -> dict[str, Any]:
+def model_facts(evaluation: xr.DataTree) -> dict[str, Any]:
+    """Return the model's name, its card and its settings."""
     name = str(evaluation.attrs["model"])
     title, paragraphs = card(None)
     if name in models.names():
@@ -250,9 +256,8 @@ def _model(evaluation: xr.DataTree) -> dict[str, Any]:
         for key, value in attrs.items()
         if key.startswith("hyper_")
     ]
-    trust = evidence.reliabilities(evaluation)
-    if evidence.knows_reliability(evaluation):
-        listed = ", ".join(number(value) for value in trust)
+    if "reference_reliability" in evaluation.attrs and evidence.knows_reliability(evaluation):
+        listed = ", ".join(number(value) for value in evidence.reliabilities(evaluation))
         hyper.append(("reliabilities", listed))
     return {"name": name, "title": title, "paragraphs": paragraphs, "hyper": hyper}
 
@@ -261,7 +266,8 @@ def _setting(value: Any) -> str:
     return number(float(value)) if isinstance(value, int | float) else short(value, 200)
 
 
-def _provenance(evaluation: xr.DataTree) -> list[tuple[str, str]]:
+def provenance(evaluation: xr.DataTree) -> list[tuple[str, str]]:
+    """Return the attributes by which an evaluation can be repeated."""
     rows = [
         (str(key).replace("_", " "), _setting(value))
         for key, value in evaluation.attrs.items()

@@ -55,7 +55,8 @@ def test_arguments_are_those_for_tables_in_memory():
     ):
         offered = inspect.signature(read).parameters
         for name, parameter in list(inspect.signature(make).parameters.items())[1:]:
-            assert offered[name].default == parameter.default
+            if name != "items":  # which come from another table, such as the predictions
+                assert offered[name].default == parameter.default
 
 
 @pytest.mark.parametrize("ending", ["csv", "CSV", "tsv", "json", "jsonl", "ndjson", "parquet"])

@@ -52,6 +52,7 @@ FORMATS: Final = (
     Format("label-studio", _BOTH, "the JSON export of Label Studio"),
     Format("lewidi", _LABELS, "a data set of Learning with Disagreements, 2023 or 2025, as JSON"),
     Format("lm-eval", _BOTH, "the samples of lm-evaluation-harness, one per line"),
+    Format("pairs", _LABELS, "votes on pairs: the columns left, right and winner"),
     Format("prodigy", _LABELS, "the JSONL of Prodigy, one decision per line"),
     Format("promptfoo", _BOTH, "the results of promptfoo as JSON"),
     Format("wide", _BOTH, "an item column, then one column per annotator or system"),

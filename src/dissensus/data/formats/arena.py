@@ -59,12 +59,7 @@ def recognised(columns: Collection[str]) -> bool:
 
 def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
     """Read a table of votes."""
-    roles = (LABEL, "rank", "confidence", POOL, CLUSTER, STRATUM, "trial")
-    options.refuse("arena", "a vote has a winner, a voter and an item", *roles)
-    for argument, value in {"kind": options.kind, "labels": options.labels}.items():
-        if value is not None:
-            expected = 'None with format="arena" (the data are votes on pairs)'
-            raise FormatError(f"{argument}=", expected=expected, found=brief(value))
+    refuse_labels("arena", options)
     table = read_table(path, options)
     columns, chosen = table.columns, _chosen(table, options)
     votes = {side: columns[side] for side in SIDES} | {_WINNER: _winners(table)}
@@ -82,6 +77,16 @@ def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
     named = {role: role for role in (ANNOTATOR, ITEM) if role in votes}
     with relocated(table.place, table.name):
         return pairs(votes, *SIDES, _WINNER, **named, ties=TIES)
+
+
+def refuse_labels(name: str, options: ReadOptions) -> None:
+    """Raise if an argument is given that is for labels, and not for votes on pairs."""
+    roles = (LABEL, "rank", "confidence", POOL, CLUSTER, STRATUM, "trial")
+    options.refuse(name, "a vote has a winner, a voter and an item", *roles)
+    for argument, value in {"kind": options.kind, "labels": options.labels}.items():
+        if value is not None:
+            expected = f'None with format="{name}" (the data are votes on pairs)'
+            raise FormatError(f"{argument}=", expected=expected, found=brief(value))
 
 
 def _chosen(table: Table, options: ReadOptions) -> dict[str, str]:

@@ -173,7 +173,9 @@ def process(
 def require_annotated(annotations: xr.Dataset) -> None:
     """Raise unless every item has a label."""
     fitting.require_annotated(
-        statements_per(annotations, ITEM), annotations, "without one its truth is not informed"
+        statements_per(annotations, ITEM),
+        annotations,
+        "a model of the truth does not take items that nobody labelled",
     )
 
 

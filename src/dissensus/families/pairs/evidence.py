@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import xarray as xr
+from scipy.sparse import coo_array, hstack
+from scipy.sparse.linalg import lsqr
 
 from dissensus.data import frames, tables
 from dissensus.data.pairs import checked_pairs
@@ -15,6 +18,8 @@ from dissensus.kernels.types import Array, Floats, Ints
 
 _ONLY: Final = "judge"
 """The name of a judge whose verdicts have no column of annotators."""
+_ALIKE: Final = 1e-9
+"""Share of a covariate's sum of squares that counts as nothing."""
 
 
 class Evidence(NamedTuple):
@@ -22,7 +27,7 @@ class Evidence(NamedTuple):
 
     judges: Array  # (judge)
     terms: Array  # (term)
-    item: Ints  # (pair)
+    item: Ints  # (pair): codes from the number of prompts with votes on are of prompts without
     left: Ints  # (pair): the system with the lower code
     right: Ints
     verdict: Floats  # (pair, judge): 1 left, 0 tie, -1 right; the mean of several
@@ -46,21 +51,21 @@ class Evidence(NamedTuple):
 def with_evidence(
     pairs: xr.Dataset, predictions: Any, answers: Any
 ) -> tuple[xr.Dataset, Evidence | None]:
-    """Return votes with the names of verdicts among theirs, and what is known of their pairs."""
+    """Return votes with the systems of verdicts among theirs, and what is known of their pairs."""
     if predictions is None and answers is None:
         return pairs, None
-    argument = "predictions" if predictions is not None else "answers"
     if ITEM not in pairs.coords:
+        given = {"predictions": predictions, "answers": answers}
+        argument = next(name for name, value in given.items() if value is not None)
         raise ArgumentError(
             argument, expected="None, since the votes do not say on which prompts they are",
-            found=type(predictions if answers is None else answers).__name__,
+            found=type(given[argument]).__name__,
             hint='Name the column of prompts: dx.pairs(frame, item="...")',
         )  # fmt: skip
-    verdicts = pairs
-    if predictions is not None:
-        verdicts = _verdicts(predictions)
-        pairs, verdicts = _alike(pairs, verdicts)
-    n, key, turn = pairs.sizes[SYSTEM], _keys(pairs), _turns(pairs)
+    verdicts = pairs if predictions is None else _verdicts(predictions)
+    pairs, verdicts, prompts = _alike(pairs, verdicts)
+    n, key = pairs.sizes[SYSTEM], _keys(pairs)
+    names = pairs[SYSTEM].to_numpy(), prompts
     pair, place_of_verdict = np.unique(_keys(verdicts), return_inverse=True)
     item, left, right = pair // n**2, pair // n % n, pair % n
     place = np.searchsorted(pair, key)
@@ -69,18 +74,17 @@ def with_evidence(
         row = int(np.flatnonzero(unknown)[0])
         raise ArgumentError(
             "predictions", expected="a verdict on every pair of answers with votes",
-            found=f"none on {unknown.sum():,} votes, such as row {row}: "
-            f"{_pair(pairs, key[row])}",
+            found=f"none on {unknown.sum():,} votes, such as row {row}: {_pair(names, key[row])}",
             hint="Get verdicts on these, or leave the votes out with pairs.isel(vote=...)",
         )  # fmt: skip
     judges = np.empty(0, dtype=np.str_)
     verdict = tied = np.empty((len(pair), 0))
     if predictions is not None:
-        judges, verdict, tied = _by_pair(verdicts, pair, place_of_verdict)
-    terms, answer = _covariates(answers, pairs, item, left, right)
+        judges, verdict, tied = _by_pair(verdicts, names, pair, place_of_verdict)
+    terms, answer = _covariates(answers, names, item, left, right)
     return pairs, Evidence(
         judges, terms, item, left, right, verdict, tied, _leaning(left, right, verdict, n), answer,
-        place, turn,
+        place, _turns(pairs),
     )  # fmt: skip
 
 
@@ -93,6 +97,38 @@ def _leaning(left: Ints, right: Ints, verdict: Floats, n_systems: int) -> Floats
         np.add.at(sides, (one, two), -1.0)
         np.add.at(total, one, sign * verdict)
     return np.ascontiguousarray((np.linalg.pinv(sides, hermitian=True) @ total).T)
+
+
+def remarks(known: Evidence, n_systems: int) -> Iterator[str]:
+    """Say what of the weights only priors know."""
+    if len(known.judges) and n_systems - 1 <= len(known.judges):
+        yield (
+            f"The verdicts of {len(known.judges)} judges on {n_systems} systems do not tell a "
+            "judge's favour for a system from how far verdicts count: beyond_judge and "
+            "judge_system_weight are the priors'. Strengths and win rates do not depend on it."
+        )
+    for name in _in_span(known, n_systems):
+        yield (
+            f"The covariate {name!r} of answers is told apart from systems, or from other "
+            "covariates, by no vote: their sum is known, and the priors share it out. Leave it "
+            "out, or get votes on answers of one system that differ in it."
+        )
+
+
+def _in_span(known: Evidence, n_systems: int) -> Iterator[str]:
+    """Yield covariates that are sums of others and of systems' numbers, on pairs with votes."""
+    seen = np.unique(known.place)
+    left, right, answer = known.left[seen], known.right[seen], known.answer[seen]
+    n, n_terms = len(seen), answer.shape[1]
+    rows = np.tile(np.arange(n), 2)
+    signs = np.repeat([1.0, -1.0], n)
+    systems = coo_array((signs, (rows, np.concatenate([left, right]))), shape=(n, n_systems))
+    for place in range(n_terms):
+        own, others = answer[:, place], np.delete(answer, place, axis=1)
+        design = hstack([systems, coo_array(others)]).tocsr()
+        fitted = design @ lsqr(design, own, atol=1e-12, btol=1e-12)[0]
+        if ((own - fitted) ** 2).sum() <= _ALIKE * (own**2).sum():
+            yield str(known.terms[place])
 
 
 def _verdicts(predictions: Any) -> xr.Dataset:
@@ -113,34 +149,50 @@ def _verdicts(predictions: Any) -> xr.Dataset:
     return found
 
 
-def _alike(pairs: xr.Dataset, verdicts: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset]:
-    """Give both the same systems and prompts: those of the votes first."""
-    for dim, columns in ((SYSTEM, ("left_code", "right_code")), (ITEM, ("item_code",))):
-        ours, theirs = pairs[dim].to_numpy(), verdicts[dim].to_numpy()
-        place = tables.match(theirs, ours)
-        new = theirs[place < 0]
-        if len(new) == len(theirs):
-            raise ArgumentError(
-                "predictions", expected=f"{dim}s such as {shown(list(ours), 3)}",
-                found=f"none in common, but {shown(list(theirs), 3)}",
-                hint=f"Write the names of {dim}s alike in votes and verdicts",
-            )  # fmt: skip
-        if len(new) and (new.dtype.kind in "if") != (ours.dtype.kind in "if"):
-            new = tables.as_text([str(name) for name in new.tolist()])
-            ours = tables.as_text([str(name) for name in ours.tolist()])
-        place[place < 0] = len(ours) + np.arange(len(new))
-        names = np.concatenate([ours, new])
-        pairs = pairs.drop_vars(dim).assign_coords({dim: names})
-        codes = {name: (VOTE, place[verdicts[name].to_numpy()]) for name in columns}
-        verdicts = verdicts.drop_vars(dim).assign(codes).assign_coords({dim: names})
-    return pairs, verdicts
+def _alike(pairs: xr.Dataset, verdicts: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset, Array]:
+    """Give both the same codes of systems and prompts; return the names of prompts too.
+
+    Those of the votes come first. Systems without votes and verdicts are left out.
+    """
+    sides = ("left_code", "right_code")
+    ours, theirs = (
+        data[SYSTEM].to_numpy()[np.unique([data[name].to_numpy() for name in sides])]
+        for data in (pairs, verdicts)
+    )
+    systems = _joined(ours, theirs, SYSTEM)
+    prompts = _joined(pairs[ITEM].to_numpy(), verdicts[ITEM].to_numpy(), ITEM)
+    pairs, verdicts = (
+        data.drop_vars(SYSTEM).assign({
+            name: (VOTE, tables.match(data[SYSTEM].to_numpy(), systems)[data[name].to_numpy()])
+            for name in sides
+        }).assign_coords({SYSTEM: systems})
+        for data in (pairs, verdicts)
+    )  # fmt: skip
+    place = tables.match(verdicts[ITEM].to_numpy(), prompts)
+    verdicts = verdicts.assign(item_code=(VOTE, place[verdicts["item_code"].to_numpy()]))
+    return pairs, verdicts, prompts
+
+
+def _joined(ours: Array, theirs: Array, dim: str) -> Array:
+    """Return the names of both, ours first, or raise if they have none in common."""
+    new = theirs[tables.match(theirs, ours) < 0]
+    if len(new) == len(theirs):
+        raise ArgumentError(
+            "predictions", expected=f"{dim}s such as {shown(list(ours), 3)}",
+            found=f"none in common, but {shown(list(theirs), 3)}",
+            hint=f"Write the names of {dim}s alike in votes and verdicts",
+        )  # fmt: skip
+    if len(new) and (new.dtype.kind in "if") != (ours.dtype.kind in "if"):
+        new, ours = (tables.as_text([str(x) for x in part.tolist()]) for part in (new, ours))
+    return np.concatenate([ours, new])
 
 
 def _keys(pairs: xr.Dataset) -> Ints:
     """Return a number for each pair of answers to a prompt, whichever side they stand on."""
     n = pairs.sizes[SYSTEM]
-    sides = np.sort([pairs["left_code"].to_numpy(), pairs["right_code"].to_numpy()], axis=0)
-    out: Ints = pairs["item_code"].to_numpy().astype(np.int64) * n**2 + sides[0] * n + sides[1]
+    names = ("left_code", "right_code", "item_code")
+    left, right, item = (pairs[name].to_numpy().astype(np.int64) for name in names)
+    out: Ints = (item * n + np.minimum(left, right)) * n + np.maximum(left, right)
     return out
 
 
@@ -149,20 +201,34 @@ def _turns(pairs: xr.Dataset) -> Floats:
     return np.where(ordered, 1.0, -1.0)
 
 
-def _pair(pairs: xr.Dataset, key: int) -> str:
-    """Describe a pair in words."""
-    n = pairs.sizes[SYSTEM]
-    one, two = (pairs[SYSTEM].to_numpy()[code].item() for code in (key // n % n, key % n))
-    return f"{one!r} and {two!r} on {pairs[ITEM].to_numpy()[key // n**2].item()!r}"
+def _pair(names: tuple[Array, Array], key: int) -> str:
+    """Describe a pair in words, from the names of systems and prompts."""
+    systems, prompts = names
+    n = len(systems)
+    one, two = (systems[code].item() for code in (key // n % n, key % n))
+    return f"{one!r} and {two!r} on {prompts[key // n**2].item()!r}"
 
 
-def _by_pair(verdicts: xr.Dataset, pair: Ints, place: Ints) -> tuple[Array, Floats, Floats]:
+def _by_pair(
+    verdicts: xr.Dataset, names: tuple[Array, Array], pair: Ints, place: Ints
+) -> tuple[Array, Floats, Floats]:
     """Return the judges, and their verdicts and ties by pair; every judge judges every pair."""
-    judges = np.array([_ONLY])
-    who = np.zeros(len(place), dtype=np.int64)
+    turn, outcome = _turns(verdicts), verdicts["outcome"].to_numpy()
     if ANNOTATOR in verdicts.coords:
-        judges, who = verdicts[ANNOTATOR].to_numpy(), verdicts["annotator_code"].to_numpy()
-    outcome = verdicts["outcome"].to_numpy()
+        found, who = np.unique(verdicts["annotator_code"].to_numpy(), return_inverse=True)
+        judges = verdicts[ANNOTATOR].to_numpy()[found]
+    else:
+        judges, who = np.array([_ONLY]), np.zeros(len(place), dtype=np.int64)
+        _, first, times = np.unique(
+            np.stack([place, turn > 0]), axis=1, return_index=True, return_counts=True
+        )
+        if (times > 1).any():
+            again = pair[place[first[np.argmax(times > 1)]]]
+            raise ArgumentError(
+                "predictions", expected="one verdict on each pair and order of its sides, as no "
+                "judge is named", found=f"{times.max()} on {_pair(names, again)}",
+                hint='Name the column of judges: dx.pairs(table, annotator="...")',
+            )  # fmt: skip
     count, verdict, tied = (np.zeros((len(pair), len(judges))) for _ in range(3))
     np.add.at(count, (place, who), 1.0)
     if (count == 0).any():
@@ -170,58 +236,62 @@ def _by_pair(verdicts: xr.Dataset, pair: Ints, place: Ints) -> tuple[Array, Floa
         raise ArgumentError(
             "predictions", expected="a verdict of every judge on every pair",
             found=f"{(count == 0).sum():,} of {count.size:,} missing, such as that of "
-            f"{judges[judge].item()!r} on {_pair(verdicts, pair[row])}",
+            f"{judges[judge].item()!r} on {_pair(names, pair[row])}",
             hint="Leave out the judge, or the pairs that not all have judged",
         )  # fmt: skip
-    np.add.at(verdict, (place, who), (1.0 - outcome) * _turns(verdicts))
+    np.add.at(verdict, (place, who), (1.0 - outcome) * turn)
     np.add.at(tied, (place, who), (outcome == 1).astype(np.float64))
     return judges, verdict / count, tied / count
 
 
 def _covariates(
-    answers: Any, pairs: xr.Dataset, item: Ints, left: Ints, right: Ints
+    answers: Any, names: tuple[Array, Array], item: Ints, left: Ints, right: Ints
 ) -> tuple[Array, Floats]:
     """Return the terms of a table of answers, and their differences by pair."""
     if answers is None:
         return np.empty(0, dtype=np.str_), np.empty((len(item), 0))
     table = frames.opened(answers, AnnotationError)
-    frames.require_columns({"item": ITEM, "system": SYSTEM}, list(table), AnnotationError)
     terms = [name for name in table if name not in (ITEM, SYSTEM)]
-    if not terms:
+    if not terms or len(terms) + 2 != len(table):
         raise AnnotationError(
-            "answers", expected="columns of numbers beside item and system, such as the length",
-            found="none",
+            "answers", expected=f"the columns {ITEM!r} and {SYSTEM!r}, and columns of numbers, "
+            "such as the length", found=f"the columns {shown(list(table))}",
+            hint="Rename the columns: answers.rename(columns=...)",
         )  # fmt: skip
-    n = pairs.sizes[SYSTEM]
+    systems, prompts = names
+    n = len(systems)
     codes = []
-    for dim in (ITEM, SYSTEM):
-        names = tables.encode(table[dim], dim)
-        codes.append(tables.match(names.values, pairs[dim].to_numpy())[names.codes])
-    cell = np.where((codes[0] < 0) | (codes[1] < 0), -1, codes[0] * n + codes[1])
-    _, first, times = np.unique(cell[cell >= 0], return_index=True, return_counts=True)
-    if (times > 1).any():
-        again = np.flatnonzero(cell >= 0)[first[np.argmax(times > 1)]]
+    for dim, known in ((ITEM, prompts), (SYSTEM, systems)):
+        given = tables.encode(table[dim], dim)
+        codes.append(tables.match(given.values, known)[given.codes])
+    needed, rows = np.unique([item * n + left, item * n + right], return_inverse=True)
+    key = np.where((codes[0] < 0) | (codes[1] < 0), -1, codes[0] * n + codes[1])
+    kept = np.flatnonzero(np.isin(key, needed))
+    kept = kept[np.argsort(key[kept], kind="stable")]
+    again = np.flatnonzero(np.diff(key[kept]) == 0)
+    if len(again):
         raise AnnotationError(
-            "answers", where=f"row {again}", expected="each item and system once",
-            found=f"{int((times > 1).sum()):,} of them again",
+            "answers", where=f"row {kept[again[0] + 1]}", expected="each item and system once",
+            found=f"{len(np.unique(key[kept][again])):,} of them again",
         )  # fmt: skip
-    where = np.full(pairs.sizes[ITEM] * n, -1)
-    where[cell[cell >= 0]] = np.flatnonzero(cell >= 0)
-    rows = where[item * n + left], where[item * n + right]
-    lacking = (rows[0] < 0) | (rows[1] < 0)
-    if lacking.any():
-        row = int(np.argmax(lacking))
+    if len(kept) < len(needed):
+        lacking = ~np.isin(needed, key[kept])
+        lost = int(np.argmax(lacking[rows.reshape(2, -1)].any(axis=0)))
         raise AnnotationError(
             "answers", expected="a row for each answer in the pairs",
-            found=f"none for one of {_pair(pairs, (item[row] * n + left[row]) * n + right[row])} "
-            f"(such pairs: {lacking.sum():,})",
+            found=f"none for one of {_pair(names, (item[lost] * n + left[lost]) * n + right[lost])}"
+            f" (such answers: {lacking.sum():,})",
         )  # fmt: skip
-    values = np.stack([tables.numbers(table[name], name) for name in terms], axis=1)
-    spread = values.std(axis=0)
-    if not (spread > 0).all():
+    values = np.stack(
+        [tables.numbers(table[name].iloc[kept].reset_index(drop=True), name) for name in terms],
+        axis=1,
+    )
+    one, two = rows.reshape(2, -1)
+    apart = values[one] - values[two]
+    same = [terms[k] for k in np.flatnonzero(~apart.any(axis=0))]
+    if same:
         raise AnnotationError(
-            "answers", expected="columns whose numbers differ",
-            found=f"one number only in {shown([terms[k] for k in np.flatnonzero(spread == 0)])}",
+            "answers", expected="columns that differ between the two answers of some pair",
+            found=f"no difference in {shown(same)}",
         )  # fmt: skip
-    values = values / spread
-    return tables.as_text(terms), values[rows[0]] - values[rows[1]]
+    return tables.as_text(terms), apart / values.std(axis=0)

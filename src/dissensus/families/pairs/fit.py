@@ -203,7 +203,10 @@ def probabilities(process: Process, draws: Trace) -> Floats:
     eta = draws.strength[..., left] - draws.strength[..., right]
     if form.items:
         eta += draws.cell[..., item, left] - draws.cell[..., item, right]
+    along, tied = process.along, process.tied
+    eta += draws.coefficient[..., : along.shape[1]] @ along.T
     tie = draws.common[..., TIE - 1, None] if form.ties else -np.inf
+    tie = tie + draws.coefficient[..., along.shape[1] :] @ tied.T
     if form.annotators:
         eta *= np.exp(draws.own[..., who, SHARP])
         if form.ties:
@@ -212,9 +215,6 @@ def probabilities(process: Process, draws: Trace) -> Floats:
             eta += draws.own[..., who, SIDE]
     if form.side:
         eta += draws.common[..., SIDE - 1, None]
-    along, tied = process.along, process.tied
-    eta += draws.coefficient[..., : along.shape[1]] @ along.T
-    tie = tie + draws.coefficient[..., along.shape[1] :] @ tied.T
     logits = np.stack([eta / 2, np.broadcast_to(tie, eta.shape), -eta / 2], axis=-1)
     weight = np.exp(logits - logits.max(axis=-1, keepdims=True))
     return np.asarray(weight / weight.sum(axis=-1, keepdims=True))

@@ -10,14 +10,13 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import lsqr
 
 from dissensus import arguments
-from dissensus.data.pairs import checked_pairs
+from dissensus.data.pairs import checked_pairs, system_groups
 from dissensus.dims import ANNOTATOR, ITEM, SYSTEM, VOTE
 from dissensus.errors import ArgumentError, DesignWarning, brief, shown, warn_caller
-from dissensus.families.pairs.evidence import Evidence, with_evidence
+from dissensus.families.pairs.evidence import Evidence, remarks, with_evidence
 from dissensus.families.pairs.kernels.votes import Form, Votes
 from dissensus.kernels.types import Array, Floats, Ints
 
@@ -156,7 +155,8 @@ def process(
         )  # fmt: skip
     form = Form(int(seen or bool(ties)), int(side), int(asked["items"]), int(asked["annotators"]))
     made = Process(pairs, form, _priors(priors), evidence)
-    for text in _apart(made):
+    known = () if evidence is None else remarks(evidence, len(made.systems))
+    for text in (*_apart(made), *known):
         warn_caller(text, DesignWarning)
     return made
 
@@ -179,8 +179,14 @@ def _apart(process: Process) -> Iterator[str]:
     """Say what only the priors know: groups without a vote between them, sides of fixed systems."""
     n = len(process.systems)
     left, right = process.code("left_code"), process.code("right_code")
-    graph = coo_array((np.ones(len(left)), (left, right)), shape=(n, n))
-    count, label = connected_components(graph, directed=False)
+    joined = process.annotations
+    if process.evidence is not None and len(process.evidence.judges):
+        known = process.evidence  # Verdicts say something of systems without votes.
+        ends = np.concatenate([left, known.left]), np.concatenate([right, known.right])
+        codes = {"left_code": (VOTE, ends[0]), "right_code": (VOTE, ends[1])}
+        joined = xr.Dataset(codes, {SYSTEM: process.systems})
+    label = system_groups(joined)
+    count = int(label.max()) + 1
     if count > 1:
         groups = [shown(process.systems[label == k].tolist()) for k in range(min(count, _GROUPS))]
         more = f" | and {count - _GROUPS:,} more groups" if count > _GROUPS else ""

@@ -326,8 +326,9 @@ def require_comparisons(annotations: xr.Dataset, laid: LaidOut) -> None:
             expected="labels in some order, with unranked='absent'",
             found=f"all labels tied (such rankings: {tied.sum():,}): it has probability 1, and "
             "would not count",
-            hint="Are these votes on pairs? With dx.pairs and models.bradley_terry ties count. "
-            "Else leave these rankings out",
+            hint=("Are these votes on pairs? With dx.pairs and models.bradley_terry ties count. "
+                  "Else leave" if (np.diff(starts)[tied] == 2).all() else "Leave")
+            + " these rankings out",
         )  # fmt: skip
 
 

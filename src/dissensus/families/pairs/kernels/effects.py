@@ -103,7 +103,7 @@ def _slopes_of_annotator(
     x: Floats, n: int, matrix: Floats, slope: Floats, row: Ints, said: Floats, weight: Floats,
     table: Floats, ties: bool, side: bool, common: Floats, precision: Floats,
 ) -> None:  # fmt: skip
-    """``row`` are the annotator's votes; the table has what covariates add and multiply by."""
+    """``row`` are the annotator's votes; the table has the covariates' factor of odds of a tie."""
     for j in range(n):
         for k in range(j):
             matrix[j, k] = 0.0
@@ -115,8 +115,7 @@ def _slopes_of_annotator(
     for place in range(len(row)):
         t = row[place]
         w, ahead = weight[t], g * (table[t, GAP] + table[t, CELLS])
-        eta = ahead + shift + table[t, ADVANTAGE]
-        apart, decided, tied = slopes_of(eta, odds * table[t, LOG_ODDS])
+        apart, decided, tied = slopes_of(ahead + shift, odds * table[t, LOG_ODDS])
         first = 0.5 * w * (said[t] - apart)
         info = 0.25 * w * (decided - apart * apart)
         slope[SHARP] += ahead * first
@@ -147,7 +146,7 @@ def _log_density_of_annotator(
     shift = common[SIDE - 1] + x[SIDE] if side else 0.0
     for place in range(len(row)):
         t = row[place]
-        eta = g * (table[t, GAP] + table[t, CELLS]) + shift + table[t, ADVANTAGE]
+        eta = g * (table[t, GAP] + table[t, CELLS]) + shift
         total += weight[t] * log_vote(eta, odds * table[t, LOG_ODDS], said[t])
     return total
 
@@ -164,7 +163,7 @@ def _log_sharp(
     total, g = -0.5 * precision * x * x, math.exp(x)
     for place in range(len(row)):
         t = row[place]
-        eta = g * (table[t, GAP] + table[t, CELLS]) + shift + table[t, ADVANTAGE]
+        eta = g * (table[t, GAP] + table[t, CELLS]) + shift
         total += weight[t] * log_vote(eta, odds * table[t, LOG_ODDS], said[t])
     return total
 
@@ -182,13 +181,10 @@ def draw_annotators(
     precision = np.empty(3)
     for k in range(3):
         precision[k] = par.spread[OWN + k] ** -2.0
-    for t in range(len(table)):  # what covariates do; the rest is of the voter
+    for t in range(len(table)):  # what covariates do to ties; the rest is of the voter
         who = votes.annotator[t]
-        if form.side:
-            table[t, ADVANTAGE] -= par.common[SIDE - 1] + par.own[who, SIDE]
-        if form.ties:
-            table[t, LOG_ODDS] -= par.common[TIE - 1] + par.own[who, TIE]
-        table[t, LOG_ODDS] = math.exp(table[t, LOG_ODDS]) if form.ties else 1.0
+        own = par.common[TIE - 1] + par.own[who, TIE]
+        table[t, LOG_ODDS] = math.exp(table[t, LOG_ODDS] - own) if form.ties else 1.0
     for who in range(len(votes.annotator_start) - 1):
         row = votes.by_annotator[votes.annotator_start[who] : votes.annotator_start[who + 1]]
         _move_annotator(

@@ -50,7 +50,7 @@ def _log_stretched(
 ) -> float:  # fmt: skip
     """Return the log density of multiplying a spread, and all numbers that have it, by exp(x).
 
-    ``own`` (vote) are the annotators' numbers that have it.
+    ``own`` (vote) are the annotators' numbers that have it, or the differences of strengths.
     """
     more = math.exp(x) - 1.0
     total = x - 0.5 * ((1.0 + more) * sd / scale) ** 2
@@ -58,7 +58,7 @@ def _log_stretched(
         g, gap, cells = table[t, G], table[t, GAP], table[t, CELLS]
         shift, log_odds = table[t, ADVANTAGE], table[t, LOG_ODDS]
         if of == STRENGTH:
-            gap += more * gap
+            gap += more * own[t]
         elif of == CELL:
             cells += more * cells
         elif of == OWN + SHARP:
@@ -120,8 +120,10 @@ def stretch(
 ) -> None:  # fmt: skip
     """Draw a spread, and with it all numbers that have it."""
     fill_table(votes, form, par, table)
-    if of >= OWN:
-        for t in range(len(own)):
+    for t in range(len(own)):
+        if of == STRENGTH:
+            own[t] = par.strength[votes.left[t]] - par.strength[votes.right[t]]
+        elif of >= OWN:
             own[t] = par.own[votes.annotator[t], of - OWN]
     factor = math.exp(_draw_stretch(
         state, 0.0, 0.5, votes.side, votes.weight, table, own, of, par.spread[of], scale[of]
@@ -141,11 +143,12 @@ def stretch(
 @inner
 def _log_scale(
     x: float, n: float, total: float, square: float, own: float, strength: float, cell: float,
-    strength_scale: float, cell_scale: float,
+    strength_scale: float, cell_scale: float, n_along: float, along: float,
 ) -> float:  # fmt: skip
     moved = square + 2.0 * x * total + n * x * x
     factor = math.exp(-x)
     out = -0.5 * moved / (own * own) - 0.5 * (strength * factor / strength_scale) ** 2 - x
+    out -= 0.5 * along * factor * factor + n_along * x
     if cell > 0.0:
         out -= 0.5 * (cell * factor / cell_scale) ** 2 + x
     return out
@@ -191,12 +194,14 @@ def draw_means(
             for a in range(len(par.own)):
                 par.own[a, of] -= drawn - par.common[of - 1]
             par.common[of - 1] = drawn
-        _draw_unit(state, par, form, scale)
+        _draw_unit(state, votes, par, form, prior, scale)
 
 
 @inner
-def _draw_unit(state: State, par: Parameters, form: Form, scale: Floats) -> None:
-    """Make all annotators sharper, and all strengths smaller by as much."""
+def _draw_unit(
+    state: State, votes: Votes, par: Parameters, form: Form, prior: Floats, scale: Floats
+) -> None:
+    """Make all annotators sharper, and strengths and coefficients smaller by as much."""
     # Log sharpness has mean 0 and strengths a spread that is free: the slice is along
     # x, log sharpness + x, strengths, cells and their spreads times exp(-x).
     n, total, square = len(par.own), 0.0, 0.0
@@ -204,9 +209,12 @@ def _draw_unit(state: State, par: Parameters, form: Form, scale: Floats) -> None
         total += par.own[a, SHARP]
         square += par.own[a, SHARP] ** 2
     cell = par.spread[CELL] if form.items else 0.0
+    n_along, along = votes.along.shape[1], 0.0
+    for c in range(n_along):
+        along += prior[SIDE + c] * par.coefficient[c] ** 2
     x = _draw_scale(
         state, 0.0, 0.2, float(n), total, square, par.spread[OWN + SHARP], par.spread[STRENGTH],
-        cell, scale[STRENGTH], scale[CELL],
+        cell, scale[STRENGTH], scale[CELL], float(n_along), along,
     )  # fmt: skip
     factor = math.exp(-x)
     for a in range(n):
@@ -214,6 +222,8 @@ def _draw_unit(state: State, par: Parameters, form: Form, scale: Floats) -> None
     for k in range(len(par.strength)):
         par.strength[k] *= factor
     par.spread[STRENGTH] *= factor
+    for c in range(n_along):
+        par.coefficient[c] *= factor
     if form.items:
         for c in range(len(par.cell)):
             par.cell[c] *= factor

@@ -50,11 +50,12 @@ def slopes_of_all(
     every = math.exp(x[tie]) if form.ties else 0.0
     for t in range(len(left)):
         one, two, g, w = left[t], right[t], rest[t, 0], weight[t]
-        eta = g * (x[one] - x[two]) + rest[t, 1]
+        gap = x[one] - x[two]
+        for c in range(n_along):
+            gap += x[along + c] * votes.along[t, c]
+        eta = g * gap + rest[t, 1]
         if form.side:
             eta += x[side]
-        for c in range(n_along):
-            eta += x[along + c] * votes.along[t, c]
         odds = every * rest[t, 2] * _odds(x, ties, votes, t)
         apart, decided, tied = slopes_of(eta, odds)
         first = 0.5 * w * (said[t] - apart)
@@ -82,7 +83,7 @@ def slopes_of_all(
         else:
             cross = 0.0
         for c in range(n_along):
-            z, row = votes.along[t, c], along + c
+            z, row = g * votes.along[t, c], along + c
             slope[row] += z * first
             matrix[row, one] += z * g * info
             matrix[row, two] -= z * g * info
@@ -91,7 +92,7 @@ def slopes_of_all(
             if form.ties:
                 matrix[row, tie] += z * cross
             for b in range(c + 1):
-                matrix[row, along + b] += z * votes.along[t, b] * info
+                matrix[row, along + b] += z * g * votes.along[t, b] * info
         for c in range(n_tied):
             z, row = votes.tied[t, c], ties + c
             slope[row] += z * w * ((1.0 if said[t] == 0.0 else 0.0) - tied)
@@ -101,7 +102,7 @@ def slopes_of_all(
             if form.side:
                 matrix[row, side] += z * cross
             for b in range(n_along):
-                matrix[row, along + b] += z * votes.along[t, b] * cross
+                matrix[row, along + b] += z * g * votes.along[t, b] * cross
             for b in range(c + 1):
                 matrix[row, ties + b] += z * votes.tied[t, b] * w * tied * (1.0 - tied)
 
@@ -130,9 +131,10 @@ def _log_density_of_all(
     left, right, said, weight = votes.left, votes.right, votes.side, votes.weight
     along, n_along = n_systems + form.ties + form.side, votes.along.shape[1]
     for t in range(len(left)):
-        eta = rest[t, 0] * (x[left[t]] - x[right[t]]) + rest[t, 1] + shift
+        gap = x[left[t]] - x[right[t]]
         for c in range(n_along):
-            eta += x[along + c] * votes.along[t, c]
+            gap += x[along + c] * votes.along[t, c]
+        eta = rest[t, 0] * gap + rest[t, 1] + shift
         odds = every * rest[t, 2] * _odds(x, along + n_along, votes, t)
         total += weight[t] * log_vote(eta, odds, said[t])
     return total

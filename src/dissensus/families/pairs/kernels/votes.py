@@ -3,7 +3,7 @@ r"""Votes on pairs, what a chain knows, and the probability of a vote.
 A vote t of an annotator a on the systems l and r, which answered the prompt i, has
 
 .. math::
-    \eta_t = e^{\lambda_a} (s_l + u_{il} - s_r - u_{ir}) + b + b_a + z_t' \beta, \qquad
+    \eta_t = e^{\lambda_a} (s_l + u_{il} - s_r - u_{ir} + z_t' \beta) + b + b_a, \qquad
     P(\mathrm{left}) : P(\mathrm{tie}) : P(\mathrm{right})
       = e^{\eta_t / 2} : e^{\tau + \tau_a + w_t' \gamma} : e^{-\eta_t / 2}.
 
@@ -85,9 +85,8 @@ def slopes_of(eta: float, odds: float) -> tuple[float, float, float]:
 
 
 G, GAP, CELLS, ADVANTAGE, LOG_ODDS = range(5)
-"""The columns of a table of votes: sharpness, what the strengths and what the answers to this
-prompt are apart, the left side's advantage with that of covariates, and the tendency to ties (-inf
-without ties)."""
+"""The columns of a table of votes: sharpness, what strengths and covariates and what the answers to
+this prompt are apart, the left side's advantage, and the tendency to ties (-inf without ties)."""
 
 
 @inner
@@ -115,7 +114,7 @@ def fill_table(votes: Votes, form: Form, par: Parameters, table: Floats) -> None
             if form.ties:
                 table[t, LOG_ODDS] += par.own[a, TIE]
         for c in range(n_along):
-            table[t, ADVANTAGE] += par.coefficient[c] * votes.along[t, c]
+            table[t, GAP] += par.coefficient[c] * votes.along[t, c]
         for c in range(n_tied):
             table[t, LOG_ODDS] += par.coefficient[n_along + c] * votes.tied[t, c]
 

@@ -1,0 +1,58 @@
+"""Votes on pairs of systems: which of two answers is better, or neither.
+
+The file is a table (.csv, .tsv, .json, .jsonl, .parquet) with one row for each vote:
+
+* ``left`` and ``right``: the systems; if voters saw one answer first, it is on the left;
+* ``winner``: "left", "right", "tie", or the name of the system that won;
+* ``annotator``, or else ``judge``, if there is such a column: the voter;
+* ``item``, if there is such a column: the prompt.
+
+``annotator=`` and ``item=`` name other columns. Other columns are not read. For other words and
+columns: ``dx.pairs(table, left=..., right=..., winner=..., ties=...)``.
+
+The Dataset is of votes on pairs, as `dissensus.pairs` makes it, for
+`dissensus.models.bradley_terry`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Final
+
+import xarray as xr
+
+from dissensus.data.formats._any_table import read_table
+from dissensus.data.formats._table import ReadOptions
+from dissensus.data.formats.arena import refuse_labels
+from dissensus.data.frames import require_columns
+from dissensus.data.pairs import pairs
+from dissensus.dims import ANNOTATOR, ITEM
+from dissensus.errors import FormatError, relocated
+
+_NEEDED: Final = ("left", "right", "winner")
+_OWN: Final = {ANNOTATOR: (ANNOTATOR, "judge"), ITEM: (ITEM,)}
+"""Names of the columns of voters and prompts."""
+
+
+def recognised(columns: Collection[str]) -> bool:
+    """Return whether a table with these columns looks like such votes."""
+    return {*_NEEDED} <= {*columns}
+
+
+def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
+    """Read a table of votes."""
+    refuse_labels("pairs", options)
+    table = read_table(path, options)
+    columns = list(table.columns)
+    named = {role: name for role in _OWN if (name := options.named(role))}
+    for role, names in _OWN.items():
+        present = [name for name in names if name in columns]
+        if role not in named and present:
+            named[role] = present[0]
+    require_columns(
+        {**{name: name for name in _NEEDED}, **named}, columns, FormatError, table.name,
+        "For other tables of votes: dx.pairs(table, left=..., right=..., winner=...)",
+    )  # fmt: skip
+    with relocated(table.place, table.name):
+        return pairs(table.frame, **named)

@@ -1,0 +1,97 @@
+"""The votes that settle the order of neighbours in a leaderboard with the least effort."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from dissensus.dims import SAMPLE, SCOPES, SYSTEM
+from dissensus.evaluation.votes import CHECK, COMPARISON, LEADERBOARD
+
+SURE: Final = 0.95
+_Z: Final = 1.645
+"""Standard errors that a difference must be from 0 to have the probability `SURE`."""
+_NODES: Final = 32
+
+
+def next_votes(evaluation: xr.DataTree) -> pd.DataFrame:
+    r"""Return neighbours in the leaderboard whose order is open, the cheapest to settle first.
+
+    The order of two systems is open if P(better) is between .05 and .95. If a difference of
+    strengths has the posterior mean m and variance v, and a vote on the two systems adds the
+    information J to :math:`1 / v`, then P(better) is .95 after
+
+    .. math:: n = \frac{1.645^2 / m^2 - 1 / v}{J}
+
+    votes. A vote scores y = 1, 0 (a tie) or -1. On a prompt with the log odds :math:`\eta` of the
+    first against the second, E(y) has the derivative Var(y) / 2, hence
+
+    .. math:: J = \frac{(\overline{Var(y)} / 2)^2}{\overline{Var(y)} + Var(E(y))}
+
+    with means over prompts, :math:`\eta \sim \mathrm{Normal}(m, 2 \sigma_u^2)`. If votes are spread
+    evenly over the prompts at hand, Var(E(y)), the variance between prompts, is left out.
+
+    Assumptions: the difference stays as it is (the estimate changes with the votes, so that about
+    half of all repetitions need more), voters are typical, and posteriors are normal. Judges'
+    verdicts are not used.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns first, second (systems), better (the probability that the first is better), votes
+        (of the pair so far), and more (infinite if the first has no larger strength).
+    """
+    board, posterior = evaluation[LEADERBOARD].to_dataset(), evaluation["posterior"].to_dataset()
+    order = np.argsort(-board["win_rate"].mean(SAMPLE).to_numpy(), kind="stable")
+    pairs = evaluation[COMPARISON].to_dataset()
+    better = (pairs["probability_better"] + pairs["probability_equal"] / 2).to_numpy()
+    strength = board["strength"].transpose(*SAMPLE, SYSTEM).to_numpy()
+    seen = votes_of_pairs(evaluation[CHECK].to_dataset(), len(order))
+    tie = float(posterior["tie"].mean()) if "tie" in posterior else -np.inf
+    item_spread = float(posterior["item_spread"].mean()) if "item_spread" in posterior else 0.0
+    names = board[SYSTEM].to_numpy().tolist()
+    rows = []
+    for first, second in pairwise(order.tolist()):
+        p = float(better[first, second])
+        if not 1 - SURE < p < SURE:
+            continue
+        apart = strength[..., first] - strength[..., second]
+        m, v = float(apart.mean()), float(apart.var())
+        more = np.inf
+        if m > 0:
+            known = information(m, tie, item_spread, new_items=board.attrs["scope"] == SCOPES[1])
+            more = max(((_Z / m) ** 2 - 1 / v) / known, 1.0)
+        rows.append((names[first], names[second], p, int(seen[first, second]), more))
+    out = pd.DataFrame(rows, columns=["first", "second", "better", "votes", "more"])
+    return out.sort_values("more", kind="stable", ignore_index=True)
+
+
+def information(apart: float, tie: float, item_spread: float, *, new_items: bool) -> float:
+    """Return what a vote adds to the information on a difference of strengths; see `next_votes`.
+
+    Examples
+    --------
+    >>> information(0.0, float("-inf"), 0.0, new_items=False)
+    0.25
+    """
+    nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
+    eta = apart + np.sqrt(2.0) * item_spread * nodes
+    weights = weights / weights.sum()
+    odds = np.exp(np.stack([eta / 2, np.full(_NODES, tie), -eta / 2]))
+    left, _, right = odds / odds.sum(axis=0)
+    mean, variance = left - right, left + right - (left - right) ** 2
+    within = weights @ variance
+    between = weights @ mean**2 - (weights @ mean) ** 2 if new_items else 0.0
+    return float((within / 2) ** 2 / (within + between))
+
+
+def votes_of_pairs(check: xr.Dataset, n: int) -> Any:
+    """Return the number of votes of each pair (system, system)."""
+    out = np.zeros((n, n), dtype=np.int64)
+    codes = check["first_code"].to_numpy(), check["second_code"].to_numpy()
+    out[codes] = check["votes"].to_numpy()
+    return out + out.T

@@ -1,0 +1,224 @@
+"""Evaluations of votes on pairs of systems: the leaderboard, and its check."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from scipy.sparse import coo_array
+
+from dissensus import metrics, models
+from dissensus.data.pairs import checked_pairs
+from dissensus.dims import CHAIN, DRAW, ITEM, PAIR, SAMPLE, SCOPES, SYSTEM, VOTE
+from dissensus.errors import ArgumentError, DissensusWarning, brief
+from dissensus.evaluation.doubts import DOUBT, each, of_group
+from dissensus.evaluation.provenance import provenance
+from dissensus.families.base import FitOptions
+from dissensus.families.pairs.fit import PairsFit
+from dissensus.families.pairs.process import process as pairs_process
+from dissensus.kernels.random import generator
+from dissensus.kernels.types import Floats
+from dissensus.sampling import fitting
+from dissensus.sampling.intervals import effective, spread, whole
+
+LEADERBOARD: Final = "leaderboard"
+COMPARISON: Final = "comparison"
+CHECK: Final = "vote_check"
+ALONE: Final = "votes_alone"
+_MODEL: Final = "bradley_terry"
+_GROUPS: Final = ("posterior", "sample_stats", "observed_data", "constant_data")
+_OF_MODEL: Final = ("annotators", "items", "side", "ties", "priors", "answers")
+_OF_RUN: Final = ("tune", "sampler", "checkpoint")
+_SHARED: Final = ("draws", "chains", "random_seed", "new_items")
+_REPLICATES: Final = 200
+"""Number of replicates of the votes in all chains, for the posterior predictive check."""
+
+
+def evaluate_votes(
+    votes: xr.Dataset, verdicts: xr.Dataset | None, given: Mapping[str, Any],
+    defaults: Mapping[str, Any], *, progressbar: bool, seed_source: str,
+) -> xr.DataTree:  # fmt: skip
+    """Evaluate systems by votes; ``given`` and ``defaults`` are the arguments of `evaluate`.
+
+    Raises
+    ------
+    ArgumentError
+        If arguments are given that votes do not have; the error names all of them.
+    """
+    votes = checked_pairs(votes)
+    _require_settings(given, defaults)
+    of_model = {name: given[name] for name in _OF_MODEL if name in given}
+    of_run = {name: given[name] for name in _OF_RUN if name in given}
+    shared = {name: given[name] for name in ("draws", "chains", "random_seed")}
+    fit = models.get(_MODEL).module.fit
+    with fitting.all_or_nothing():
+        found = fit(votes, predictions=verdicts, progressbar=progressbar, **shared, **of_model,
+                    **of_run)  # fmt: skip
+    board = leaderboard(found, votes, new_items=given["new_items"], seed=given["random_seed"])
+    groups = {name: found[name].to_dataset() for name in _GROUPS if name in found.children}
+    groups |= {LEADERBOARD: board, "annotations": votes}
+    compared: xr.Dataset = metrics.get("compare").function(board["win_rate"])
+    groups[COMPARISON] = compared.drop_vars(["difference", *SAMPLE])
+    with warnings.catch_warnings():  # the fit with verdicts has warned of the same data
+        warnings.simplefilter("ignore", DissensusWarning)
+        groups[CHECK] = _vote_check(found, votes, verdicts, of_model, given["random_seed"])
+        if verdicts is not None:
+            groups["predictions"] = verdicts
+            of_run.pop("checkpoint", None)
+            with fitting.all_or_nothing():
+                alone = fit(votes, progressbar=progressbar, **shared, **of_model, **of_run)
+            groups[ALONE] = leaderboard(
+                alone, votes, new_items=given["new_items"], seed=given["random_seed"]
+            )[["win_rate", "strength"]]
+    tree = xr.DataTree.from_dict(groups)
+    attrs = groups["posterior"].attrs
+    tree.attrs.update(
+        {"model": _MODEL, "kind": "pair", "inference": attrs["inference"],
+         **{name: given[name] for name in ("draws", "chains")},
+         "random_seed": str(given["random_seed"]), "random_seed_source": seed_source},
+        **{str(name): value for name, value in attrs.items() if str(name).startswith("hyper_")},
+        **provenance(votes, verdicts, given),
+    )  # fmt: skip
+    return tree
+
+
+def _require_settings(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
+    """Raise one error about all arguments that votes do not have."""
+    known = {*_SHARED, *_OF_MODEL, *_OF_RUN}
+    odd = {
+        name: value for name, value in given.items()
+        if name not in known and not _is_same(value, _MODEL if name == "model" else
+                                              defaults.get(name, _UNKNOWN))
+        and not _is_same(value, defaults.get(name, _UNKNOWN))
+    }  # fmt: skip
+    if odd:
+        raise ArgumentError(
+            ", ".join(odd), expected="their defaults: votes on pairs have no labels"
+            if odd.keys() <= defaults.keys() else "arguments that votes on pairs have",
+            found=", ".join(f"{name}={brief(value)}" for name, value in odd.items()),
+            hint=f"Votes take {', '.join((*_SHARED, 'progressbar', *_OF_MODEL, *_OF_RUN))}",
+        )  # fmt: skip
+
+
+_UNKNOWN: Final = object()
+
+
+def _is_same(value: Any, default: Any) -> bool:
+    alike = type(value) is type(default) and isinstance(value, bool | int | float | str)
+    return value is default or (alike and bool(value == default))
+
+
+def leaderboard(fit: xr.DataTree, votes: xr.Dataset, *, new_items: bool, seed: Any) -> xr.Dataset:
+    r"""Return draws of ``win_rate``, ``rank`` and ``strength`` (chain, draw, system).
+
+    The rank is by win rate in each draw: 1 plus the number of systems with a larger one. Also with
+    verdicts, the votes are a sample: win rates are those of expected votes on the judged pairs. The
+    strength is over the same prompts as the win rate: of prompts at hand, it contains the systems'
+    mean effects on these.
+    """
+    won = metrics.get("win_rate").function(
+        fit, new_items=new_items, as_cast=False, random_seed=seed
+    )
+    values = won.transpose(*SAMPLE, SYSTEM).to_numpy()
+    above = (values[..., None, :] > values[..., :, None]).sum(axis=-1)
+    posterior = fit["posterior"].to_dataset()
+    strength = posterior["strength"]
+    if "item_effect" in posterior and not new_items:
+        strength = strength + posterior["item_effect"].mean(ITEM)
+    out = xr.Dataset({
+        "win_rate": won,
+        "rank": won.copy(data=above + 1.0).assign_attrs(better="lower"),
+        "strength": (strength - strength.mean(SYSTEM)).assign_attrs(better="higher"),
+        "votes": (SYSTEM, _votes_of(votes, won.sizes[SYSTEM])),
+    })  # fmt: skip
+    has_items = "item_spread" in posterior
+    scope = SCOPES[int(new_items)] if has_items or "beyond_judge" in posterior else ""
+    return out.assign_attrs(model=_MODEL, scope=scope)
+
+
+def _votes_of(votes: xr.Dataset, n_systems: int) -> Any:
+    """Return the number of votes on each system; verdicts may be of more systems than votes."""
+    codes = np.concatenate([votes[f"{side}_code"].to_numpy() for side in ("left", "right")])
+    return np.bincount(codes, minlength=n_systems)
+
+
+# A posterior predictive check: shares of votes won, pair by pair.
+
+
+def _vote_check(
+    fit: xr.DataTree, votes: xr.Dataset, verdicts: xr.Dataset | None, settings: Mapping[str, Any],
+    seed: Any,
+) -> xr.Dataset:  # fmt: skip
+    """Return the share of votes that the first of a pair wins: observed, and in replicates.
+
+    A replicate has new votes of the same voters on the same pairs and prompts.
+    """
+    posterior = fit["posterior"].to_dataset()
+    step = max(1, posterior.sizes[CHAIN] * posterior.sizes[DRAW] // _REPLICATES)
+    kept = posterior.isel({DRAW: slice(None, None, step)})
+    made = pairs_process(
+        votes, predictions=verdicts, **{"annotators": None, "items": None, **settings}
+    )
+    options = FitOptions(draws=kept.sizes[DRAW], chains=kept.sizes[CHAIN], progressbar=False)
+    of_pairs, rng = PairsFit(made, options), generator(seed, CHECK)
+    drawn = of_pairs.posterior_predictive(of_pairs.replayed(kept, rng), rng)["outcome"]
+    sides = np.stack([votes[f"{side}_code"].to_numpy() for side in ("left", "right")])
+    pair, place = np.unique(np.sort(sides, axis=0), axis=1, return_inverse=True)
+    turned = sides[0] > sides[1]
+    count = np.bincount(place.ravel())
+    sums = coo_array((1.0 / count[place.ravel()], (place.ravel(), np.arange(len(turned))))).tocsr()
+
+    def shares(outcome: Any) -> Floats:
+        won = 1.0 - 0.5 * outcome
+        return np.asarray((sums @ np.where(turned, 1.0 - won, won).T).T)
+
+    flat = drawn.transpose(*SAMPLE, VOTE).to_numpy()
+    replicated = shares(flat.reshape(-1, flat.shape[-1])).reshape(*flat.shape[:2], -1)
+    return xr.Dataset({
+        "observed": (PAIR, shares(votes["outcome"].to_numpy()[None])[0]),
+        "replicated": ((*SAMPLE, PAIR), replicated),
+        "votes": (PAIR, count), "first_code": (PAIR, pair[0]), "second_code": (PAIR, pair[1]),
+    })  # fmt: skip
+
+
+def misfit(evaluation: xr.DataTree) -> tuple[float, Floats]:
+    r"""Return P(replicated misfit is as large as the observed one), and the misfit of each pair.
+
+    The misfit of a pair is the distance of its share of votes won from the mean of the replicates,
+    in their standard deviations; that of all pairs is the mean square.
+    """
+    data = evaluation[CHECK].to_dataset()
+    drawn = data["replicated"].to_numpy().reshape(-1, data.sizes[PAIR])
+    mean, sd = drawn.mean(axis=0), drawn.std(axis=0)
+    scale = np.where(sd > 0, sd, 1.0)
+    apart = (data["observed"].to_numpy() - mean) / scale
+    total = (((drawn - mean) / scale) ** 2).mean(axis=1)
+    return float((total >= (apart**2).mean()).mean()), apart
+
+
+# The table.
+
+
+def leaderboard_rows(evaluation: xr.DataTree) -> pd.DataFrame:
+    """Summarise the group ``leaderboard``; see `dissensus.summary`."""
+    if LEADERBOARD not in evaluation.children:
+        return pd.DataFrame()
+    board = evaluation[LEADERBOARD].to_dataset()
+    parts = spread(board["win_rate"]) | effective(board["win_rate"])
+    out = pd.DataFrame({SYSTEM: pd.Series(board[SYSTEM].to_numpy().tolist(), dtype=object)})
+    tail = parts.pop("ess_tail")
+    diagnosed = {name: parts.pop(name) for name in ("ess_bulk", "r_hat") if name in parts}
+    out = out.assign(**{name: values.to_numpy() for name, values in parts.items()})
+    ranks = [whole(board["rank"].isel({SYSTEM: n})) for n in range(len(out))]
+    for name, part in (("rank", "median"), ("rank_lower", "lower"), ("rank_upper", "upper")):
+        out[name] = [int(rank[part]) for rank in ranks]
+    out["probability_best"] = evaluation[COMPARISON]["probability_best"].to_numpy()
+    out["votes"] = board["votes"].to_numpy()
+    out = out.assign(**{name: values.to_numpy() for name, values in diagnosed.items()})
+    few = of_group(evaluation, LEADERBOARD)
+    out[DOUBT] = [few or own for own in each(out, tail)]
+    return out.sort_values("mean", ascending=False, kind="stable", ignore_index=True)

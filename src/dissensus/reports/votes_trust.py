@@ -1,0 +1,149 @@
+"""Whether to trust a leaderboard: chains, fit, voters, and whether votes connect all systems."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import xarray as xr
+
+from dissensus.data.contents import vote_contents
+from dissensus.dims import ANNOTATOR, PAIR, SAMPLE, SYSTEM
+from dissensus.errors import shown
+from dissensus.evaluation.doubts import DOUBT, of_group, reasons
+from dissensus.evaluation.evidence import summary
+from dissensus.evaluation.next_votes import votes_of_pairs
+from dissensus.evaluation.votes import CHECK, misfit
+from dissensus.reports.evidence import Facts
+from dissensus.reports.sentences import interval, joined
+from dissensus.reports.trust import Box
+from dissensus.reports.votes import said
+from dissensus.sampling import convergence
+from dissensus.sampling.intervals import spread
+from dissensus.wording import counted, share, short
+
+_LIMIT: Final = 0.05
+_Z: Final = 1.645
+"""Standard errors above an even share that are exceeded by chance with probability .05."""
+_MOST: Final = 0.5
+"""Share of the votes above which a leaderboard is mostly that of one voter."""
+
+
+def boxes(evaluation: xr.DataTree, *, page: bool = False) -> list[Box]:
+    """Return what can be checked of a leaderboard."""
+    return [_chains(evaluation), _fit(evaluation, page=page), _voters(evaluation),
+            _connected(evaluation)]  # fmt: skip
+
+
+def _chains(evaluation: xr.DataTree) -> Box:
+    question = "Have the chains converged?"
+    rule = (f"Fine means: {convergence.ESS:g} effective draws or more, r-hat {convergence.R_HAT:g} "
+            "or less.")  # fmt: skip
+    rows = summary(evaluation)
+    remedy = f"Evaluate again with draws={4 * int(evaluation.attrs['draws'])}."
+    if why := reasons(rows[DOUBT]):
+        return Box(question, "stop", f"No, for win rates: {why}.", rule, remedy)
+    least = f"Win rates have {rows['ess_bulk'].min():,.0f} effective draws or more"
+    if why := of_group(evaluation, "posterior"):
+        worst = evaluation["posterior"].attrs.get("ess_bulk_min_item", "")
+        reason = f"{least}, but other numbers fewer ({why}; {short(worst)})."
+        return Box(question, "careful", reason, rule, remedy)
+    return Box(question, "fine", f"{least}.", rule)
+
+
+def _fit(evaluation: xr.DataTree, *, page: bool) -> Box:
+    facts = fit_facts(evaluation)
+    state = "fine" if facts["p"] >= _LIMIT else "careful"
+    remedy = "Report the shares of such pairs (below) beside the leaderboard"
+    remedy += ": no order of systems describes a circle." if facts["third"] else "."
+    reason = joined(said("fit", facts, page=page), page=page)
+    return Box("Do the votes fit the model?", state, reason, f"Fine means: p {share(_LIMIT)} or "
+               "more.", remedy if state != "fine" else "")  # fmt: skip
+
+
+def fit_facts(evaluation: xr.DataTree) -> Facts:
+    """Return the check of all pairs, and the pair that fits worst, with its circle if any."""
+    data = evaluation[CHECK].to_dataset()
+    p, apart = misfit(evaluation)
+    worst = int(np.abs(apart).argmax())
+    first, second = (int(data[f"{side}_code"][worst]) for side in ("first", "second"))
+    won = _won(data, evaluation["annotations"].sizes[SYSTEM])
+    parts = {part: float(values) for part, values in spread(data["replicated"][..., worst]).items()}
+    if apart[worst] < 0:  # from the side of the one that wins more often than expected
+        first, second = second, first
+        parts = parts | {"lower": 1 - parts["upper"], "upper": 1 - parts["lower"]}
+    names = evaluation["annotations"][SYSTEM].to_numpy().tolist()
+    third = _circle(won, data, first, second)
+    return {
+        "p": p, "limit": _LIMIT, "first": names[first], "second": names[second],
+        "observed": float(won[first, second]), "votes": int(data["votes"][worst]),
+        "replicated": interval(parts), "third": "" if third is None else names[third],
+        "wins": [] if third is None else [float(won[second, third]), float(won[third, first])],
+    }  # fmt: skip
+
+
+def _won(check: xr.Dataset, n: int) -> Any:
+    """Return the share of votes that a system wins of another (system, system), or NaN."""
+    out = np.full((n, n), np.nan)
+    first, second = (check[f"{side}_code"].to_numpy() for side in ("first", "second"))
+    out[first, second] = check["observed"].to_numpy()
+    out[second, first] = 1 - out[first, second]
+    return out
+
+
+def _circle(won: Any, check: xr.Dataset, first: int, second: int) -> int | None:
+    """Return a system that the second beats, and that beats the first, which beats the second.
+
+    A system beats another if it won so many votes with a probability of .05 or less by chance.
+    """
+    error = 0.5 / np.sqrt(votes_of_pairs(check, len(won)).clip(1))
+    beats = np.nan_to_num((won - 0.5) / error) >= _Z
+    third = np.flatnonzero(beats[second] & beats[:, first])
+    return int(third[0]) if beats[first, second] and len(third) else None
+
+
+def _voters(evaluation: xr.DataTree) -> Box:
+    question = "Do voters differ, or does one decide?"
+    rule = f"Fine means: two voters or more, of whom none gave more than {share(_MOST)} of votes."
+    known = vote_contents(evaluation["annotations"].to_dataset())
+    if "annotators" not in known:
+        reason = "The votes do not name voters. Votes of one voter are alike: intervals may be too "
+        return Box(question, "careful", f"{reason}narrow.", rule,
+                   'Name their column: dx.pairs(table, annotator="...").')  # fmt: skip
+    name, n = known["most_votes"]
+    if known["annotators"] == 1:
+        return Box(question, "careful", f"All votes are by {short(name)}: the leaderboard is that "
+                   "of one voter.", rule, "Get votes of others.")  # fmt: skip
+    part = n / known["votes"]
+    reason = (f"{counted(known['annotators'], 'voter')}; the one with most votes, {short(name)}, "
+              f"gave {share(part)} of them.")  # fmt: skip
+    posterior = evaluation["posterior"].to_dataset()
+    if "annotator_sharpness" in posterior:
+        sharp = posterior["annotator_sharpness"].mean(SAMPLE).to_numpy()
+        names = posterior[ANNOTATOR].to_numpy()
+        low, high = (f"{share(sharp[n])} ({short(names[n])})"
+                     for n in (sharp.argmin(), sharp.argmax()))  # fmt: skip
+        reason += (f" Their sharpness goes from {low} to {high}, 1 being typical: the model takes "
+                   "it into account.")  # fmt: skip
+    if part <= _MOST:
+        return Box(question, "fine", reason, rule)
+    return Box(question, "careful", reason, rule, f"Get votes of others, or evaluate the votes "
+               f"without {short(name)} too, and compare.")  # fmt: skip
+
+
+def _connected(evaluation: xr.DataTree) -> Box:
+    question = "Do votes connect all systems?"
+    rule = "Fine means: each system is compared with every other, directly or by way of others."
+    groups = vote_contents(evaluation["annotations"].to_dataset())["groups"]
+    n = evaluation["annotations"].sizes[SYSTEM]
+    if len(groups) == 1:
+        seen = evaluation[CHECK].sizes[PAIR]
+        reason = f"Yes: {seen:,} of {counted(n * (n - 1) // 2, 'pair')} of systems have votes."
+        return Box(question, "fine", reason, rule)
+    names = " | ".join(shown(list(map(short, group)), 3) for group in groups[:4])
+    first, second = (short(group[0]) for group in groups[:2])
+    reason = (
+        f"No: no votes compare systems of {len(groups)} groups ({names}). Their order relative "
+    )
+    remedy = f"Get votes on pairs of different groups, such as {first} and {second}."
+    return Box(question, "stop", f"{reason}to each other is the prior's.", rule, remedy)

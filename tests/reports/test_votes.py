@@ -1,0 +1,170 @@
+"""The report of votes on pairs: its words, its numbers, and when it warns."""
+
+from __future__ import annotations
+
+import re
+
+import arviz as az
+import numpy as np
+import pytest
+import stored
+import xarray as xr
+
+import dissensus as dx
+from dissensus.evaluation.next_votes import next_votes
+from dissensus.reports import votes, votes_trust
+from dissensus.wording import digits_for, share, spoken_probability
+
+LEVEL = 0.89
+
+
+@pytest.fixture
+def result():
+    return stored.read("votes")
+
+
+def plain(texts):
+    return " ".join(map(str, texts)).replace("\N{NO-BREAK SPACE}", " ")
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_the_page_is_whole(result, page):
+    parsed = page(result)
+    assert len(parsed.ids) == len(set(parsed.ids))
+    tables = {"table-verdict", "table-better", "table-judge", "table-check", "table-voters"}
+    assert tables <= set(parsed.ids)
+    headings = [int(tag[1]) for tag, _ in parsed.elements if re.fullmatch("h[1-6]", tag)]
+    assert headings[0] == 1
+    assert max(np.diff(headings)) <= 1
+    text = re.sub(r"\s+", " ", parsed.text)
+    assert text.count("Can I trust this?") == 1
+    assert plain(votes.said("headline", votes.headline(result)))[:40] in plain([text])
+    assert parsed.all("details")
+    assert not any("open" in attrs for attrs in parsed.all("details"))
+
+
+@pytest.mark.pictures
+def test_the_page_has_one_picture(result, page):
+    parsed = page(result)
+    assert [a["id"] for a in parsed.all("figure")] == ["verdict"]
+    assert "strong .73" in next(a["aria-label"] for a in parsed.all("svg"))
+
+
+def test_golden_words(result):
+    first, second, third, _ = dx.summary(result).to_dict("records")
+    (pair,) = next_votes(result).to_dict("records")
+    assert dx.describe(result) == (
+        "strong is the best of 4 systems with probability "
+        f"{spoken_probability(first['probability_best'])}: it "
+        f"wins {100 * first['mean']:.0f} % of votes (89 % interval {100 * first['lower']:.0f} to "
+        f"{100 * first['upper']:.0f} %), good {100 * second['mean']:.0f} %. good and fair cannot "
+        f"be told apart (good is better with probability {share(pair['better'])})."
+    )
+    assert (second["system"], third["system"]) == ("good", "fair")
+    assert plain(votes.said("data", votes.data(result))) == (
+        "120 votes on 4 systems by 5 voters, on 8 prompts; 15 % are ties. Beside them there are "
+        "verdicts of judge on 48 pairs of answers."
+    )
+    (step,) = votes.said("next", votes.next_facts(result))
+    more = re.fullmatch(r"Get about ([\d,]+) more votes on good against fair \(so far 22; .*", step)
+    assert float(more[1].replace(",", "")) == pytest.approx(pair["more"], rel=0.1)
+    assert "| Win rate | strong |" in dx.describe(result, "markdown")
+
+
+def test_numbers_are_those_of_the_draws(result):
+    board = result["leaderboard"].to_dataset()
+    table = votes.table(result)
+    ends = az.eti(board["win_rate"], prob=LEVEL, dim=["chain", "draw"])
+    d = digits_for(np.diff(ends.transpose("ci_bound", ...), axis=0).ravel())
+    for name, mean, interval, rank, best, count in table.bodies[0].rows:
+        rate, place = (board[part].sel(system=name) for part in ("win_rate", "rank"))
+        assert mean == share(float(rate.mean()), d)
+        low, high = az.eti(rate.to_numpy().ravel(), prob=LEVEL)
+        assert interval == f"{share(low, d)} to {share(high, d)}"
+        ends_of = np.unique(rank.split(" to ")).astype(int)
+        inside = ((place >= ends_of.min()) & (place <= ends_of.max())).mean()
+        assert float(inside) >= LEVEL
+        assert best.strip("<> ") in {share(float((place == 1).mean())), ".01", ".99"}
+        assert count == f"{int(board['votes'].sel(system=name)):,}"
+    names = [str(row[0]) for row in votes.better_table(result).bodies[0].rows]
+    for row, first in zip(votes.better_table(result).bodies[0].rows, names, strict=True):
+        for cell, second in zip(row[1:], names, strict=True):
+            one, two = (board["win_rate"].sel(system=name) for name in (first, second))
+            assert cell == "" if first == second else cell == float((one > two).mean())
+    heard, systems = result["predictions"], result["predictions"]["system"].to_numpy()
+    for name, _, alone, by_verdicts in votes.judge_table(result).bodies[0].rows:
+        won = {}  # by pair and prompt, of which there may be several verdicts
+        for left, right, said, item in zip(*(heard[part].to_numpy() for part in (
+            "left_code", "right_code", "outcome", "item_code")), strict=True):  # fmt: skip
+            if name in (systems[left], systems[right]):
+                each = 1 - 0.5 * said if systems[left] == name else 0.5 * said
+                won.setdefault((min(left, right), max(left, right), item), []).append(each)
+        assert by_verdicts == share(float(np.mean([np.mean(some) for some in won.values()])))
+        before = result["votes_alone"]["win_rate"].sel(system=name).to_numpy().ravel()
+        assert alone == " to ".join(map(share, az.eti(before, prob=LEVEL)))
+
+
+def states(result):
+    return [box.state for box in votes_trust.boxes(result)]
+
+
+def with_group(result, name, data):
+    out = result.copy()
+    out[name] = xr.DataTree(data)
+    return out
+
+
+def test_boxes_warn(result):
+    assert states(result) == ["careful", "fine", "fine", "fine"]  # chains of 100 draws
+    ann, check = (result[name].to_dataset() for name in ("annotations", "vote_check"))
+    one = ann.assign(annotator_code=ann["annotator_code"] * 0)
+    box = votes_trust.boxes(with_group(result, "annotations", one))[2]
+    assert (box.state, "v0, gave 1.00 of them" in box.reason) == ("careful", True)
+    nameless = ann.drop_vars(["annotator", "annotator_code"])
+    assert "do not name voters" in votes_trust.boxes(with_group(result, "annotations", nameless))[
+        2].reason  # fmt: skip
+    few = ann.isel(vote=np.isin(ann["left_code"] + 4 * ann["right_code"], (1, 4, 2 + 12, 3 + 8)))
+    box = votes_trust.boxes(with_group(result, "annotations", few))[3]
+    assert box.state == "stop"
+    assert "2 groups ('fair', 'good' | 'strong', 'weak')" in box.reason
+    # fair, good and weak are 0, 1 and 3: a circle of them.
+    won = check["observed"].copy()
+    for first, second, value in ((0, 1, 0.95), (1, 3, 0.95), (0, 3, 0.05)):
+        won[((check["first_code"] == first) & (check["second_code"] == second)).to_numpy()] = value
+    turned = with_group(result, "vote_check", check.assign(observed=won))
+    box = votes_trust.boxes(turned)[1]
+    assert box.state == "careful"
+    assert "they form a circle" in box.reason
+    assert votes_trust.fit_facts(turned)["third"] in {"fair", "good", "weak"}
+
+
+def test_unreliable_win_rates_are_marked(result):
+    board = result["leaderboard"].to_dataset()
+    drift = np.linspace(-0.1, 0.1, board.sizes["draw"])
+    bad = with_group(
+        result, "leaderboard",
+        board.assign(win_rate=board["win_rate"] + xr.DataArray(drift, dims="draw")),
+    )  # fmt: skip
+    assert states(bad)[0] == "stop"
+    assert votes.table(bad).warning.startswith("! Do not rely on what is marked")
+    assert set(dx.summary(bad)["doubt"]) != {""}
+
+
+def test_more_systems_and_states_of_the_verdict(result):
+    facts = votes.headline(result)
+    words = {
+        best: plain(votes.said("headline", facts | {"state": state, "best": best}))
+        for state, best in (("likely", 0.87), ("open", 0.5))
+    }
+    assert "strong is probably the best of 4 systems (probability .87)" in words[0.87]
+    assert (
+        "The best of 4 systems is not settled: strong is the best with probability .50"
+        in (words[0.5])
+    )
+    pair = facts["pairs"][0]
+    assert "No system can be told apart from the next" in plain(
+        votes.said("headline", facts | {"pairs": [pair] * 3})
+    )
+    assert "Of 3 pairs of neighbours in the order, 2 cannot be told apart: good and fair" in plain(
+        votes.said("headline", facts | {"pairs": [pair] * 2})
+    )
