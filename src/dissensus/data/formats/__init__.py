@@ -59,8 +59,8 @@ def read_annotations(
         A name in ``dissensus.formats.names()``. Of tools for annotation: "argilla", "crowd-kit",
         "label-studio", "prodigy". Of data sets: "arena" (votes on pairs), "judge-bench", "lewidi".
         Of tools for evaluation, whose scorers or judges are the annotators: "deepeval",
-        "inspect-ai", "lm-eval", "promptfoo". Other tables: "counts", "pairs" (votes), "wide". The documentation of
-        a format is ``help(dissensus.formats.get(name).module)``.
+        "inspect-ai", "lm-eval", "promptfoo". Other tables: "counts", "pairs" (votes), "wide". The
+        documentation of a format is ``help(dissensus.formats.get(name).module)``.
     item, annotator, label, rank, confidence, pool, cluster, stratum, trial, kind, labels
         As in `dissensus.annotations`. Named formats have other default names of columns.
     encoding : str
