@@ -1,7 +1,8 @@
 r"""Bradley-Terry: strengths of systems from votes on pairs, with ties, voters, prompts and judges.
 
-The story. A voter a sees answers of two systems, l and r, to a prompt i. The answer on the left is
-ahead by
+The story. A voter a sees answers of two systems, l and r, to a prompt i. An answer is as good as
+its system, and better or worse by what the system makes of the prompt. The answer on the left is
+ahead by the difference:
 
 .. math:: d = s_l + u_{il} - s_r - u_{ir}, \qquad
     s_k \sim \mathrm{Normal}(0, \sigma_s^2), \quad u_{ik} \sim \mathrm{Normal}(0, \sigma_u^2),

@@ -79,7 +79,7 @@ def given(form, **made):
 @pytest.mark.parametrize("form", list(FORMS))
 def test_draws_go_with_the_gradient_of_the_model(form):
     votes, options = given(form)
-    fit = bradley_terry.fit(votes, draws=3000, tune=1000, chains=2, **options, **QUIET)
+    fit = bradley_terry.fit(votes, draws=2000, tune=500, chains=2, **options, **QUIET)
     model = bradley_terry.build(votes, **options)
     name = "beyond_judge" if "predictions" in options else "strength"
 
