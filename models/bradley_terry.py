@@ -59,7 +59,9 @@ coefficients normal (0, 1).
 When to use it. To rank systems by preferences of people or of a language model
 (`dissensus.win_rate`, `dissensus.rank`, `dissensus.compare`). When not: if voters put three or more
 answers in order (`plackett_luce`); if one answer is right (`dawid_skene`). It takes the systems as
-ordered on one line: if A mostly beats B, B beats C and C beats A, it finds them equal.
+ordered on one line: if A mostly beats B, B beats C and C beats A, it finds them equal. The tendency
+to ties does not differ by prompt: where it does (LLMFAO), intervals of win rates hold, but shares
+of ties on new prompts do not.
 
 The sampler is a Gibbs sampler of blocks: all strengths at once; the u of a prompt; the numbers of
 a voter. Each moves on an ellipse about its mode given the rest, which leaves the posterior exact.
