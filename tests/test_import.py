@@ -8,11 +8,14 @@ from __future__ import annotations
 import inspect
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
 import dissensus as dx
 
+ROOT = Path(__file__).resolve().parents[1]
 HEAVY = ["pymc", "pytensor", "arviz", "numba", "scipy", "xarray", "pandas", "matplotlib"]
 
 
@@ -31,6 +34,16 @@ STEPS = {
     "models": "\n".join(f"dx.models.{name}" for name in dx.models.names()),
 }
 """What one fresh interpreter does, step by step: what a step has loaded counts for later ones."""
+
+
+def test_every_folder_of_the_library_is_installed():
+    """The map of packages is written by hand (decision 0001)."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    source = ROOT / "src"
+    found = {
+        ".".join(path.parent.relative_to(source).parts) for path in source.rglob("__init__.py")
+    }
+    assert set(settings["tool"]["setuptools"]["packages"]) == found | {"dissensus.models"}
 
 
 @pytest.fixture(scope="module")

@@ -206,7 +206,7 @@ def misfit(evaluation: xr.DataTree) -> tuple[float, Floats]:
 def leaderboard_rows(evaluation: xr.DataTree) -> pd.DataFrame:
     """Summarise the group ``leaderboard``; see `dissensus.summary`."""
     if LEADERBOARD not in evaluation.children:
-        return pd.DataFrame()
+        return pd.DataFrame(columns=[SYSTEM, "mean", "sd", "lower", "upper", DOUBT])
     board = evaluation[LEADERBOARD].to_dataset()
     parts = spread(board["win_rate"]) | effective(board["win_rate"])
     out = pd.DataFrame({SYSTEM: pd.Series(board[SYSTEM].to_numpy().tolist(), dtype=object)})
