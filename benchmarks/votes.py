@@ -68,7 +68,8 @@ def read(folder: Path, name: str) -> pd.DataFrame:
     table["item"] = "p" + table[item].astype(str).agg("-".join, axis=1)
     table["voter"] = "v" + table["voter"].astype(str)
     table["pair"] = [" / ".join(sorted(pair)) for pair in table[["left", "right"]].to_numpy()]
-    return table.assign(outcome=table["winner"].map(OUTCOMES))
+    table["outcome"] = table["winner"].map(OUTCOMES)
+    return table.assign(winner=table["outcome"].map(dict(enumerate(("left", "tie", "right")))))
 
 
 def by_model(seen: pd.DataFrame, out: pd.DataFrame, seed: int, form: dict[str, bool]) -> np.ndarray:
@@ -98,6 +99,8 @@ def by_model(seen: pd.DataFrame, out: pd.DataFrame, seed: int, form: dict[str, b
         effect, code = effects("item_effect", "item_spread", "item", "item")
         left, right = (np.searchsorted(systems, out[side]) for side in ("left", "right"))
         ahead += effect[:, code, left] - effect[:, code, right]
+        of_item, _ = effects("item_tie", "item_tie_spread", "item", "item")
+        tie = tie + of_item[:, code]
     if "sharpness_spread" in post:
         sharp, code = effects("annotator_sharpness", "sharpness_spread", "annotator", "voter")
         own, _ = effects("annotator_tie", "annotator_tie_spread", "annotator", "voter")

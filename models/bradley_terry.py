@@ -11,7 +11,7 @@ s being the strength of a system and u how much better than usual it answers thi
 is
 
 .. math:: P(\mathrm{left}) : P(\mathrm{tie}) : P(\mathrm{right})
-    = e^{\eta / 2} : e^{\tau + \tau_a} : e^{-\eta / 2}, \qquad \eta = g_a d + b + b_a.
+    = e^{\eta / 2} : e^{\tau + \tau_a + \tau_i} : e^{-\eta / 2}, \qquad \eta = g_a d + b + b_a.
 
 If all voters and prompts are alike and there are no ties, this is Bradley and Terry's model,
 :math:`P(\mathrm{left}) = \operatorname{logistic}(s_l - s_r)`; ties are Davidson's, whose
@@ -26,7 +26,8 @@ decide by chance (:math:`g_a`, ``annotator_sharpness``, 1 for a typical one). So
 Votes on one prompt are alike (``items=``): whoever votes on the same two answers votes on the same
 d. Without u and a, intervals take all votes as independent, and are too narrow. On 8,931 votes on
 59 systems and 13 prompts (LLMFAO) standard errors by prompt are 1.5 times those of independent
-votes.
+votes. Some prompts have more ties (:math:`\tau_i`, ``item_tie``), such as those that every system
+answers well.
 
 A judge, such as a language model, may have judged all pairs of answers where people voted on some
 (``predictions=``). Its verdict v (1 left, 0 tie, -1 right) is evidence:
@@ -52,18 +53,16 @@ typical prompt, by a typical voter; 173.7 points on the scale of chess.
 
 Priors and why. All are on the logit scale. Spreads are half-normal: of strengths with scale 2, as
 systems may differ so that one wins nearly always; of prompts with scale 1, and of log sharpness and
-advantage with .5, as they are details; of ties with 1.5, as people differ widely in what they call
-a tie. :math:`\tau` is normal (0, 2) and b is normal (0, 1); w, W and t are normal (0, 2), and
-coefficients normal (0, 1).
+advantage with .5, as they are details; of ties with 1.5, as voters, and prompts, may differ widely
+in their share of ties. :math:`\tau` is normal (0, 2) and b is normal (0, 1); w, W and t are normal
+(0, 2), and coefficients normal (0, 1).
 
 When to use it. To rank systems by preferences of people or of a language model
 (`dissensus.win_rate`, `dissensus.rank`, `dissensus.compare`). When not: if voters put three or more
 answers in order (`plackett_luce`); if one answer is right (`dawid_skene`). It takes the systems as
-ordered on one line: if A mostly beats B, B beats C and C beats A, it finds them equal. The tendency
-to ties does not differ by prompt: where it does (LLMFAO), intervals of win rates hold, but shares
-of ties on new prompts do not.
+ordered on one line: if A mostly beats B, B beats C and C beats A, it finds them equal.
 
-The sampler is a Gibbs sampler of blocks: all strengths at once; the u of a prompt; the numbers of
+The sampler is a Gibbs sampler of blocks: all strengths at once; the numbers of a prompt; those of
 a voter. Each moves on an ellipse about its mode given the rest, which leaves the posterior exact.
 NUTS on the same model serves as a check.
 
@@ -117,10 +116,10 @@ def build(
     ties : bool, optional
         Whether a vote may be a tie. None is True if some are.
     priors : mapping, optional
-        Widths of priors: the scales of ``strength_spread``, ``item_spread``, ``sharpness_spread``,
-        ``annotator_tie_spread`` and ``annotator_side_spread``, and the standard deviations of
-        ``tie``, ``side``, ``judge_weight``, ``judge_system_weight``, ``judge_tie`` and
-        ``coefficient``. The others keep their defaults.
+        Widths of priors: the scales of ``strength_spread``, ``item_spread``, ``item_tie_spread``,
+        ``sharpness_spread``, ``annotator_tie_spread`` and ``annotator_side_spread``, and the
+        standard deviations of ``tie``, ``side``, ``judge_weight``, ``judge_system_weight``,
+        ``judge_tie`` and ``coefficient``. The others keep their defaults.
     predictions : xarray.Dataset, optional
         Judges' verdicts, from `dissensus.pairs`, whose ``annotator`` is the judge: on every pair
         of answers that has votes, and on any others; every judge on the same pairs. Of several by
@@ -136,10 +135,11 @@ def build(
     pymc.Model
         With ``strength`` (system), ``strength_spread``, ``tie`` if there are ties, ``side`` if it
         is asked for; of voters ``annotator_sharpness``, ``annotator_tie`` and ``annotator_side``
-        (annotator) with their spreads; of prompts with votes ``item_effect`` (item, system), and
-        ``item_spread``; with verdicts ``beyond_judge`` (system), ``judge_weight``,
-        ``judge_system_weight`` and ``judge_tie`` (judge); ``coefficient`` (term) of covariates; and
-        the observed ``outcome`` (vote): 0 left, 1 tie, 2 right.
+        (annotator) with their spreads; of prompts with votes ``item_effect`` (item, system) and
+        ``item_spread``, and if there are ties ``item_tie`` (item) and ``item_tie_spread``; with
+        verdicts ``beyond_judge`` (system), ``judge_weight``, ``judge_system_weight`` and
+        ``judge_tie`` (judge); ``coefficient`` (term) of covariates; and the observed ``outcome``
+        (vote): 0 left, 1 tie, 2 right.
 
     Raises
     ------
@@ -201,6 +201,8 @@ def _model(process: Process) -> Any:
             ahead = ahead * sharpness[who]
         if form.ties:
             tie = pm.Normal("tie", 0.0, process.priors["tie"]) + of_judges
+            if form.items:
+                tie = tie + pm.Normal("item_tie", 0.0, spread("item_tie_spread"), dims=ITEM)[item]
             if form.annotators:
                 sd = spread("annotator_tie_spread")
                 tie = tie + pm.Normal("annotator_tie", 0.0, sd, dims=ANNOTATOR)[who]
@@ -280,7 +282,8 @@ def fit(
     posterior_predictive : bool
         Add new votes by the same voters on the same pairs.
     keep_items : bool
-        Keep the draws of ``item_effect``, which `dissensus.win_rate` on these prompts needs.
+        Keep the draws of ``item_effect`` and, with ties, ``item_tie``: `dissensus.win_rate` on
+        these prompts needs them.
 
     Returns
     -------

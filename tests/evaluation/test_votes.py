@@ -105,6 +105,7 @@ def test_replicates_are_of_the_whole_model():
     eta = eta * (on[..., item, left] - on[..., item, right])
     eta += (own["side"] + own["annotator_side"]).transpose(*SAMPLE, ...).to_numpy()[..., who]
     tie = (own["tie"] + own["annotator_tie"]).transpose(*SAMPLE, ...).to_numpy()[..., who]
+    tie = tie + own["item_tie"].transpose(*SAMPLE, ...).to_numpy()[..., item]
     odds = np.exp([eta / 2, tie, -eta / 2])
     won = ((odds[0] + odds[1] / 2) / odds.sum(axis=0)).mean(axis=(0, 1))
     for place in range(check.sizes["pair"]):
@@ -173,13 +174,14 @@ def test_a_circle_does_not_fit():
 @pytest.mark.parametrize("new_items", [False, True])
 def test_a_vote_adds_as_much_as_in_a_simulation(new_items):
     """The variance of the score of n votes, over its slope squared: the delta method."""
-    rng, n, apart, tie, spread = np.random.default_rng(1), 400, 0.6, -0.3, 0.8
-    eta = apart + np.sqrt(2) * spread * rng.normal(size=(20_000, n))
+    rng, n, apart, spreads = np.random.default_rng(1), 400, 0.6, (0.8, 1.1)
+    eta = apart + np.sqrt(2) * spreads[0] * rng.normal(size=(20_000, n))
+    tie = -0.3 + spreads[1] * rng.normal(size=eta.shape)
     if not new_items:  # the same prompts in all repetitions
-        eta = np.tile(eta[0], (len(eta), 1))
+        eta, tie = np.tile(eta[0], (len(eta), 1)), np.tile(tie[0], (len(eta), 1))
 
     def shares(eta):
-        odds = np.exp([eta / 2, np.full_like(eta, tie), -eta / 2])
+        odds = np.exp([eta / 2, tie[: len(eta)], -eta / 2])
         return odds / odds.sum(axis=0)
 
     left, tied, _ = shares(eta)
@@ -189,7 +191,7 @@ def test_a_vote_adds_as_much_as_in_a_simulation(new_items):
     ends = [np.subtract(*shares(eta[:50] + s)[[0, 2]]).mean() for s in (-step, step)]
     slope = (ends[1] - ends[0]) / (2 * step)
     found = slope**2 / score.mean(axis=1).var() / n
-    expected = information(apart, tie, spread, new_items=new_items)
+    expected = information(apart, -0.3, spreads, new_items=new_items)
     assert expected == pytest.approx(found, rel=0.06)
 
 
@@ -216,7 +218,7 @@ def test_so_many_votes_settle_an_order():
         rows = cast([tuple(rng.choice(list("abcd"), 2, replace=False)) for _ in range(240)])
         (m, v), n = gap(rows), 200
         after, w = gap(rows + cast([("a", "b")] * n))
-        known = information((m + after) / 2, -np.inf, 0.0, new_items=False)
+        known = information((m + after) / 2, -np.inf, (0.0, 0.0), new_items=False)
         ratios.append((1 / w - 1 / v) / (n * known))
     assert np.mean(ratios) == pytest.approx(1, abs=0.25)
 
@@ -236,7 +238,8 @@ def test_next_votes_are_of_open_neighbours(result):
         draws = [board["strength"].sel(system=row[side]) for side in ("first", "second")]
         apart = (draws[0] - draws[1]).to_numpy()
         m, v = apart.mean(), apart.var()
-        numbers = (float(posterior[name].mean()) for name in ("tie", "item_spread"))
-        known = information(m, *numbers, new_items=False)
+        names = ("tie", "item_spread", "item_tie_spread")
+        tie, *spreads = (float(posterior[name].mean()) for name in names)
+        known = information(m, tie, spreads, new_items=False)
         expected = (1.645**2 / m**2 - 1 / v) / known if m > 0 else np.inf
         assert row["more"] == pytest.approx(max(expected, 1))

@@ -11,7 +11,8 @@ import dissensus as dx
 
 def tree(**values):
     dims = {"strength": ("chain", "draw", "system"),
-            "item_effect": ("chain", "draw", "item", "system")}  # fmt: skip
+            "item_effect": ("chain", "draw", "item", "system"),
+            "item_tie": ("chain", "draw", "item")}  # fmt: skip
     coords = {"system": ["a", "b", "c"]}
     data = {name: (dims.get(name, ("chain", "draw")), x) for name, x in values.items()}
     return xr.DataTree.from_dict({"posterior": xr.Dataset(data, coords)})
@@ -23,7 +24,8 @@ def draws():
     return {
         "strength": rng.normal(size=(2, 4, 3)), "tie": rng.normal(size=(2, 4)),
         "side": rng.normal(size=(2, 4)), "item_effect": rng.normal(size=(2, 4, 5, 3)),
-        "item_spread": rng.uniform(0.5, 1.5, (2, 4)),
+        "item_spread": rng.uniform(0.5, 1.5, (2, 4)), "item_tie": rng.normal(size=(2, 4, 5)),
+        "item_tie_spread": rng.uniform(0.5, 2.0, (2, 4)),
     }  # fmt: skip
 
 
@@ -47,7 +49,8 @@ def brute(s, tie, side):
 def test_win_rates_on_these_prompts_are_means_over_prompts_and_opponents(draws):
     found = dx.win_rate(tree(**draws))
     s = draws["strength"][:, :, None] + draws["item_effect"]
-    expected = brute(s, draws["tie"][..., None], draws["side"][..., None]).mean(axis=-1)
+    tie = draws["tie"][..., None] + draws["item_tie"]
+    expected = brute(s, tie, draws["side"][..., None]).mean(axis=-1)
     np.testing.assert_allclose(found, np.moveaxis(expected, 0, -1))
     np.testing.assert_allclose(found.mean("system"), 0.5)
     assert found.dims == ("chain", "draw", "system")
@@ -58,8 +61,31 @@ def test_win_rates_on_new_prompts_integrate_over_them(draws):
     rng = np.random.default_rng(2)
     new = rng.normal(size=(2, 4, 40_000, 3)) * draws["item_spread"][..., None, None]
     s = draws["strength"][:, :, None] + new
-    expected = brute(s, draws["tie"][..., None], draws["side"][..., None]).mean(axis=-1)
+    own = rng.normal(size=(2, 4, 40_000)) * draws["item_tie_spread"][..., None]
+    expected = brute(s, draws["tie"][..., None] + own, draws["side"][..., None]).mean(axis=-1)
     np.testing.assert_allclose(found, np.moveaxis(expected, 0, -1), atol=0.006)
+
+
+@pytest.mark.parametrize("ties", [True, False])
+def test_there_are_values_enough_on_a_new_prompt(draws, ties):
+    """Two systems with spreads up to 2, beside NumPy's quadrature with 80 x 80 nodes."""
+    nodes, w = np.polynomial.hermite_e.hermegauss(80)
+    (x, y), w = np.meshgrid(nodes, nodes), np.multiply.outer(w, w) / w.sum() ** 2
+    for name in ("item_effect", "item_tie", *(() if ties else ("item_tie_spread",))):
+        del draws[name]
+    draws["item_spread"] = draws["item_spread"] + 0.5
+    found = dx.win_rate(tree(**draws), new_items=True)
+    some = draws["strength"][..., None, None], draws["tie"][..., None, None]
+    each = np.sqrt(2) * draws["item_spread"][..., None, None] * x
+    tie = some[1] + (draws["item_tie_spread"][..., None, None] * y if ties else 0 * y)
+    side = draws["side"][..., None, None]
+    expected = []
+    for k, j in ((0, 1), (0, 2), (1, 2)):
+        ahead = some[0][:, :, k] - some[0][:, :, j] + each
+        expected.append((w * won(ahead, tie, side)).sum(axis=(-2, -1)))
+    first, second, third = expected
+    rates = np.stack([first + second, 1 - first + third, 2 - second - third], axis=-1) / 2
+    np.testing.assert_allclose(found, rates, atol=5e-4)
 
 
 def test_without_prompts_ties_and_side_it_is_the_logistic_function(draws):
@@ -81,9 +107,10 @@ def test_ranks_count_the_stronger_ones(draws):
 def test_fits_without_strengths_or_prompts_are_refused(draws):
     with pytest.raises(dx.ArgumentError, match=r"fit: expected a fit of models\.bradley_terry"):
         dx.rank(xr.DataTree())
-    del draws["item_effect"]
-    with pytest.raises(dx.ArgumentError, match=r"keep_items=False.*type new_items=True"):
-        dx.win_rate(tree(**draws))
+    for name in ("item_tie", "item_effect"):
+        del draws[name]
+        with pytest.raises(dx.ArgumentError, match=r"keep_items=False.*type new_items=True"):
+            dx.win_rate(tree(**draws))
     assert np.isfinite(dx.win_rate(tree(**draws), new_items=True)).all()
 
 
@@ -98,6 +125,7 @@ def judged(n=1, cast=((), ()), **values):
         "judge_weight": np.array([0.8]), "judge_system_weight": np.array([1.3]),
         "judge_tie": np.array([0.5]), "tie": -0.2,
         "item_effect": rng.normal(size=(2, 3)), "item_spread": 1.0,
+        "item_tie": np.array([0.9, -0.4]), "item_tie_spread": 1.2,
         "annotator_sharpness": np.array([0.5, 2.0]), "annotator_tie": np.array([-1.0, 0.7]),
         "side": 0.4, "annotator_side": np.array([0.3, -0.6]),
         "coefficient": np.array([0.9]), **values,
@@ -108,6 +136,7 @@ def judged(n=1, cast=((), ()), **values):
         "judge_weight": ["judge"],
         "judge_tie": ["judge"],
         "item_effect": ["item", "system"],
+        "item_tie": ["item"],
         "coefficient": ["term"],
     }
     dims["judge_system_weight"] = ["judge"]
@@ -150,6 +179,7 @@ def expected_votes(one, known):
             gap_known += apart * one["judge_system_weight"][0]
             eta = one["annotator_sharpness"][who] * (gap + gap_known)
             tie = one["tie"] + one["annotator_tie"][who] + t * one["judge_tie"][0]
+            tie += one["item_tie"][item]
             each.append(won(eta, tie, one["side"] + one["annotator_side"][who]))
         out.append(np.mean(each))
     return np.array(out)
@@ -216,14 +246,18 @@ def test_parts_of_a_fit_are_refused():
 
 
 def test_effects_of_prompts_without_votes_are_drawn():
-    fit, one, known = judged(60_000, ([0], [0]), item_effect=np.array([[0.5, -0.3, 0.1]]))
+    seen = {"item_effect": np.array([[0.5, -0.3, 0.1]]), "item_tie": np.array([0.9])}
+    fit, one, known = judged(60_000, ([0], [0]), **seen)
     found = dx.win_rate(fit, random_seed=1).mean(("chain", "draw"))
     rng = np.random.default_rng(4)
     each = []
     for _ in range(2000):
         new = rng.normal(size=3)
-        effects = np.array([one["item_effect"][0], new])
-        each.append(expected_votes({**one, "item_effect": effects}, known))
+        new = {
+            "item_effect": np.array([one["item_effect"][0], new]),
+            "item_tie": np.array([one["item_tie"][0], 1.2 * rng.normal()]),
+        }
+        each.append(expected_votes({**one, **new}, known))
     left_won = np.mean(each, axis=0)
     left_won[0] = 1.0
     np.testing.assert_allclose(found, rates(left_won), atol=0.012)

@@ -20,14 +20,18 @@ def study(n_votes=400, n_systems=5, n_people=8, n_items=6, seed=1, ties=True, si
     strength = rng.normal(0, 1, n_systems)
     cell = rng.normal(0, 0.7, (n_items, n_systems))
     sharp = np.exp(rng.normal(0, 0.4, n_people))
-    tie, own = -0.3, rng.normal(0, 0.8, n_people)
+    tie, own, of_item = -0.3, rng.normal(0, 0.8, n_people), rng.normal(0, 0.6, n_items)
     rows = []
     for _ in range(n_votes):
         left, right = rng.choice(n_systems, 2, replace=False)
         who, item = rng.integers(n_people), rng.integers(n_items)
         eta = sharp[who] * (strength[left] + cell[item, left] - strength[right] - cell[item, right])
         weights = np.exp(
-            [(eta + side) / 2, (tie + own[who]) if ties else -np.inf, -(eta + side) / 2]
+            [
+                (eta + side) / 2,
+                tie + own[who] + of_item[item] if ties else -np.inf,
+                -(eta + side) / 2,
+            ]
         )
         said = ("left", "tie", "right")[rng.choice(3, p=weights / weights.sum())]
         rows.append((f"s{left}", f"s{right}", said, f"p{who}", item))
@@ -44,6 +48,7 @@ FORMS = {
     "plain": ({"ties": False}, {"annotators": False, "items": False}),
     "ties and side": ({"side": 0.5}, {"annotators": False, "items": False, "side": True}),
     "prompts": ({}, {"annotators": False}),
+    "prompts without ties": ({"ties": False}, {"annotators": False}),
     "voters": ({}, {"items": False, "side": True}),
     "all": ({"side": 0.4}, {"side": True}),
 }
@@ -175,6 +180,7 @@ def test_log_likelihoods_and_new_votes_follow_the_definition():
     eta = post["annotator_sharpness"].to_numpy()[who] * eta
     eta += float(post["side"]) + post["annotator_side"].to_numpy()[who]
     tie = float(post["tie"]) + post["annotator_tie"].to_numpy()[who]
+    tie += post["item_tie"].to_numpy()[item]
     weights = np.exp(np.stack([eta / 2, tie, -eta / 2], axis=1))
     chance = weights / weights.sum(axis=1, keepdims=True)
     each = fit["log_likelihood"]["outcome"].isel(chain=1, draw=-1)
@@ -187,6 +193,22 @@ def test_log_likelihoods_and_new_votes_follow_the_definition():
     seen = np.bincount(said, minlength=3) / len(said)
     assert abs(share - seen).max() < 0.15
     np.testing.assert_allclose(post["strength"].sum(), 0, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::dissensus.errors.ConvergenceWarning")
+def test_prompts_without_votes_have_effects_of_the_prior():
+    votes = votes_of(study(200, 4, 3, 6)[0])
+    left_out = votes["item"].to_numpy()[2]
+    seen = votes.isel(vote=votes["item_code"].to_numpy() != 2)
+    options = {"draws": 400, "tune": 50, "chains": 2, **QUIET}
+    draws = bradley_terry.fit(seen, **options)["posterior"].to_dataset()
+    again = bradley_terry.fit(seen, **options)["posterior"].to_dataset()
+    for name in ("item_effect", "item_tie"):
+        spread = draws["item_spread" if name == "item_effect" else "item_tie_spread"]
+        z = (draws[name].sel(item=left_out) / spread).to_numpy()
+        assert abs(z.mean()) < 0.12
+        assert abs(z.std() - 1) < 0.12
+        np.testing.assert_array_equal(draws[name], again[name])
 
 
 @pytest.mark.filterwarnings("ignore::dissensus.errors.ConvergenceWarning")
@@ -212,9 +234,10 @@ def test_parts_are_there_where_votes_name_them_or_where_asked():
     plain = {"strength", "strength_spread", "tie"}
     voters = {"annotator_sharpness", "sharpness_spread", "annotator_tie", "annotator_tie_spread"}
     assert names(dx.pairs(frame)) == plain
-    assert names(votes_of(frame)) == plain | voters | {"item_effect", "item_spread"}
+    spreads = {"item_spread", "item_tie_spread"}
+    assert names(votes_of(frame)) == plain | voters | spreads | {"item_effect", "item_tie"}
     assert names(votes_of(frame), items=False) == plain | voters
-    assert names(votes_of(frame), annotators=False, keep_items=False) == plain | {"item_spread"}
+    assert names(votes_of(frame), annotators=False, keep_items=False) == plain | spreads
     assert names(dx.pairs(frame), side=True) == plain | {"side"}
 
 

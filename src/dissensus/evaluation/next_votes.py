@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Final
 
@@ -32,7 +33,8 @@ def next_votes(evaluation: xr.DataTree) -> pd.DataFrame:
 
     .. math:: J = \frac{(\overline{Var(y)} / 2)^2}{\overline{Var(y)} + Var(E(y))}
 
-    with means over prompts, :math:`\eta \sim \mathrm{Normal}(m, 2 \sigma_u^2)`. If votes are spread
+    with means over prompts, :math:`\eta \sim \mathrm{Normal}(m, 2 \sigma_u^2)` and the tendency to
+    ties :math:`\mathrm{Normal}(\tau, \sigma_\tau^2)`. If votes are spread
     evenly over the prompts at hand, Var(E(y)), the variance between prompts, is left out.
 
     Assumptions: the difference stays as it is (the estimate changes with the votes, so that about
@@ -52,7 +54,10 @@ def next_votes(evaluation: xr.DataTree) -> pd.DataFrame:
     strength = board["strength"].transpose(*SAMPLE, SYSTEM).to_numpy()
     seen = votes_of_pairs(evaluation[CHECK].to_dataset(), len(order))
     tie = float(posterior["tie"].mean()) if "tie" in posterior else -np.inf
-    item_spread = float(posterior["item_spread"].mean()) if "item_spread" in posterior else 0.0
+    spreads = [
+        float(posterior[name].mean()) if name in posterior else 0.0
+        for name in ("item_spread", "item_tie_spread")
+    ]
     names = board[SYSTEM].to_numpy().tolist()
     rows = []
     for first, second in pairwise(order.tolist()):
@@ -63,25 +68,28 @@ def next_votes(evaluation: xr.DataTree) -> pd.DataFrame:
         m, v = float(apart.mean()), float(apart.var())
         more = np.inf
         if m > 0:
-            known = information(m, tie, item_spread, new_items=board.attrs["scope"] == SCOPES[1])
+            known = information(m, tie, spreads, new_items=board.attrs["scope"] == SCOPES[1])
             more = max(((_Z / m) ** 2 - 1 / v) / known, 1.0)
         rows.append((names[first], names[second], p, int(seen[first, second]), more))
     out = pd.DataFrame(rows, columns=["first", "second", "better", "votes", "more"])
     return out.sort_values("more", kind="stable", ignore_index=True)
 
 
-def information(apart: float, tie: float, item_spread: float, *, new_items: bool) -> float:
+def information(apart: float, tie: float, spreads: Sequence[float], *, new_items: bool) -> float:
     """Return what a vote adds to the information on a difference of strengths; see `next_votes`.
+
+    ``spreads`` are the prompts': ``item_spread`` and ``item_tie_spread``.
 
     Examples
     --------
-    >>> information(0.0, float("-inf"), 0.0, new_items=False)
+    >>> information(0.0, float("-inf"), (0.0, 0.0), new_items=False)
     0.25
     """
     nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
-    eta = apart + np.sqrt(2.0) * item_spread * nodes
-    weights = weights / weights.sum()
-    odds = np.exp(np.stack([eta / 2, np.full(_NODES, tie), -eta / 2]))
+    weights = np.multiply.outer(weights, weights).ravel() / weights.sum() ** 2
+    eta = apart + np.sqrt(2.0) * spreads[0] * np.repeat(nodes, _NODES)
+    tied = tie + spreads[1] * np.tile(nodes, _NODES)
+    odds = np.exp(np.stack([eta / 2, tied, -eta / 2]))
     left, _, right = odds / odds.sum(axis=0)
     mean, variance = left - right, left + right - (left - right) ** 2
     within = weights @ variance

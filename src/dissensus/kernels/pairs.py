@@ -9,33 +9,35 @@ from dissensus.kernels.types import Floats
 
 
 @rowwise(
-    "void(float64[:, :], float64, float64, float64[:], float64[:], float64[:])",
-    "(i,k),(),(),(n),(n)->(k)",
+    "void(float64[:, :], float64[:], float64, float64[:], float64[:], float64[:], float64[:])",
+    "(i,k),(i),(),(n),(n),(n)->(k)",
 )
 def win_rate_rows(
-    strength: Floats, odds: float, side: float, node: Floats, weight: Floats, out: Floats
-) -> None:
+    strength: Floats, tie: Floats, side: float, apart: Floats, tied: Floats, weight: Floats,
+    out: Floats,
+) -> None:  # fmt: skip
     """Write the mean share of votes that each system wins, ties as halves (system).
 
-    ``strength`` (item, system); ``node`` and ``weight`` are what comes on top of a difference,
-    with its probabilities; ``side`` is added and subtracted, as each system stands on the left
-    in half of the votes.
+    ``strength`` (item, system), ``tie`` (item); ``apart`` and ``tied`` are what comes on top of a
+    difference and of the tendency to ties, ``weight`` their probabilities; ``side`` is added and
+    subtracted, as each system stands on the left in half of the votes.
     """
     n_items, n = strength.shape
+    n_sides = 1 if side == 0.0 else 2
     for k in range(n):
         out[k] = 0.0
     for i in range(n_items):
-        for k in range(n):
-            for j in range(k):
-                won = 0.0
-                for q in range(len(node)):
-                    ahead = strength[i, k] - strength[i, j] + node[q]
-                    for place in range(2):
-                        eta = ahead + side if place == 0 else ahead - side
+        for q in range(len(apart)):
+            odds = math.exp(tie[i] + tied[q])
+            for k in range(n):
+                for j in range(k):
+                    lead = 0.0  # P(k wins) - P(j wins)
+                    for place in range(n_sides):
+                        eta = strength[i, k] - strength[i, j] + apart[q] + (1 - 2 * place) * side
                         small = math.exp(-0.5 * abs(eta))
-                        apart = (1.0 - small * small) / (1.0 + small * (small + odds))
-                        won += weight[q] * (0.25 + 0.25 * math.copysign(apart, eta))
-                out[k] += won
-                out[j] += 1.0 - won
+                        share = (1.0 - small * small) / (1.0 + small * (small + odds))
+                        lead += math.copysign(share, eta) / n_sides
+                    out[k] += weight[q] * (0.5 + 0.5 * lead)
+                    out[j] += weight[q] * (0.5 - 0.5 * lead)
     for k in range(n):
         out[k] /= n_items * (n - 1)

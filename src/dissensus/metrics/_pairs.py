@@ -15,8 +15,9 @@ from dissensus.kernels.pairs import win_rate_rows
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Floats
 
-_NODES = 32
-"""Number of values of the difference between two systems on a new prompt."""
+_NODES: Final = 16, 8
+"""Number of values on a new prompt: of the difference between two systems, and of ties. Win rates
+are right to .0003 for spreads up to 2."""
 
 
 def win_rate(
@@ -55,8 +56,9 @@ def win_rate(
     -----
     All other systems are met equally often, whatever the votes were on, and votes are those of a
     typical voter: one with the median sharpness and tendency to ties, to whom each system is shown
-    on the left in half of the votes. Without effects of prompts and without verdicts ``new_items``
-    changes nothing. Covariates of answers are equal.
+    on the left in half of the votes. On new prompts the effects of prompts, and their tendencies to
+    ties, are averaged over their normal distributions. Without effects of prompts and without
+    verdicts ``new_items`` changes nothing. Covariates of answers are equal.
 
     With judges' verdicts (``predictions=``) the rate is that of people's votes on the judged pairs,
     one vote on each: the votes that were cast, and draws of those that were not, by a random one of
@@ -80,31 +82,47 @@ def win_rate(
     if "beyond_judge" in draws:
         rng = generator(random_seed, "win_rate")
         return _judged(fit, draws, rng, new_items=new_items, expected=new_items or not as_cast)
-    ahead, nodes, weights = draws["strength"], np.zeros(1), np.ones(1)
+    ahead = draws["strength"]
+    ties = draws["tie"] if "tie" in draws else xr.DataArray(-np.inf)
+    apart, tied, weights = np.zeros(1), np.zeros(1), np.ones(1)
     if "item_spread" in draws and new_items:
-        nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
-        weights = weights / weights.sum()
+        apart, tied, weights = _new_prompts(draws)
     elif "item_spread" in draws:
         _require_effects(draws, "Fit with keep_items=True, or type new_items=True")
         ahead = ahead + draws["item_effect"]
+        if "item_tie" in draws:
+            ties = ties + draws["item_tie"]
     if ITEM not in ahead.dims:
         ahead = ahead.expand_dims(ITEM)
+    if ITEM not in ties.dims:
+        ties = ties.expand_dims({ITEM: ahead.sizes[ITEM]})  # a view
     strength = ahead.transpose(*SAMPLE, ITEM, SYSTEM).to_numpy()
-    # The difference of two systems has twice the variance.
-    spread = np.sqrt(2.0) * draws["item_spread"].to_numpy() if len(nodes) > 1 else np.zeros(1)
-    each = spread[..., None] * nodes if len(nodes) > 1 else nodes
-    odds = np.exp(draws["tie"].to_numpy()) if "tie" in draws else 0.0
+    tie = ties.transpose(..., ITEM).to_numpy()
     side = draws["side"].to_numpy() if "side" in draws else 0.0
-    values = win_rate_rows(strength, odds, side, each, weights)
+    values = win_rate_rows(strength, tie, side, apart, tied, weights)
     return xr.DataArray(
         values, dims=(*SAMPLE, SYSTEM), coords=draws["strength"].coords, name="win_rate",
         attrs={"better": "higher"},
     )  # fmt: skip
 
 
+def _new_prompts(draws: xr.Dataset) -> tuple[Floats, Floats, Floats]:
+    """Return what new prompts add to differences and ties (chain, draw, node), and weights."""
+    with_ties = "item_tie_spread" in draws
+    n_apart, n_tied = _NODES if with_ties else (2 * _NODES[0], 1)
+    (x, of_x), (y, of_y) = (np.polynomial.hermite_e.hermegauss(n) for n in (n_apart, n_tied))
+    weights = np.multiply.outer(of_x, of_y).ravel()
+    # The difference of two systems has twice the variance.
+    apart = np.sqrt(2.0) * draws["item_spread"].to_numpy()[..., None] * np.repeat(x, n_tied)
+    tied = np.zeros(len(weights))
+    if with_ties:
+        tied = draws["item_tie_spread"].to_numpy()[..., None] * np.tile(y, n_apart)
+    return apart, tied, weights / weights.sum()
+
+
 def _require_effects(draws: xr.Dataset, hint: str) -> None:
     """Raise if effects of prompts were not kept."""
-    if "item_effect" not in draws:
+    if "item_effect" not in draws or ("item_tie_spread" in draws and "item_tie" not in draws):
         raise ArgumentError(
             "fit", expected="effects of prompts, for the win rate on these prompts",
             found="a fit with keep_items=False", hint=hint,
@@ -204,6 +222,13 @@ def _votes(
     if "tie" in draws:
         ties = draws["tie"].to_numpy()[:, None]
         ties = ties + draws["judge_tie"].to_numpy() @ known["verdict_tie"].to_numpy().T
+        if "item_tie" in draws:
+            prompts, place = np.unique(item, return_inverse=True)
+            seen = prompts < draws.sizes[ITEM]
+            own = rng.normal(size=(len(ahead), len(prompts)))
+            own *= draws["item_tie_spread"].to_numpy()[:, None]
+            own[:, seen] = draws["item_tie"].to_numpy()[:, prompts[seen]]
+            ties = ties + own[:, place]
         if "annotator_tie" in draws:
             ties = ties + draws["annotator_tie"].to_numpy()[row, who]
         odds = np.exp(ties)

@@ -13,6 +13,7 @@ from dissensus.families import base
 from dissensus.families.pairs.kernels import effects, mover, spreads, strengths
 from dissensus.families.pairs.kernels.votes import (
     CELL,
+    ITEM_TIE,
     OWN,
     SHARP,
     SIDE,
@@ -39,7 +40,7 @@ class Trace(NamedTuple):
     common: Floats  # (draw, 2)
     cell: Floats  # (draw, cell)
     own: Floats  # (draw, annotator, 3)
-    spread: Floats  # (draw, 5)
+    spread: Floats  # (draw, 6)
     coefficient: Floats  # (draw, covariate)
     each: Floats  # (draw, distinct vote): log-likelihood, if it is asked for
     log_likelihood: Floats  # (draw)
@@ -61,8 +62,8 @@ class PairsFit(base.Fit[Process, Trace]):
         n_kept, n_items = 8.0 * options.draws * options.chains, len(process.names(ITEM))
         if (options.keep or options.posterior_predictive) and n_items:
             base.require_room(
-                self, n_kept * n_items * len(process.systems),
-                f"the strengths of {len(process.systems)} systems on {n_items:,} items",
+                self, n_kept * n_items * (len(process.systems) + process.form.ties),
+                f"the effects of {n_items:,} items on {len(process.systems)} systems",
                 "Strengths do not need them; new votes (posterior_predictive=True) do",
             )  # fmt: skip
 
@@ -77,9 +78,10 @@ class PairsFit(base.Fit[Process, Trace]):
         if trace.cell.shape[-1] == 0:
             return trace
         item, system = process.cells()
-        n_items, n_systems = len(process.names(ITEM)), len(process.systems)
-        shape = (*trace.spread.shape[:2], n_items, n_systems)
-        cell = rng.normal(size=shape) * trace.spread[..., CELL, None, None]
+        of = [CELL] * len(process.systems) + [ITEM_TIE] * process.form.ties
+        shape = (*trace.spread.shape[:2], len(process.names(ITEM)), len(of))
+        cell = rng.normal(size=shape)
+        cell *= trace.spread[..., None, of]
         cell[..., item, system] = trace.cell
         return trace._replace(cell=cell)
 
@@ -97,6 +99,8 @@ class PairsFit(base.Fit[Process, Trace]):
             out["side"] = self._named(draws.common[..., SIDE - 1])
         if form.items:
             out["item_spread"] = self._named(draws.spread[..., CELL])
+        if form.items and form.ties:
+            out["item_tie_spread"] = self._named(draws.spread[..., ITEM_TIE])
         if form.annotators:
             out["sharpness_spread"] = self._named(draws.spread[..., OWN + SHARP])
             out["annotator_sharpness"] = self._named(np.exp(draws.own[..., SHARP]), ANNOTATOR)
@@ -107,7 +111,10 @@ class PairsFit(base.Fit[Process, Trace]):
                     out[f"annotator_{name}"] = self._named(draws.own[..., of], ANNOTATOR)
         diagnostics = convergence.diagnosed_parameters(out)
         if form.items and self.options.keep:
-            out["item_effect"] = self._named(draws.cell, ITEM, SYSTEM)
+            n_systems = len(process.systems)
+            out["item_effect"] = self._named(draws.cell[..., :n_systems], ITEM, SYSTEM)
+            if form.ties:
+                out["item_tie"] = self._named(draws.cell[..., n_systems].copy(), ITEM)
         sampled = {**stats, "log_likelihood": draws.log_likelihood}
         return base.Groups(
             out, {name: self._named(values) for name, values in sampled.items()},
@@ -207,6 +214,8 @@ def probabilities(process: Process, draws: Trace) -> Floats:
     eta += draws.coefficient[..., : along.shape[1]] @ along.T
     tie = draws.common[..., TIE - 1, None] if form.ties else -np.inf
     tie = tie + draws.coefficient[..., along.shape[1] :] @ tied.T
+    if form.items and form.ties:
+        tie = tie + draws.cell[..., item, len(process.systems)]
     if form.annotators:
         eta *= np.exp(draws.own[..., who, SHARP])
         if form.ties:
@@ -237,7 +246,7 @@ class Chain:
         self.par = Parameters(
             rng.normal(0.0, 0.5, n_systems), np.array([rng.normal(-0.5, 0.5), 0.0]),
             rng.normal(0.0, 0.3, n_cells), rng.normal(0.0, 0.2, (n_people, 3)),
-            rng.uniform(0.3, 1.0, 5), np.zeros(n_common - 2),
+            rng.uniform(0.3, 1.0, len(SCALES)), np.zeros(n_common - 2),
         )  # fmt: skip
         self.scale = np.array([process.priors[name] for name in SCALES])
         self.reference = np.zeros(n_systems + n_common), np.zeros(n_cells), np.zeros((n_people, 3))
@@ -253,13 +262,14 @@ class Chain:
             form.annotators,
             form.annotators & form.ties,
             form.annotators & form.side,
+            form.items & form.ties,
         )
         self.stretched = np.flatnonzero(has)
         kept = n_cells if options.keep or options.posterior_predictive else 0
         self.trace = Trace(
             np.empty((draws, n_systems)), np.empty((draws, 2)), np.empty((draws, kept)),
-            np.empty((draws, n_people if self.form.annotators else 0, 3)), np.empty((draws, 5)),
-            np.empty((draws, n_common - 2)),
+            np.empty((draws, n_people if self.form.annotators else 0, 3)),
+            np.empty((draws, len(SCALES))), np.empty((draws, n_common - 2)),
             np.empty((draws, n_votes if options.log_likelihood else 0)), np.empty(draws),
         )  # fmt: skip
 
@@ -279,7 +289,7 @@ class Chain:
                 effects.draw_cells(self.state, votes, form, par, cells, how, self.table, work)
             if form.annotators:
                 effects.draw_annotators(self.state, votes, form, par, own, how, self.table, work)
-            spreads.draw_spreads(self.state, form, par, self.scale)
+            spreads.draw_spreads(self.state, votes, form, par, self.scale)
             # One takes as long as a third of the rest; with few votes spreads need all of them.
             n_spreads = len(self.stretched)
             few = len(votes.left) < _FEW
@@ -313,7 +323,10 @@ class Chain:
                 if has:
                     par.common[of] = values[name][place]
             if form.items:
-                par.cell[:] = values["item_effect"][place][item, system]
+                cells = values["item_effect"][place]
+                if form.ties:
+                    cells = np.column_stack([cells, values["item_tie"][place]])
+                par.cell[:] = cells[item, system]
             if form.annotators:
                 par.own[:, SHARP] = np.log(values["annotator_sharpness"][place])
                 for has, of, name in ((form.ties, TIE, "tie"), (form.side, SIDE, "side")):

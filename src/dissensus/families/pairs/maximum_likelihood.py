@@ -62,7 +62,7 @@ def maximum_likelihood(pairs: xr.Dataset, *, side: bool = False) -> xr.Dataset:
     at, rest = np.zeros(n), np.zeros((len(votes.left), 3))
     rest[:, 0] = rest[:, 2] = 1.0
     par = Parameters(
-        np.zeros(n_systems), np.zeros(2), np.empty(0), np.zeros((1, 3)), np.ones(5), np.empty(0)
+        np.zeros(n_systems), np.zeros(2), np.empty(0), np.zeros((1, 3)), np.ones(6), np.empty(0)
     )
     if not _climb(at, votes, form, par, rest):
         raise _infinite(at, made.systems, form)

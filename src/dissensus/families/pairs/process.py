@@ -23,7 +23,7 @@ from dissensus.kernels.types import Array, Floats, Ints
 KINDS: Final = ("pair",)
 SCALES: Final = {
     "strength_spread": 2.0, "item_spread": 1.0, "sharpness_spread": 0.5,
-    "annotator_tie_spread": 1.5, "annotator_side_spread": 0.5,
+    "annotator_tie_spread": 1.5, "annotator_side_spread": 0.5, "item_tie_spread": 1.5,
 }  # fmt: skip
 """The scales of the half-normal priors of spreads, in the order of `kernels.votes.Parameters`."""
 SDS: Final = {
@@ -102,24 +102,32 @@ class Process:
             rows, axis=0, return_index=True, return_inverse=True, return_counts=True
         )
         item, left, right, who, outcome, _ = distinct.T
-        cells = cell_left = cell_right = np.empty(0, dtype=np.int64)
+        cell_item = cell_system = np.empty(0, dtype=np.int64)
+        places = [np.empty(0, dtype=np.int64)] * 3  # of the left and right system, and of ties
         if self.form.items:
-            both = np.concatenate([item * n_systems + left, item * n_systems + right])
-            cells, code = np.unique(both, return_inverse=True)
-            cell_left, cell_right = np.split(code.astype(np.int64), 2)
+            width = n_systems + self.form.ties  # after the systems a prompt's tendency to ties
+            ends = [left, right, np.full_like(left, n_systems)][: 2 + self.form.ties]
+            cells, code = np.unique([item * width + end for end in ends], return_inverse=True)
+            found = code.reshape(len(ends), -1).astype(np.int64)
+            places = [*found, *places[len(found) :]]
+            cell_item, cell_system = np.divmod(cells, width)
         n_people = max(len(self.names(ANNOTATOR)), 1)
+        of_left, of_right, of_tie = places
         return Votes(
-            left.copy(), right.copy(), cell_left.copy(), cell_right.copy(), who.copy(),
+            left.copy(), right.copy(), of_left, of_right, of_tie, who.copy(),
             1.0 - outcome, times.astype(np.float64),
             np.searchsorted(item, np.arange(n_items + 1)),
-            np.searchsorted(cells // n_systems, np.arange(n_items + 1)), cells % n_systems,
+            np.searchsorted(cell_item, np.arange(n_items + 1)), cell_system,
             np.argsort(who, kind="stable"),
             np.concatenate([[0], np.cumsum(np.bincount(who, minlength=n_people))]),
             self.along[first], self.tied[first],
         ), place  # fmt: skip
 
     def cells(self) -> tuple[Ints, Ints]:
-        """Return the item and the system of each cell of the kernel."""
+        """Return the item and the system of each cell of the kernel.
+
+        With ties, an item's last one is its tendency, whose system is the number of systems.
+        """
         votes, _ = self.votes
         item = np.repeat(np.arange(len(votes.cell_start) - 1), np.diff(votes.cell_start))
         return item, votes.cell_system

@@ -12,6 +12,7 @@ from dissensus.families.pairs.kernels.votes import (
     CELL,
     CELLS,
     GAP,
+    ITEM_TIE,
     LOG_ODDS,
     OWN,
     SHARP,
@@ -30,24 +31,33 @@ from dissensus.kernels.random import State
 from dissensus.kernels.slices import slicer
 from dissensus.kernels.types import Floats, Ints
 
-# What systems are better or worse by on one prompt.
+# What systems are better or worse by on one prompt. With ties, the last number is its tendency.
 
 
 @inner
 def _slopes_of_item(
     x: Floats, n: int, matrix: Floats, slope: Floats, one_of: Ints, two_of: Ints, said: Floats,
-    weight: Floats, table: Floats, first_cell: int, precision: float,
+    weight: Floats, table: Floats, first_cell: int, precision: float, of_tie: float,
 ) -> None:  # fmt: skip
-    """All arrays are of the item's votes."""
+    """All arrays are of the item's votes; ``of_tie`` is a precision, or 0 without ties."""
     for j in range(n):
         for k in range(j):
             matrix[j, k] = 0.0
         matrix[j, j] = precision
         slope[j] = -precision * x[j]
+    tie, odds = n - 1, 1.0
+    if of_tie > 0.0:
+        matrix[tie, tie], slope[tie], odds = of_tie, -of_tie * x[tie], math.exp(x[tie])
     for t in range(len(said)):
         one, two, g = one_of[t] - first_cell, two_of[t] - first_cell, table[t, G]
         eta = g * (table[t, GAP] + x[one] - x[two]) + table[t, ADVANTAGE]
-        apart, decided, _ = slopes_of(eta, table[t, LOG_ODDS])
+        apart, decided, tied = slopes_of(eta, odds * table[t, LOG_ODDS])
+        if of_tie > 0.0:
+            cross = -0.5 * weight[t] * g * tied * apart
+            slope[tie] += weight[t] * ((1.0 if said[t] == 0.0 else 0.0) - tied)
+            matrix[tie, tie] += weight[t] * tied * (1.0 - tied)
+            matrix[tie, one] += cross
+            matrix[tie, two] -= cross
         first = 0.5 * weight[t] * g * (said[t] - apart)
         slope[one] += first
         slope[two] -= first
@@ -60,15 +70,18 @@ def _slopes_of_item(
 @inner
 def _log_density_of_item(
     x: Floats, n: int, one_of: Ints, two_of: Ints, said: Floats, weight: Floats, table: Floats,
-    first_cell: int, precision: float,
+    first_cell: int, precision: float, of_tie: float,
 ) -> float:  # fmt: skip
-    total = 0.0
+    total, odds = 0.0, 1.0
     for j in range(n):
         total -= 0.5 * precision * x[j] * x[j]
+    if of_tie > 0.0:
+        total += 0.5 * (precision - of_tie) * x[n - 1] * x[n - 1]
+        odds = math.exp(x[n - 1])
     for t in range(len(said)):
         gap = table[t, GAP] + x[one_of[t] - first_cell] - x[two_of[t] - first_cell]
         eta = table[t, G] * gap + table[t, ADVANTAGE]
-        total += weight[t] * log_vote(eta, table[t, LOG_ODDS], said[t])
+        total += weight[t] * log_vote(eta, odds * table[t, LOG_ODDS], said[t])
     return total
 
 
@@ -83,15 +96,19 @@ def draw_cells(
     """Draw the numbers of every prompt's cells."""
     fill_table(votes, form, par, table)
     for t in range(len(table)):
-        table[t, LOG_ODDS] = math.exp(table[t, LOG_ODDS])
+        own = par.cell[votes.cell_tie[t]] if form.ties else 0.0
+        table[t, LOG_ODDS] = math.exp(table[t, LOG_ODDS] - own)
     precision = par.spread[CELL] ** -2.0
+    of_tie = par.spread[ITEM_TIE] ** -2.0 if form.ties else 0.0
     for item in range(len(votes.item_start) - 1):
         low, high = votes.cell_start[item], votes.cell_start[item + 1]
+        if low == high:  # a prompt without votes
+            continue
         begin, end = votes.item_start[item], votes.item_start[item + 1]
         _move_item(
             state, par.cell[low:high], reference[low:high], high - low, how, work,
             votes.cell_left[begin:end], votes.cell_right[begin:end], votes.side[begin:end],
-            votes.weight[begin:end], table[begin:end], low, precision,
+            votes.weight[begin:end], table[begin:end], low, precision, of_tie,
         )  # fmt: skip
 
 
@@ -103,7 +120,7 @@ def _slopes_of_annotator(
     x: Floats, n: int, matrix: Floats, slope: Floats, row: Ints, said: Floats, weight: Floats,
     table: Floats, ties: bool, side: bool, common: Floats, precision: Floats,
 ) -> None:  # fmt: skip
-    """``row`` are the annotator's votes; the table has the covariates' factor of odds of a tie."""
+    """``row`` are the annotator's votes; odds in the table lack the common and the own tendency."""
     for j in range(n):
         for k in range(j):
             matrix[j, k] = 0.0
@@ -181,7 +198,7 @@ def draw_annotators(
     precision = np.empty(3)
     for k in range(3):
         precision[k] = par.spread[OWN + k] ** -2.0
-    for t in range(len(table)):  # what covariates do to ties; the rest is of the voter
+    for t in range(len(table)):  # what prompts and covariates do to ties; the rest is the voter's
         who = votes.annotator[t]
         own = par.common[TIE - 1] + par.own[who, TIE]
         table[t, LOG_ODDS] = math.exp(table[t, LOG_ODDS] - own) if form.ties else 1.0

@@ -11,6 +11,7 @@ from dissensus.families.pairs.kernels.votes import (
     CELL,
     CELLS,
     GAP,
+    ITEM_TIE,
     LOG_ODDS,
     OWN,
     SHARP,
@@ -50,7 +51,8 @@ def _log_stretched(
 ) -> float:  # fmt: skip
     """Return the log density of multiplying a spread, and all numbers that have it, by exp(x).
 
-    ``own`` (vote) are the annotators' numbers that have it, or the differences of strengths.
+    ``own`` (vote) are the numbers of annotators or prompts that have it, or the differences of
+    strengths.
     """
     more = math.exp(x) - 1.0
     total = x - 0.5 * ((1.0 + more) * sd / scale) ** 2
@@ -63,7 +65,7 @@ def _log_stretched(
             cells += more * cells
         elif of == OWN + SHARP:
             g *= math.exp(more * own[t])
-        elif of == OWN + TIE:
+        elif of in (OWN + TIE, ITEM_TIE):
             log_odds += more * own[t]
         else:
             shift += more * own[t]
@@ -81,6 +83,8 @@ def _has(form: Form, of: int) -> bool:
         return True
     if of == CELL:
         return form.items > 0
+    if of == ITEM_TIE:
+        return form.items > 0 and form.ties > 0
     if form.annotators == 0:
         return False
     return (
@@ -90,10 +94,16 @@ def _has(form: Form, of: int) -> bool:
     )
 
 
+@inner
+def _is_of(of: int, system: int, n_systems: int) -> bool:
+    """Return whether a cell has this spread: `CELL`, or `ITEM_TIE` for the last of a prompt."""
+    return (of == ITEM_TIE) == (system == n_systems)
+
+
 @kernel
-def draw_spreads(state: State, form: Form, par: Parameters, scale: Floats) -> None:
+def draw_spreads(state: State, votes: Votes, form: Form, par: Parameters, scale: Floats) -> None:
     """Draw each spread given the numbers that have it."""
-    for of in range(5):
+    for of in range(len(par.spread)):
         if not _has(form, of):
             continue
         n, square = 0, 0.0
@@ -101,10 +111,11 @@ def draw_spreads(state: State, form: Form, par: Parameters, scale: Floats) -> No
             n = len(par.strength)
             for k in range(n):
                 square += par.strength[k] ** 2
-        elif of == CELL:
-            n = len(par.cell)
-            for k in range(n):
-                square += par.cell[k] ** 2
+        elif of in (CELL, ITEM_TIE):
+            for c in range(len(par.cell)):
+                if _is_of(of, votes.cell_system[c], len(par.strength)):
+                    n += 1
+                    square += par.cell[c] ** 2
         else:
             n = len(par.own)
             for k in range(n):
@@ -123,6 +134,8 @@ def stretch(
     for t in range(len(own)):
         if of == STRENGTH:
             own[t] = par.strength[votes.left[t]] - par.strength[votes.right[t]]
+        elif of == ITEM_TIE:
+            own[t] = par.cell[votes.cell_tie[t]]
         elif of >= OWN:
             own[t] = par.own[votes.annotator[t], of - OWN]
     factor = math.exp(_draw_stretch(
@@ -132,9 +145,10 @@ def stretch(
     if of == STRENGTH:
         for k in range(len(par.strength)):
             par.strength[k] *= factor
-    elif of == CELL:
-        for k in range(len(par.cell)):
-            par.cell[k] *= factor
+    elif of in (CELL, ITEM_TIE):
+        for c in range(len(par.cell)):
+            if _is_of(of, votes.cell_system[c], len(par.strength)):
+                par.cell[c] *= factor
     else:
         for k in range(len(par.own)):
             par.own[k, of - OWN] *= factor
@@ -164,21 +178,31 @@ _draw_scale = slicer(_log_scale)
 def draw_means(
     state: State, votes: Votes, form: Form, par: Parameters, prior: Floats, scale: Floats
 ) -> None:
-    """Draw strengths, ties and side with every answer's quality, and every annotator, as it is."""
+    """Draw strengths, ties and side; answers' quality, prompts and annotators stay as they are."""
     if form.items:
         n_systems = len(par.strength)
-        total, n = np.zeros(n_systems), np.zeros(n_systems)
+        every = n_systems + form.ties  # the last is the tendency to ties
+        mean, total, n = np.empty(every), np.zeros(every), np.zeros(every)
+        for k in range(n_systems):
+            mean[k] = par.strength[k]
+        if form.ties:
+            mean[n_systems] = par.common[TIE - 1]
         for c in range(len(par.cell)):
             k = votes.cell_system[c]
-            total[k] += par.strength[k] + par.cell[c]
+            total[k] += mean[k] + par.cell[c]
             n[k] += 1.0
-        shift = np.empty(n_systems)
-        own = par.spread[CELL] ** -2.0
-        for k in range(n_systems):
-            precision = n[k] * own + par.spread[STRENGTH] ** -2.0
+        shift = np.empty(every)
+        for k in range(every):
+            of_tie = k == n_systems
+            own = par.spread[ITEM_TIE if of_tie else CELL] ** -2.0
+            precision = n[k] * own
+            precision += prior[TIE - 1] if of_tie else par.spread[STRENGTH] ** -2.0
             drawn = total[k] * own / precision + normal(state) / math.sqrt(precision)
-            shift[k] = drawn - par.strength[k]
-            par.strength[k] = drawn
+            shift[k], mean[k] = drawn - mean[k], drawn
+        for k in range(n_systems):
+            par.strength[k] = mean[k]
+        if form.ties:
+            par.common[TIE - 1] = mean[n_systems]
         for c in range(len(par.cell)):
             par.cell[c] -= shift[votes.cell_system[c]]
     if form.annotators:
@@ -226,5 +250,6 @@ def _draw_unit(
         par.coefficient[c] *= factor
     if form.items:
         for c in range(len(par.cell)):
-            par.cell[c] *= factor
+            if _is_of(CELL, votes.cell_system[c], len(par.strength)):
+                par.cell[c] *= factor
         par.spread[CELL] *= factor

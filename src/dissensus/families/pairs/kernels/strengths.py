@@ -34,7 +34,7 @@ def slopes_of_all(
     x: Floats, n: int, matrix: Floats, slope: Floats, votes: Votes, form: Form, par: Parameters,
     rest: Floats, precision: Floats,
 ) -> None:  # fmt: skip
-    """``rest`` (vote, 3): sharpness, eta without this block, exp of the own tendency to ties."""
+    """``rest`` (vote, 3): sharpness, eta and odds of a tie without this block."""
     left, right, said, weight = votes.left, votes.right, votes.side, votes.weight
     n_systems = len(par.strength)
     tie = n_systems
@@ -160,6 +160,8 @@ def draw_strengths(
         if form.annotators:
             own_tie = par.own[votes.annotator[t], TIE]
             own_side = par.own[votes.annotator[t], SIDE]
+        if form.items and form.ties:
+            own_tie += par.cell[votes.cell_tie[t]]
         rest[t, 1] = g * table[t, CELLS] + (own_side if form.side else 0.0)
         rest[t, 0] = g
         rest[t, 2] = math.exp(own_tie) if form.ties else 0.0

@@ -5,7 +5,7 @@ A vote t of an annotator a on the systems l and r, which answered the prompt i, 
 .. math::
     \eta_t = e^{\lambda_a} (s_l + u_{il} - s_r - u_{ir} + z_t' \beta) + b + b_a, \qquad
     P(\mathrm{left}) : P(\mathrm{tie}) : P(\mathrm{right})
-      = e^{\eta_t / 2} : e^{\tau + \tau_a + w_t' \gamma} : e^{-\eta_t / 2}.
+      = e^{\eta_t / 2} : e^{\tau + \tau_i + \tau_a + w_t' \gamma} : e^{-\eta_t / 2}.
 
 Covariates z and w are what is known of the two answers, such as a judge's verdict. Strengths have a
 common normal prior here. After their mean is subtracted they have the distribution
@@ -26,14 +26,17 @@ class Votes(NamedTuple):
 
     left: Ints
     right: Ints
-    cell_left: Ints  # Place among cells, pairs of prompt and system; empty without prompts
+    # Places among cells, pairs of prompt and system, after which each prompt has one more for its
+    # tendency to ties. Empty without prompts; the last also without ties.
+    cell_left: Ints
     cell_right: Ints
+    cell_tie: Ints
     annotator: Ints  # 0 where voters are not told apart
     side: Floats  # 1 left, 0 tie, -1 right
     weight: Floats  # Number of equal votes
     item_start: Ints  # (item + 1): its votes
     cell_start: Ints  # (item + 1): its cells
-    cell_system: Ints  # (cell)
+    cell_system: Ints  # (cell); the number of systems for a tendency to ties
     by_annotator: Ints  # Votes, sorted by annotator
     annotator_start: Ints  # (annotator + 1)
     along: Floats  # (vote, covariate of the difference)
@@ -54,16 +57,17 @@ class Parameters(NamedTuple):
 
     strength: Floats  # (system), not centred
     common: Floats  # (2): tendency to ties, advantage of the left side
-    cell: Floats  # (cell)
+    cell: Floats  # (cell): what systems are better by, and each prompt's tendency to ties
     own: Floats  # (annotator, 3): log sharpness, tendency to ties, advantage of the left side
-    spread: Floats  # (5): of strengths, of cells, and of the three numbers of annotators
+    spread: Floats  # (6): of strengths, cells, annotators' three numbers, prompts' ties
     coefficient: Floats  # (covariate): of the difference, then of ties
 
 
 SHARP, TIE, SIDE = range(3)
 """The columns of `Parameters.own`; those of `Parameters.common` are one less."""
-STRENGTH, CELL, OWN = range(3)
-"""Places in `Parameters.spread`; annotators' are `OWN`, `OWN` + 1 and `OWN` + 2."""
+STRENGTH, CELL, OWN, ITEM_TIE = 0, 1, 2, 5
+"""Places in `Parameters.spread`; annotators' are `OWN`, `OWN` + 1 and `OWN` + 2, and `ITEM_TIE` is
+that of prompts' tendencies to ties."""
 
 
 @inner
@@ -71,7 +75,8 @@ def log_vote(eta: float, odds: float, side: float) -> float:
     """Return the log probability of a vote, ``odds`` being exp of the tendency to ties."""
     half = 0.5 * abs(eta)
     small = math.exp(-half)
-    total = -half - math.log1p(small * (small + odds))
+    # log1p would take three times as long, for digits that are lost in the sum over votes.
+    total = -half - math.log(1.0 + small * (small + odds))
     return 0.5 * side * eta + total if side != 0.0 else math.log(odds) + total
 
 
@@ -107,6 +112,8 @@ def fill_table(votes: Votes, form: Form, par: Parameters, table: Floats) -> None
         table[t, LOG_ODDS] = par.common[TIE - 1] if form.ties else -math.inf
         if form.items:
             table[t, CELLS] = par.cell[votes.cell_left[t]] - par.cell[votes.cell_right[t]]
+            if form.ties:
+                table[t, LOG_ODDS] += par.cell[votes.cell_tie[t]]
         if form.annotators:
             table[t, G] = math.exp(par.own[a, SHARP])
             if form.side:
