@@ -108,9 +108,11 @@ def build(
     pairs : xarray.Dataset
         Votes, from `dissensus.pairs`.
     annotators : bool, optional
-        Whether voters differ. None is True if the votes name two or more.
+        Whether voters differ. None is True if the votes name two or more, with two votes of each on
+        average or ``predictions`` beside them.
     items : bool, optional
-        Whether votes on one prompt are alike. None is True if the votes name two or more prompts.
+        Whether votes on one prompt are alike. None is True if the votes name two or more prompts,
+        on the same condition.
     side : bool
         Whether the left answer has an advantage. Use it if ``left`` was shown first.
     ties : bool, optional

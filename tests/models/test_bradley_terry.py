@@ -239,6 +239,14 @@ def test_parts_are_there_where_votes_name_them_or_where_asked():
     assert names(votes_of(frame), items=False) == plain | voters
     assert names(votes_of(frame), annotators=False, keep_items=False) == plain | spreads
     assert names(dx.pairs(frame), side=True) == plain | {"side"}
+    # Of names with one vote or little more nothing is learned, unless that is asked for.
+    twice, less = [n // 2 for n in range(60)], [*range(31), *range(29)]
+    for column, spread, other in (("item", "item_spread", "items"),
+                                  ("annotator", "sharpness_spread", "annotators")):  # fmt: skip
+        assert spread in names(dx.pairs({**frame, column: twice}, **{column: column}))
+        alone = dx.pairs({**frame, column: less}, **{column: column})
+        assert names(alone) == plain
+        assert spread in names(alone, **{other: True})
 
 
 @pytest.mark.long

@@ -151,17 +151,19 @@ def process(
                 name, expected=f"False or None, since the votes have no {dim}s", found="True",
                 hint=f'Name the column: dx.pairs(frame, {dim}="...")',
             )  # fmt: skip
-        several = dim in pairs.coords and len(np.unique(pairs[f"{dim}_code"])) > 1
+        seen = len(np.unique(pairs[f"{dim}_code"])) if dim in pairs.coords else 0
+        often = predictions is not None or pairs.sizes[VOTE] >= _LEAST * seen
+        several = seen > 1 and often
         asked[name] = bool(several if value is None else value)
-    seen = bool((pairs["outcome"] == 1).any())
+    tied = bool((pairs["outcome"] == 1).any())
     if ties is not None:
         arguments.flags(ties=ties)
-    if seen and ties is not None and not ties:
+    if tied and ties is not None and not ties:
         raise ArgumentError(
             "ties", expected="True or None, since some votes are ties", found="False",
             hint="Leave them out: pairs.isel(vote=pairs[\"outcome\"].to_numpy() != 1)",
         )  # fmt: skip
-    form = Form(int(seen or bool(ties)), int(side), int(asked["items"]), int(asked["annotators"]))
+    form = Form(int(tied or bool(ties)), int(side), int(asked["items"]), int(asked["annotators"]))
     made = Process(pairs, form, _priors(priors), evidence)
     known = () if evidence is None else remarks(evidence, len(made.systems))
     for text in (*_apart(made), *known):
@@ -211,6 +213,9 @@ def _apart(process: Process) -> Iterator[str]:
         )
 
 
+_LEAST: Final = 2
+"""Votes of a voter, or on a prompt, on average, from which on these are told apart. With one vote
+each, only priors tell their spreads from strengths, and chains take very long to go round."""
 _GROUPS: Final = 5
 """Number of groups that a warning lists."""
 
