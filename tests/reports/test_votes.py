@@ -115,7 +115,7 @@ def with_group(result, name, data):
 
 
 def test_boxes_warn(result):
-    assert states(result) == ["careful", "fine", "fine", "fine"]  # chains of 100 draws
+    assert states(result) == ["careful", "fine", "fine", "fine"]  # chains of 200 draws
     ann, check = (result[name].to_dataset() for name in ("annotations", "vote_check"))
     one = ann.assign(annotator_code=ann["annotator_code"] * 0)
     box = votes_trust.boxes(with_group(result, "annotations", one))[2]

@@ -170,7 +170,7 @@ def votes():
     verdicts = dx.pairs(frame.drop_duplicates(["left", "right", "item"]).assign(annotator="judge"),
                         **names)  # fmt: skip
     some = frame.sample(120, random_state=1)
-    return dx.evaluate(dx.pairs(some, **names), verdicts, draws=100, chains=2, **QUIET)
+    return dx.evaluate(dx.pairs(some, **names), verdicts, draws=200, chains=2, **QUIET)
 
 
 MADE = {
