@@ -116,6 +116,22 @@ def test_replicates_are_of_the_whole_model():
         assert float(check["replicated"][..., place].mean()) == pytest.approx(expected, abs=0.02)
 
 
+@pytest.mark.filterwarnings("ignore::dissensus.errors.ConvergenceWarning")
+def test_votes_alone_are_taken_by_the_same_model():
+    """Prompts with one vote each are told apart beside verdicts, and so they are without."""
+    verdicts = study(60)
+    verdicts = verdicts.assign(item_code=("vote", np.arange(60) // 2)).assign_coords(
+        item=[f"q{n}" for n in range(30)]
+    )
+    votes = verdicts.isel(vote=slice(None, None, 2))
+    verdicts = verdicts.assign(annotator_code=("vote", np.zeros(60, dtype=int)))
+    verdicts = verdicts.assign_coords(annotator=["judge"])
+    made = dx.evaluate(votes, verdicts, draws=20, **QUIET)
+    alone = dx.models.bradley_terry.fit(votes, items=True, draws=20, **QUIET)
+    expected = dx.win_rate(alone, as_cast=False, random_seed=1)
+    np.testing.assert_array_equal(made["votes_alone"]["win_rate"], expected)
+
+
 def test_new_prompts_and_settings_of_the_model():
     """`new_items=` is that of `dissensus.win_rate`, and ranks are those of strengths then."""
     votes = study()

@@ -69,6 +69,9 @@ def evaluate_votes(
         if verdicts is not None:
             groups["predictions"] = verdicts
             of_run.pop("checkpoint", None)
+            of_model |= {  # the same parts, so that the verdicts make the difference
+                name: bool(found.attrs[f"hyper_{name}"]) for name in ("annotators", "items")
+            }
             with fitting.all_or_nothing():
                 alone = fit(votes, progressbar=progressbar, **shared, **of_model, **of_run)
             groups[ALONE] = leaderboard(
