@@ -136,6 +136,8 @@ def main() -> None:
     print("|---|--:|---|--:|---|--:|--:|")
     sets = {"mtbench_votes, GPT-4": mtbench(asked.shared)}
     sets |= {f"pandalm, {name}": pandalm(asked.shared, name) for name in ("gpt35", "pandalm7b")}
+    if not any(asked.only in name for name in sets):
+        parser.error(f"--only: expected a part of one of {', '.join(sets)}")
     for name, table in ((k, v) for k, v in sets.items() if asked.only in k):
         for n in asked.votes:
             start = time.perf_counter()

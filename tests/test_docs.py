@@ -94,6 +94,17 @@ def test_every_model_metric_and_statistic_has_related_ones():
             assert other in dx.models.names() or hasattr(dx, other), f"{name}: {other}"
 
 
+def test_every_model_has_a_picture_of_its_calibration():
+    sys.path.insert(0, str(ROOT / "docs"))
+    try:
+        from generate.prior_pictures import CALIBRATED
+    finally:
+        sys.path.remove(str(ROOT / "docs"))
+    assert set(CALIBRATED) == set(dx.models.names())
+    for picture in CALIBRATED.values():
+        assert (ROOT / "docs" / "calibration" / f"{picture}.png").exists(), picture
+
+
 @pytest.mark.parametrize("name", [*dx.metrics.names(), *dx.statistics.names()])
 def test_every_metric_and_statistic_names_its_source_and_its_formula_or_story(name):
     text = inspect.getdoc(getattr(dx, name))

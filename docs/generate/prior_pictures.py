@@ -144,7 +144,7 @@ CALIBRATED: Final = {
     "symmetric_confusion": "symmetric_confusion-as-it-stands",
     "dawid_skene": "dawid_skene-pooled",
     "rasch": "rasch-truth-unknown",
-    "bradley_terry": "bradley_terry-pair-True-True-as-written",
+    "bradley_terry": "bradley_terry-pair-ties-side-as-written",
 }
 """Variant of each model whose calibration is plotted on its page."""
 
