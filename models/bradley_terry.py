@@ -36,17 +36,18 @@ A judge, such as a language model, may have judged all pairs of answers where pe
         + b + b_a, \qquad
     \tau \to \tau + \textstyle\sum_j t_j 1[\mathrm{tie}_j].
 
-V is a system's place in the judge's verdicts on all pairs, by least squares. The weight of a
-verdict (w, ``judge_weight``) and that of two systems' places (W, ``judge_system_weight``) differ,
-because places are means of many verdicts. ``strength`` is people's in all, :math:`s + (w + W) V`;
-s (``beyond_judge``) is what the places do not predict of it. It is no measure of a judge's favour,
-part of which W takes up: for that compare win rates with the share of pairs that a system wins by
-the verdicts. `dissensus.win_rate` is over all judged pairs. If verdicts say much about votes, its
-interval is narrower than from votes alone; if they say nothing, the weights are near 0.
+V are scores of systems by the judge's verdicts on all pairs: the differences :math:`V_l - V_r` that
+fit v by least squares. The weight of a verdict (w, ``judge_weight``) and that of two systems'
+scores (W, ``judge_system_weight``) differ, because scores are means of many verdicts. ``strength``
+is a system's whole strength for people, :math:`s + (w + W) V`; ``beyond_judge`` is s, the part that
+scores do not predict. It does not measure a judge's favour, part of which W absorbs. For that,
+compare win rates with the shares of pairs that systems win by the verdicts. `dissensus.win_rate` is
+over all judged pairs. If verdicts say much about votes, its interval is narrower than from votes
+alone; if they say nothing, the weights are near 0.
 
-Covariates of answers (``answers=``), such as the length, add their differences times
-``coefficient`` to d, in standard deviations of the answers in the pairs. Strengths are
-then those of answers alike in them.
+Covariates of answers (``answers=``), such as the length, add to d ``coefficient`` times the
+difference of the two answers, in standard deviations over the answers in the pairs. Strengths are
+then for answers with equal covariates.
 
 Strengths add up to 0: only differences mean something. A difference of 1 is odds of 2.7 to 1 on a
 typical prompt, by a typical voter; 173.7 points on the scale of chess.
@@ -124,8 +125,8 @@ def build(
         ``judge_tie`` and ``coefficient``. The others keep their defaults.
     predictions : xarray.Dataset, optional
         Judges' verdicts, from `dissensus.pairs`, whose ``annotator`` is the judge: on every pair
-        of answers that has votes, and on any others; every judge on the same pairs. Of several by
-        a judge on one pair, as with the sides exchanged, the mean counts.
+        of answers that has votes, and on any others; every judge on the same pairs. If a judge
+        judged a pair several times, as with the sides exchanged, the mean is used.
     answers : dataframe or mapping of columns, optional
         Covariates of answers: columns ``item`` and ``system``, and columns of numbers. Rows of
         answers that are in no pair are not used.
@@ -154,7 +155,8 @@ def build(
     Warns
     -----
     DesignWarning
-        If votes do not connect all systems.
+        If votes do not connect all systems, or cannot separate the side, a covariate or a judge's
+        weights from strengths.
 
     Examples
     --------
@@ -284,8 +286,8 @@ def fit(
     posterior_predictive : bool
         Add new votes by the same voters on the same pairs.
     keep_items : bool
-        Keep the draws of ``item_effect`` and, with ties, ``item_tie``: `dissensus.win_rate` on
-        these prompts needs them.
+        Keep the draws of ``item_effect`` and, with ties, ``item_tie``: `dissensus.win_rate`
+        needs them, but for new prompts without verdicts.
 
     Returns
     -------
@@ -303,7 +305,8 @@ def fit(
     ConvergenceWarning
         If the chains have not converged.
     DesignWarning
-        If votes do not connect all systems.
+        If votes do not connect all systems, or cannot separate the side, a covariate or a judge's
+        weights from strengths.
 
     Examples
     --------

@@ -218,11 +218,11 @@ def test_weights_that_only_priors_know_are_warned_of():
              for frame in (votes,) for name, values in frame.items()}  # fmt: skip
     judged = {name: [x for x, a, b in zip(values, verdicts["left"], verdicts["right"], strict=True)
                      if "s3" not in (a, b)] for name, values in verdicts.items()}  # fmt: skip
-    with pytest.warns(dx.DesignWarning, match="verdicts of 2 judges on 3 systems do not tell"):
+    with pytest.warns(dx.DesignWarning, match="verdicts of 2 judges on 3 systems cannot"):
         bradley_terry.build(read(three), predictions=read(judged))
     size = {"item": answers["item"], "system": answers["system"], "length": answers["length"]}
     of_systems = {**size, "size": [1.0, 7.0, 13.0, 70.0] * 6}
-    with pytest.warns(dx.DesignWarning, match="covariate 'size' of answers is told apart from sys"):
+    with pytest.warns(dx.DesignWarning, match="cannot separate the covariate 'size' of answers"):
         bradley_terry.build(read(votes), answers=of_systems)
     twice = {**size, "again": np.array(size["length"]) * 2 + 1}
     with pytest.warns(dx.DesignWarning, match="covariate '(length|again)'"):

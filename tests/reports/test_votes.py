@@ -125,7 +125,10 @@ def test_boxes_warn(result):
         2].reason  # fmt: skip
     few = ann.isel(vote=np.isin(ann["left_code"] + 4 * ann["right_code"], (1, 4, 2 + 12, 3 + 8)))
     box = votes_trust.boxes(with_group(result, "annotations", few))[3]
-    assert box.state == "stop"
+    assert (box.state, "Only the verdicts determine" in box.reason) == ("careful", True)
+    alone = with_group(result, "annotations", few).drop_nodes("predictions")
+    box = votes_trust.boxes(alone)[3]
+    assert (box.state, "Only the prior determines" in box.reason) == ("stop", True)
     assert "2 groups ('fair', 'good' | 'strong', 'weak')" in box.reason
     # fair, good and weak are 0, 1 and 3: a circle of them.
     won = check["observed"].copy()

@@ -34,12 +34,12 @@ def next_votes(evaluation: xr.DataTree) -> pd.DataFrame:
     .. math:: J = \frac{(\overline{Var(y)} / 2)^2}{\overline{Var(y)} + Var(E(y))}
 
     with means over prompts, :math:`\eta \sim \mathrm{Normal}(m, 2 \sigma_u^2)` and the tendency to
-    ties :math:`\mathrm{Normal}(\tau, \sigma_\tau^2)`. If votes are spread
-    evenly over the prompts at hand, Var(E(y)), the variance between prompts, is left out.
+    ties :math:`\mathrm{Normal}(\tau, \sigma_\tau^2)`. If the leaderboard is for the prompts at
+    hand, Var(E(y)), the variance between prompts, is left out: new votes are spread evenly.
 
     Assumptions: the difference stays as it is (the estimate changes with the votes, so that about
-    half of all repetitions need more), voters are typical, and posteriors are normal. Judges'
-    verdicts are not used.
+    half of all repetitions need more), voters are typical, and posteriors are normal. J is without
+    judges' verdicts; m and v are from the fit with them.
 
     Returns
     -------

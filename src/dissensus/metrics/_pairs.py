@@ -34,10 +34,10 @@ def win_rate(
         A fit of `dissensus.models.bradley_terry`, or the trace of `pymc.sample` on its model.
     new_items : bool
         Whether the prompts are new. By default they are those of the votes, each pair of systems
-        voted on as often on each of them.
+        voted on as often on each of them, or with verdicts those of the judged pairs.
     as_cast : bool
-        Of a fit with judges' verdicts: whether votes that were cast count as they are. False gives
-        expected votes on all pairs, of which the votes are a sample, as without verdicts.
+        Of a fit with judges' verdicts. True keeps votes that were cast and draws the others; False
+        takes the expected vote on every judged pair.
     random_seed : int, optional
         Of a fit with judges' verdicts: seed of the votes that were not cast, and of new prompts.
 
@@ -58,7 +58,7 @@ def win_rate(
     typical voter: one with the median sharpness and tendency to ties, to whom each system is shown
     on the left in half of the votes. On new prompts the effects of prompts, and their tendencies to
     ties, are averaged over their normal distributions. Without effects of prompts and without
-    verdicts ``new_items`` changes nothing. Covariates of answers are equal.
+    verdicts ``new_items`` changes nothing. Without verdicts, covariates of answers are equal.
 
     With judges' verdicts (``predictions=``) the rate is that of people's votes on the judged pairs,
     one vote on each: the votes that were cast, and draws of those that were not, by a random one of

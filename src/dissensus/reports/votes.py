@@ -224,7 +224,7 @@ def judge_table(evaluation: xr.DataTree) -> Table | None:
         body.append([Name(name), interval(rows.loc[name]), interval(before),
                      share(float(said.sel({SYSTEM: name})))])  # fmt: skip
     head = ["System", f"Win rate, {evidence.level()}", "From votes alone", "By the verdicts"]
-    note = "By the verdicts: the share of its pairs that a system wins by them, a tie as half."
+    note = "By the verdicts: the share of its judged pairs that a system wins, a tie as half."
     return Table("table-judge", "Win rates with and without verdicts", list(head),
                  [Body(-1, body)], note)  # fmt: skip
 

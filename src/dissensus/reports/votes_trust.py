@@ -8,7 +8,8 @@ import numpy as np
 import xarray as xr
 
 from dissensus.data.contents import vote_contents
-from dissensus.dims import ANNOTATOR, PAIR, SAMPLE, SYSTEM
+from dissensus.data.pairs import system_groups
+from dissensus.dims import ANNOTATOR, PAIR, SAMPLE, SYSTEM, VOTE
 from dissensus.errors import shown
 from dissensus.evaluation.doubts import DOUBT, of_group, reasons
 from dissensus.evaluation.evidence import summary
@@ -92,9 +93,9 @@ def _won(check: xr.Dataset, n: int) -> Any:
 
 
 def _circle(won: Any, check: xr.Dataset, first: int, second: int) -> int | None:
-    """Return a system that the second beats, and that beats the first, which beats the second.
+    """Return a system that closes a circle: first beats second, second beats it, it beats first.
 
-    A system beats another if it won so many votes with a probability of .05 or less by chance.
+    A system beats another if its share of votes is above 1/2 at the one-sided level of .05.
     """
     error = 0.5 / np.sqrt(votes_of_pairs(check, len(won)).clip(1))
     beats = np.nan_to_num((won - 0.5) / error) >= _Z
@@ -142,8 +143,24 @@ def _connected(evaluation: xr.DataTree) -> Box:
         return Box(question, "fine", reason, rule)
     names = " | ".join(shown(list(map(short, group)), 3) for group in groups[:4])
     first, second = (short(group[0]) for group in groups[:2])
-    reason = (
-        f"No: no votes compare systems of {len(groups)} groups ({names}). Their order relative "
-    )
+    reason = f"No: no votes compare systems of {len(groups)} groups ({names}). "
     remedy = f"Get votes on pairs of different groups, such as {first} and {second}."
-    return Box(question, "stop", f"{reason}to each other is the prior's.", rule, remedy)
+    if _is_joined(evaluation):
+        reason += "Only the verdicts determine how the groups compare."
+        return Box(question, "careful", reason, rule, remedy)
+    reason += "Only the prior determines how the groups compare."
+    return Box(question, "stop", reason, rule, remedy)
+
+
+def _is_joined(evaluation: xr.DataTree) -> bool:
+    """Return whether votes and verdicts together connect all systems."""
+    if "predictions" not in evaluation.children:
+        return False
+    parts = evaluation["annotations"].to_dataset(), evaluation["predictions"].to_dataset()
+    names = parts[1][SYSTEM].to_numpy().tolist()
+    codes = {}
+    for side in ("left_code", "right_code"):
+        of_votes = parts[0][SYSTEM].to_numpy()[parts[0][side].to_numpy()].tolist()
+        both = [names.index(name) for name in of_votes] + parts[1][side].to_numpy().tolist()
+        codes[side] = (VOTE, both)
+    return int(system_groups(xr.Dataset(codes, {SYSTEM: names})).max()) == 0

@@ -15,6 +15,7 @@ from dissensus.data.pairs import checked_pairs
 from dissensus.dims import ANNOTATOR, ITEM, SYSTEM, VOTE
 from dissensus.errors import AnnotationError, ArgumentError, shown
 from dissensus.kernels.types import Array, Floats, Ints
+from dissensus.wording import counted
 
 _ONLY: Final = "judge"
 """The name of a judge whose verdicts have no column of annotators."""
@@ -100,18 +101,18 @@ def _leaning(left: Ints, right: Ints, verdict: Floats, n_systems: int) -> Floats
 
 
 def remarks(known: Evidence, n_systems: int) -> Iterator[str]:
-    """Say what of the weights only priors know."""
+    """Yield warnings about weights that only the priors determine."""
     if len(known.judges) and n_systems - 1 <= len(known.judges):
         yield (
-            f"The verdicts of {len(known.judges)} judges on {n_systems} systems do not tell a "
-            "judge's favour for a system from how far verdicts count: beyond_judge and "
-            "judge_system_weight are the priors'. Strengths and win rates do not depend on it."
+            f"The verdicts of {counted(len(known.judges), 'judge')} on {n_systems} systems cannot "
+            "separate beyond_judge and judge_system_weight: only their sum is estimated, and the "
+            "priors divide it. Strengths and win rates are not affected."
         )
     for name in _in_span(known, n_systems):
         yield (
-            f"The covariate {name!r} of answers is told apart from systems, or from other "
-            "covariates, by no vote: their sum is known, and the priors share it out. Leave it "
-            "out, or get votes on answers of one system that differ in it."
+            f"The votes cannot separate the covariate {name!r} of answers from systems or other "
+            "covariates: only their sum is estimated, and the priors divide it. Leave it out, or "
+            "get votes on answers of one system that differ in it."
         )
 
 

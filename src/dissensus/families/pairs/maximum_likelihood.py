@@ -111,8 +111,8 @@ def _infinite(at: Floats, systems: Array, form: Form) -> AnnotationError:
     names = systems[np.abs(strength) > 0.5 * np.abs(strength).max()].tolist()
     beside = " or the tendency to ties" * form.ties + " or the left side's advantage" * form.side
     return AnnotationError(
-        "pairs", expected="votes that are most probable under finite strengths",
-        found=f"votes under which strengths{beside} grow without end, or are not told apart "
-        f"(farthest: {shown(names)}): some systems always won, or never, or were not compared",
+        "pairs", expected="votes with finite estimates of maximum likelihood",
+        found=f"strengths{beside} that grow without end, or that the votes cannot separate "
+        f"(farthest: {shown(names)}): some systems always won, never won, or were not compared",
         hint="models.bradley_terry.fit has priors, and takes these votes",
     )  # fmt: skip

@@ -202,14 +202,14 @@ def _apart(process: Process) -> Iterator[str]:
         more = f" | and {count - _GROUPS:,} more groups" if count > _GROUPS else ""
         yield (
             f"No votes compare systems of different groups ({' | '.join(groups)}{more}), not even "
-            "by way of others: strengths of one group relative to another are the prior's. Get "
-            "votes on pairs of different groups, or fit each group alone."
+            "by way of others: only the prior determines how the groups compare. Get votes on "
+            " pairs of different groups, or fit each group alone."
         )
     if process.form.side and _is_of_systems(left, right, n):
         yield (
-            "Which system stands on the left tells the side's advantage and strengths apart in no "
-            "vote: their sum is known, and the priors share it out. Leave out side=True, or get "
-            "votes with the sides exchanged."
+            "The votes cannot separate the left side's advantage from strengths, because no sides "
+            "were exchanged: only their sum is estimated, and the priors divide it. Leave out "
+            "side=True, or get votes with the sides exchanged."
         )
 
 
@@ -221,7 +221,7 @@ _GROUPS: Final = 5
 
 
 def _is_of_systems(left: Ints, right: Ints, n: int) -> bool:
-    """Return whether numbers of systems differ by 1 in every vote, left less right."""
+    """Return whether one number for each system makes left less right 1 in every vote."""
     pairs = np.unique(np.stack([left, right], axis=1), axis=0)
     rows = np.repeat(np.arange(len(pairs)), 2)
     signs = np.tile([1.0, -1.0], len(pairs))

@@ -208,7 +208,7 @@ def draw_annotators(
             state, par.own[who], reference[who], 3, how, work, row, votes.side, votes.weight,
             table, form.ties > 0, form.side > 0, par.common, precision,
         )  # fmt: skip
-        # Of who votes by chance it is not normal: all small sharpnesses are alike.
+        # For voters who vote at random it is far from normal: small sharpnesses are all alike.
         odds = math.exp(par.common[TIE - 1] + par.own[who, TIE]) if form.ties else 0.0
         shift = par.common[SIDE - 1] + par.own[who, SIDE] if form.side else 0.0
         par.own[who, SHARP] = _draw_sharp(

@@ -1,10 +1,10 @@
 """A move of a block of parameters along an ellipse about its mode.
 
 Blocks are all strengths with the tendency to ties and the side's advantage; the numbers of one
-prompt; the three numbers of one annotator. Of each block given the rest the mode m and the
-curvature are found by Newton's method from a fixed point, and the block moves along an ellipse
-about m (Murray, Adams & MacKay 2010) under its exact density over that of the normal
-approximation. The chain is exact, however good the approximation is.
+prompt; the three numbers of one annotator. Newton's method finds the mode m and the
+curvature of each block given the others, from a fixed starting value. The block then moves by
+elliptical slice sampling about m (Murray, Adams & MacKay 2010); the ratio of its density to that of
+the normal approximation defines the slice. Draws are exact even if the approximation is poor.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ _FAR = 3.0
 
 KEEP, LEARN, JUMP = range(3)
 """How a block is moved: with a fixed reference; in the warm-up, when the reference follows the
-mode; and at first, when the normal approximation is drawn from, as far from the mode, where its
-tail is thinner than the density's, a chain would stay for long."""
+mode; and in the first sweeps by draws from the normal approximation, because a move that begins far
+from the mode, where the density has heavier tails, would stay there for long."""
 
 
 def mover(slopes: Callable[..., None], log_density: Callable[..., float]) -> Any:
