@@ -9,7 +9,7 @@ import xarray as xr
 
 from dissensus.data.contents import vote_contents
 from dissensus.data.pairs import system_groups
-from dissensus.dims import ANNOTATOR, PAIR, SAMPLE, SYSTEM, VOTE
+from dissensus.dims import ANNOTATOR, PAIR, SAMPLE, SYSTEM
 from dissensus.errors import shown
 from dissensus.evaluation.doubts import DOUBT, of_group, reasons
 from dissensus.evaluation.evidence import summary
@@ -145,22 +145,10 @@ def _connected(evaluation: xr.DataTree) -> Box:
     first, second = (short(group[0]) for group in groups[:2])
     reason = f"No: no votes compare systems of {len(groups)} groups ({names}). "
     remedy = f"Get votes on pairs of different groups, such as {first} and {second}."
-    if _is_joined(evaluation):
+    heard = evaluation.children.get("predictions")
+    # Judges judged every pair that has votes.
+    if heard is not None and not system_groups(heard.to_dataset()).any():
         reason += "Only the verdicts determine how the groups compare."
         return Box(question, "careful", reason, rule, remedy)
     reason += "Only the prior determines how the groups compare."
     return Box(question, "stop", reason, rule, remedy)
-
-
-def _is_joined(evaluation: xr.DataTree) -> bool:
-    """Return whether votes and verdicts together connect all systems."""
-    if "predictions" not in evaluation.children:
-        return False
-    parts = evaluation["annotations"].to_dataset(), evaluation["predictions"].to_dataset()
-    names = parts[1][SYSTEM].to_numpy().tolist()
-    codes = {}
-    for side in ("left_code", "right_code"):
-        of_votes = parts[0][SYSTEM].to_numpy()[parts[0][side].to_numpy()].tolist()
-        both = [names.index(name) for name in of_votes] + parts[1][side].to_numpy().tolist()
-        codes[side] = (VOTE, both)
-    return int(system_groups(xr.Dataset(codes, {SYSTEM: names})).max()) == 0

@@ -203,7 +203,7 @@ def _apart(process: Process) -> Iterator[str]:
         yield (
             f"No votes compare systems of different groups ({' | '.join(groups)}{more}), not even "
             "by way of others: only the prior determines how the groups compare. Get votes on "
-            " pairs of different groups, or fit each group alone."
+            "pairs of different groups, or fit each group alone."
         )
     if process.form.side and _is_of_systems(left, right, n):
         yield (
