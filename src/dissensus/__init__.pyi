@@ -101,6 +101,7 @@ from .statistics._iota import iota as iota
 from .statistics._krippendorff_alpha import krippendorff_alpha as krippendorff_alpha
 from .statistics._lehner import lehner as lehner
 from .statistics._non_inferiority import non_inferiority as non_inferiority
+from .statistics._reader_study import reader_study as reader_study
 from .statistics._relative_f1 import relative_f1 as relative_f1
 from .statistics._votes import leave_one_out_agreement as leave_one_out_agreement
 from .statistics._votes import majority_vote_accuracy as majority_vote_accuracy

@@ -144,7 +144,17 @@ def _of_the_sure():
     )  # fmt: skip
     truth = dict.fromkeys(range(30), 1) | {0: 0, 1: 0}
     made = ("annotator_roc", "confidence_check", "confidence_difficulty")
-    return {name: getattr(dx, name)(ann, truth, draws=100, random_seed=1) for name in made}
+    out = {name: getattr(dx, name)(ann, truth, draws=100, random_seed=1) for name in made}
+    ill = np.arange(40) % 2
+    scores = [
+        {"reader": r, "case": c, "modality": m, "score": d * ill[c] + rng.normal(), "ill": ill[c]}
+        for r in range(4) for c in range(40) for m, d in (("MRI", 2.0), ("CT", 1.2))
+    ]  # fmt: skip
+    alone = {c: 2 * ill[c] + rng.normal() for c in range(40)}
+    out["reader_study"] = dx.reader_study(
+        scores, "ill", predictions=alone, threshold=1, draws=100, random_seed=1
+    )
+    return out
 
 
 def judged():

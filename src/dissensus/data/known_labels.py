@@ -28,7 +28,7 @@ def known_codes(annotations: xr.Dataset, truth: Any) -> Ints:
     out = np.full(len(items), UNKNOWN, dtype=np.int64)
     if truth is None:
         return out
-    names, values = _named(truth)
+    names, values = named(truth)
     place = tables.match(names, items)
     if (place < 0).any():
         raise ArgumentError(
@@ -55,7 +55,7 @@ def known_codes(annotations: xr.Dataset, truth: Any) -> Ints:
 def recorded(truth: Any) -> Any:
     """Return true labels as a dict that can be stored; return anything else unchanged."""
     try:
-        names, labels = _named(truth)
+        names, labels = named(truth)
     except ArgumentError:
         return truth
     kept = ~pd.isna(labels)
@@ -99,7 +99,7 @@ def _codes(given: Names, labels: Names) -> Ints:
         raise ArgumentError("truth", expected=expected, found=str(problem)) from problem
 
 
-def _named(truth: Any) -> tuple[Names, Names]:
+def named(truth: Any) -> tuple[Names, Names]:
     """Return the names of items, and their labels."""
     if isinstance(truth, xr.DataArray) and truth.dims == (ITEM,) and ITEM in truth.coords:
         return truth[ITEM].to_numpy(), truth.to_numpy()

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from ._items import simplex as simplex
     from ._plans import accuracy_plan as accuracy_plan
     from ._plans import reliability_plan as reliability_plan
+    from ._reader_study import reader_study as reader_study
     from ._rows import accuracies as accuracies
     from ._rows import components as components
     from ._rows import discrepancy as discrepancy
@@ -101,6 +102,7 @@ PLOTS: Final = (
         "accuracy of a majority of annotators",
     ),
     Plot("annotator_roc", "annotator_roc", "_annotators", "annotators in ROC space"),
+    Plot("reader_study", "reader_study", "_reader_study", "ROC curves of readers and systems"),
     Plot("confidence_ridges", "annotations", "_annotators", "confidence of each annotator"),
     Plot("confidence_errors", "confidence_check", "_annotators", "errors by confidence"),
     Plot(

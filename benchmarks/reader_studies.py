@@ -1,0 +1,152 @@
+"""Reader studies: coverage in simulations after Roe & Metz (1997), published values, and speed.
+
+    uv run python benchmarks/reader_studies.py --part coverage --studies 500
+    uv run python benchmarks/reader_studies.py --part published --shared FOLDER_OF_SETS
+    uv run python benchmarks/reader_studies.py --part speed
+
+A score is the sum of effects of the reader, the case, and their products with the modality; effects
+of readers differ between positive and negative cases. The true average area has a closed form.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtr
+
+import dissensus as dx
+
+# Variances of case, case x modality, case x reader, rest (their sum is 1), and whether the
+# variance of readers is small or large.
+STRUCTURES = {
+    "LL": ((0.1, 0.1, 0.2, 0.6), False), "HL": ((0.3, 0.3, 0.2, 0.2), False),
+    "LH": ((0.1, 0.1, 0.2, 0.6), True), "HH": ((0.3, 0.3, 0.2, 0.2), True),
+}  # fmt: skip
+# Distance of positive from negative cases, with the large variance of readers that belongs to it.
+DISTANCES = {0.75: 0.011, 1.5: 0.03, 2.5: 0.056}
+SMALL = 0.0055
+SIZES = ((5, 50), (5, 100), (10, 100), (10, 200))
+
+
+def simulate(
+    structure: str,
+    distance: float,
+    n_readers: int,
+    n_cases: int,
+    rng: np.random.Generator,
+    *,
+    crossed: bool = True,
+    grades: int | None = None,
+    gain: float = 0.0,
+) -> tuple[pd.DataFrame, tuple[float, float]]:
+    """Return the table of a study with two modalities, and both true average areas."""
+    (case, case_modality, case_reader, rest), large = STRUCTURES[structure]
+    reader = DISTANCES[distance] if large else SMALL
+    ill = np.arange(n_cases) % 2
+    normal = rng.standard_normal
+    at = np.array([distance, distance + gain])
+    score = ill * at[:, None, None] + np.zeros((2, n_readers, n_cases))
+    for variance, shape in (
+        (case, (1, 1, n_cases)), (case_modality, (2, 1, n_cases)),
+        (case_reader, (1, n_readers, n_cases)), (rest, (2, n_readers, n_cases)),
+    ):  # fmt: skip
+        score += np.sqrt(variance) * normal(shape)
+    score += np.sqrt(reader) * normal((1, n_readers, 2))[:, :, ill]
+    score += np.sqrt(reader) * normal((2, n_readers, 2))[:, :, ill]
+    if grades:  # readers give grades: cut at quantiles of all scores
+        score = np.searchsorted(np.quantile(score, np.arange(1, grades) / grades), score)
+    modality, who, what = np.indices(score.shape).reshape(3, -1)
+    table = pd.DataFrame(
+        {"modality": modality, "reader": who, "case": what, "score": score.ravel(), "ill": ill[what]}
+    )
+    if not crossed:  # each reader reads a random half of the cases, the same with both modalities
+        keep = rng.permuted(np.arange(n_readers * n_cases).reshape(n_readers, -1) % 2, axis=1) == 0
+        table = table[keep[who, what]]
+    first, second = ndtr(at / np.sqrt(2.0 + 4.0 * reader))
+    return table, (float(first), float(second))
+
+
+def coverage(studies: int, draws: int, seed: int, only: str) -> None:
+    print("structure,distance,readers,cases,crossed,grades,gain,difference,average,width,sd,empirical_sd,n")
+    designs = [
+        (s, d, j, n, c, g, gain)
+        for s in STRUCTURES for d in DISTANCES for j, n in SIZES for c in (True, False)
+        for g, gain in ((None, 0.0), (5, 0.3))
+    ]  # fmt: skip
+    for k, (structure, distance, j, n, crossed, grades, gain) in enumerate(designs):
+        name = f"{structure},{distance},{j},{n},{crossed},{grades},{gain}"
+        if not re.search(only, name):
+            continue
+        inside, widths, sds, means, average = [], [], [], [], []
+        for study in range(studies):
+            rng = np.random.default_rng((seed, k, study))
+            table, true = simulate(
+                structure, distance, j, n, rng, crossed=crossed, grades=grades, gain=gain
+            )
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", dx.DissensusWarning)
+                found = dx.reader_study(table, "ill", draws=draws, random_seed=study)
+            d = found["difference"].values.ravel()
+            low, high = np.quantile(d, [0.025, 0.975])
+            inside.append(low <= true[0] - true[1] <= high)
+            widths.append(high - low)
+            sds.append(d.std())
+            means.append(d.mean())
+            a = found["average_auc"].values[0, :, 0]
+            low, high = np.quantile(a, [0.025, 0.975])
+            average.append(low <= true[0] <= high)
+        print(
+            f"{name},{np.mean(inside):.3f},{np.mean(average):.3f},{np.mean(widths):.3f},"
+            f"{np.mean(sds):.4f},{np.std(means):.4f},{studies}", flush=True,
+        )  # fmt: skip
+
+
+def published(shared: Path) -> None:
+    for name in ("vandyke", "franken", "kundel"):
+        table = pd.read_csv(shared / "mrmc_readers" / f"{name}_ratings.csv")
+        table["case"] = table["item"].astype(str)
+        if name == "kundel":  # a number stands for other patients under each modality
+            table["case"] = table["group"].astype(str) + " " + table["case"]
+        for new_readers in (True, False):
+            found = dx.reader_study(
+                table, "gold", reader="annotator", modality="group", score="label",
+                new_readers=new_readers, random_seed=1,
+            )  # fmt: skip
+            print(name, found.in_words)
+            first = found["average_auc"]
+            second = first.rename(modality="other")
+            less = (first - second).stack(sample=("chain", "draw"))
+            print(less.mean("sample").values.round(4), less.std("sample").values.round(4))
+            print(less.quantile([0.025, 0.975], "sample").values.round(4))
+
+
+def speed() -> None:
+    rng = np.random.default_rng(1)
+    for grades in (None, 5):
+        table, _ = simulate("HH", 1.5, 20, 2000, rng, grades=grades)
+        start, used = time.perf_counter(), time.process_time()
+        dx.reader_study(table, "ill", random_seed=1)
+        print(grades, time.perf_counter() - start, time.process_time() - used)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--part", choices=("coverage", "published", "speed"), required=True)
+    parser.add_argument("--studies", type=int, default=500)
+    parser.add_argument("--draws", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--shared", type=Path, default=Path("../shared/data"))
+    options = parser.parse_args()
+    if options.part == "coverage":
+        coverage(options.studies, options.draws, options.seed, options.only)
+    elif options.part == "published":
+        published(options.shared)
+    else:
+        speed()

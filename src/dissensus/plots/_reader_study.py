@@ -1,0 +1,99 @@
+"""ROC curves of readers with each modality."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from dissensus.dims import FALSE_POSITIVE_RATE, MODALITY, READER, SAMPLE, SYSTEM, THRESHOLD
+from dissensus.plots import _source as pieces
+from dissensus.plots import _style as look
+from dissensus.plots._style import Size
+from dissensus.wording import percent, share
+
+_MARKS: Final = "osD^vPX*"
+
+
+def reader_study(
+    source: Any,
+    *,
+    ci_kind: str | None = None,
+    ci_prob: float | None = None,
+    ax: Axes | None = None,
+    figsize: Size | None = None,
+) -> Any:
+    """Draw the ROC curves of readers with each modality, and of systems.
+
+    Thick lines are means over readers, with intervals of these readers' mean on new cases. Thin
+    lines are single readers on these cases; marks are their sensitivity and specificity at the
+    thresholds. Broken lines are systems. The legend has average areas with intervals, for new
+    readers unless the study is of these.
+
+    Parameters
+    ----------
+    source : Dataset or DataTree
+        What `dissensus.reader_study` returns, or a tree with it as group ``reader_study``.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> rows = [
+    ...     {"reader": r, "case": c, "modality": m, "score": c % 2 * d + rng.normal(), "ill": c % 2}
+    ...     for r in range(4) for c in range(60) for m, d in (("MRI", 2.0), ("CT", 1.5))
+    ... ]
+    >>> study = dx.reader_study(rows, truth="ill", draws=500, random_seed=1)
+    >>> dx.plots.reader_study(study).axes[0].get_ylabel()
+    'sensitivity'
+    """
+    data = pieces.returned(source, "reader_study", ("curve",), along=FALSE_POSITIVE_RATE)
+    width = min(look.width_of(figsize), 5.6)
+    figure, ax = look.canvas(ax, figsize, width, width + 0.2)
+    ax.plot([0, 1], [0, 1], color=look.ink(), linewidth=0.9, linestyle=look.BROKEN, zorder=0)
+    look.tidy(ax, grid="both")
+    for axis in (ax.xaxis, ax.yaxis):
+        look.share_axis(axis)
+    ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal",
+           xlabel="false positive rate", ylabel="sensitivity")  # fmt: skip
+    x = data[FALSE_POSITIVE_RATE].to_numpy()
+    names = look.labels(data[MODALITY].to_numpy().tolist(), 20)
+    low, high = pieces.interval(data["curve"], ci_kind, ci_prob)
+    bounds = pieces.interval(data["average_auc"], ci_kind, ci_prob)
+    for k, name in enumerate(names):
+        color, here = look.style(k).color, {MODALITY: k}
+        ax.fill_between(x, low.isel(here), high.isel(here), color=color, alpha=0.2, linewidth=0)
+        for curve in data["observed_curve"].isel(here).transpose(READER, ...).to_numpy():
+            ax.plot(x, curve, color=color, linewidth=0.6, alpha=0.6)
+        average = share(float(data["average_auc"].isel(here).mean()))
+        between = " to ".join(share(float(bound.isel(here))) for bound in bounds)
+        ax.plot(x, data["curve"].isel(here).mean(SAMPLE), color=color, linewidth=2.2,
+                label=look.entry(f"{name}: {average} ({between})"))  # fmt: skip
+        for t in range(data.sizes.get(THRESHOLD, 0)):
+            at = data[["sensitivity", "specificity"]].isel(here | {THRESHOLD: t}).mean(SAMPLE)
+            ax.plot(1 - at["specificity"], at["sensitivity"], color=color, linestyle="none",
+                    marker=_MARKS[t % len(_MARKS)], markersize=4)  # fmt: skip
+    _systems(ax, data, len(names))
+    ax.legend(frameon=False, fontsize=look.SMALL, loc="lower right", title="area under the curve",
+              title_fontsize=look.SMALL)  # fmt: skip
+    prob = pieces.interval_settings(ci_kind, ci_prob)[1]
+    text = f"Intervals: {percent(prob)}; bands: these readers on new cases."
+    if THRESHOLD in data:
+        marks = ", ".join(f"{value:g}" for value in data[THRESHOLD].to_numpy())
+        text += f" Marks: scores of at least {marks}."
+    look.note(figure, text)
+    return figure
+
+
+def _systems(ax: Axes, data: Any, used: int) -> None:
+    """Draw the curves of systems, as far as there are any."""
+    if "system_auc" not in data:
+        return
+    x = data[FALSE_POSITIVE_RATE].to_numpy()
+    for k, name in enumerate(look.labels(data[SYSTEM].to_numpy().tolist(), 20)):
+        here = {SYSTEM: k}
+        area = share(float(np.mean(data["system_auc"].isel(here))))
+        ax.plot(x, data["observed_system_curve"].isel(here), color=look.style(used + k).color,
+                linestyle="--", linewidth=1.6, label=look.entry(f"{name}: {area}"))  # fmt: skip
