@@ -1,6 +1,7 @@
 """Reader studies: coverage in simulations after Roe & Metz (1997), published values, and speed.
 
     uv run python benchmarks/reader_studies.py --part coverage --studies 500
+    uv run python benchmarks/reader_studies.py --part uncertain --studies 200
     uv run python benchmarks/reader_studies.py --part published --shared FOLDER_OF_SETS
     uv run python benchmarks/reader_studies.py --part speed
 
@@ -18,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 from scipy.special import ndtr
 
 import dissensus as dx
@@ -107,6 +109,44 @@ def coverage(studies: int, draws: int, seed: int, only: str) -> None:
         )  # fmt: skip
 
 
+def uncertain(studies: int, draws: int, seed: int) -> None:
+    """Cover areas whose truth a panel of three tells, with known accuracy."""
+    print("accuracy,cases,covered,mean error,drawn labels,width,known width,n")
+    for accuracy in (0.75, 0.85):
+        for n in (100, 400):
+            rows = []
+            for study in range(studies):
+                rng = np.random.default_rng((seed, n, study))
+                table, true = simulate("HL", 1.5, 4, n, rng)
+                ill = np.arange(n) % 2
+                votes = rng.binomial(3, np.where(ill, accuracy, 1 - accuracy))
+                odds = (accuracy / (1 - accuracy)) ** (2.0 * votes - 3)
+                p = odds / (1 + odds)
+                truth = np.broadcast_to(np.stack([1 - p, p], axis=-1), (1, draws, n, 2))
+                data = xr.Dataset(
+                    {"truth": (("chain", "draw", "item", "label"), truth)},
+                    {"item": np.arange(n), "label": [0, 1]},
+                )
+                fit = xr.DataTree.from_dict({"posterior": data})
+                drawn = (rng.random(n) < p).astype(int)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", dx.DissensusWarning)
+                    found = dx.reader_study(table, fit, random_seed=study)["average_auc"]
+                    known = dx.reader_study(table, "ill", draws=draws, random_seed=study)
+                    labels = dx.reader_study(
+                        table, dict(enumerate(drawn)), draws=draws, random_seed=study
+                    )
+                known, labels = known["average_auc"], labels["average_auc"]
+                low, high = np.quantile(found.values[0, :, 0], [0.025, 0.975])
+                width = np.diff(np.quantile(known.values[0, :, 0], [0.025, 0.975]))[0]
+                rows.append(
+                    (low <= true[0] <= high, found.values[0, :, 0].mean() - true[0],
+                     labels.values[0, :, 0].mean() - true[0], high - low, width)
+                )  # fmt: skip
+            means = ",".join(f"{x:.3f}" for x in np.mean(rows, axis=0))
+            print(f"{accuracy},{n},{means},{studies}", flush=True)
+
+
 def published(shared: Path) -> None:
     for name in ("vandyke", "franken", "kundel"):
         table = pd.read_csv(shared / "mrmc_readers" / f"{name}_ratings.csv")
@@ -137,7 +177,7 @@ def speed() -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--part", choices=("coverage", "published", "speed"), required=True)
+    parser.add_argument("--part", choices=("coverage", "uncertain", "published", "speed"), required=True)
     parser.add_argument("--studies", type=int, default=500)
     parser.add_argument("--draws", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
@@ -146,6 +186,8 @@ if __name__ == "__main__":
     options = parser.parse_args()
     if options.part == "coverage":
         coverage(options.studies, options.draws, options.seed, options.only)
+    elif options.part == "uncertain":
+        uncertain(options.studies, options.draws, options.seed)
     elif options.part == "published":
         published(options.shared)
     else:

@@ -7,39 +7,71 @@ import numpy as np
 from dissensus.kernels.types import Flags, Floats
 
 
-def rates(scores: Floats, positive: Flags, weights: Floats) -> tuple[Floats, Floats, Floats]:
+def shares(weights: Floats, positive: Flags | Floats) -> tuple[Floats, Floats]:
+    r"""Return weights (draw, case) whose totals over cases are means of positive and negative ones.
+
+    ``positive`` (draw or 1, case) says which cases are positive, or with which probability p. For
+    known kinds, these are the weights of one kind over their sum. For probabilities,
+
+    .. math:: u_i = \frac{w_i}{W} \left(1 + (t - \bar p) \frac{p_i - \bar p}{V}\right)
+
+    with t = 1 for positive and 0 for negative cases, and the weighted mean and variance of p. It is
+    the value at p = t of the regression on p: unbiased if, given the kind of a case, what is
+    measured does not depend on p. Some of these weights are negative.
+
+    >>> u, v = shares(np.array([[1.0, 1.0, 2.0]]), np.array([[True, False, False]]))
+    >>> u, v.round(2)
+    (array([[1., 0., 0.]]), array([[0.  , 0.33, 0.67]]))
+    >>> shares(np.array([[1.0, 1.0, 2.0]]), np.array([[1.0, 0.0, 0.0]]))[1].round(2)
+    array([[0.  , 0.33, 0.67]])
+    """
+    if positive.dtype == bool:
+        both = weights * positive, weights * ~positive
+        one, zero = (each / each.sum(axis=1, keepdims=True) for each in both)
+        return one, zero
+    part = weights / weights.sum(axis=1, keepdims=True)
+    mean = (part * positive).sum(axis=1, keepdims=True)
+    apart = positive - mean
+    slope = part * apart
+    slope /= (slope * apart).sum(axis=1, keepdims=True)
+    return part + (1.0 - mean) * slope, part - mean * slope
+
+
+def rates(scores: Floats, positive: Floats, negative: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the distinct scores from the highest to the lowest, and the rates at each.
 
     Parameters
     ----------
     scores : array (case,)
-    positive : array (draw or 1, case)
-        Whether a case is positive.
-    weights : array (draw, case)
+    positive, negative : array (draw, case)
+        What `shares` returns.
 
     Returns
     -------
     distinct : array (level,)
     sensitivity, false_positive_rate : array (draw, 1 + level)
-        The weighted shares of positive and of negative cases with at least the score of a level;
-        the first column is 0. They are NaN in a draw without positive, or without negative, cases.
+        The shares of positive and of negative cases with at least the score of a level; the first
+        column is 0.
 
     Examples
     --------
-    >>> found = rates(np.array([1.0, 2.0, 2.0]), np.array([[False, False, True]]), np.ones((1, 3)))
+    >>> one, zero = np.array([[0.0, 0.0, 1.0]]), np.array([[0.5, 0.5, 0.0]])
+    >>> found = rates(np.array([1.0, 2.0, 2.0]), one, zero)
     >>> found[0], found[1], found[2]
     (array([2., 1.]), array([[0., 1., 1.]]), array([[0. , 0.5, 1. ]]))
     """
     order = np.argsort(-scores, kind="stable")
     ordered = scores[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-    true, weights = positive[:, order], weights[:, order]
     out = []
-    for share in (weights * true, weights * ~true):
-        total = np.zeros((len(weights), 1 + len(starts)))
-        np.cumsum(np.add.reduceat(share, starts, axis=1), axis=1, out=total[:, 1:])
-        whole = total[:, -1:].copy()
-        out.append(np.divide(total, whole, out=np.full_like(total, np.nan), where=whole > 0))
+    for share in (positive, negative):
+        total = np.zeros((len(share), 1 + len(starts)))
+        by_level = share[:, order]
+        if len(starts) < len(scores):
+            by_level = np.add.reduceat(by_level, starts, axis=1)
+        np.cumsum(by_level, axis=1, out=total[:, 1:])
+        total[:, -1] = 1.0  # without rounding
+        out.append(total)
     return ordered[starts], out[0], out[1]
 
 
@@ -74,10 +106,12 @@ def sensitivity_at(sensitivity: Floats, false_positive_rate: Floats, wanted: Flo
     """
     draws, points = false_positive_rate.shape
     offset = 2.0 * np.arange(draws)[:, None]  # so that one search covers all rows
-    place = np.searchsorted((false_positive_rate + offset).ravel(), (wanted + offset).ravel(), "right")
+    # Rates are sums, which may be a rounding error above what is wanted.
+    asked = (wanted + 1e-9 + offset).ravel()
+    place = np.searchsorted((false_positive_rate + offset).ravel(), asked, "right")
     low = place.reshape(draws, -1) - 1
     high = np.minimum(low + 1, points * (1 + np.arange(draws)[:, None]) - 1)
     x, y = false_positive_rate.ravel(), sensitivity.ravel()
     width = x[high] - x[low]
-    part = np.divide(wanted - x[low], width, out=np.zeros_like(width), where=width > 0)
+    part = np.divide(wanted - x[low], width, out=np.zeros_like(width), where=width > 1e-9)
     return np.asarray(y[low] + part * (y[high] - y[low]))

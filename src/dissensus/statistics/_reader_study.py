@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any, Final
 
 import numpy as np
 import xarray as xr
@@ -19,32 +20,42 @@ from dissensus.dims import (
     THRESHOLD,
     other,
 )
-from dissensus.errors import shown, warn_caller
+from dissensus.errors import ArgumentError, brief, shown, warn_caller
 from dissensus.kernels.random import generator
-from dissensus.kernels.roc import area, rates, sensitivity_at
-from dissensus.kernels.types import Flags, Floats, Ints
-from dissensus.statistics._readers import Cells, of_new_readers, spreads
-from dissensus.statistics._readings import (
+from dissensus.kernels.types import Floats
+from dissensus.statistics._reader_scores import (
     Reading,
     Study,
-    check_both,
-    labels_of_truth,
+    Truth,
+    check_kinds,
+    numbers_of_kinds,
     of_annotations,
     of_table,
     readings_in,
     scores_of_systems,
+    truth_of,
 )
-from dissensus.wording import listed, share, spoken_probability
+from dissensus.statistics._reader_areas import (
+    PLACES,
+    Measured,
+    off_the_edge,
+    weights_of,
+    warn_of_bounds,
+)
+from dissensus.statistics._reader_spread import Cells, Chance, of_new_readers, spreads
+from dissensus.wording import counted, listed, share, spoken_probability
 
-SPREAD: Final = {"auc": 0.15, "partial_auc": 0.15, "sensitivity": 0.4, "specificity": 0.4}
+SPREAD: Final = {"auc": 0.15, "partial_auc": 0.21, "sensitivity": 0.4, "specificity": 0.4}
 """Scale of the prior of both standard deviations between readers, on the probit scale. Roe & Metz
-(1997) simulate areas with .07 (small) and .17 (large); sensitivities and specificities differ by
-readers' thresholds too."""
-_BLOCK: Final = 2_000_000
-"""Weights that are in memory at a time."""
+(1997) simulate areas with .07 (small) and .17 (large). A sensitivity differs between readers by
+the square root of 2 more, and by readers' thresholds too."""
+_LEAST: Final = 1000
+"""Draws from which the covariance between readers is computed, at least."""
 _FEW_READERS: Final = 4
-_PLACES: Final = np.linspace(0.0, 1.0, 51)
-"""False positive rates at which curves are stored."""
+_FEW_CASES: Final = 10
+_SURE: Final = 0.95
+_NONE: Final = 1e-9
+"""A standard deviation that is rounding."""
 
 Values = dict[str, tuple[tuple[str, ...], Floats]]
 
@@ -69,48 +80,51 @@ def reader_study(
 ) -> xr.Dataset:
     r"""Areas under the ROC curve of readers with each modality, and their differences.
 
-    The area of a reader is the probability that he gives a higher score to a positive case than to
-    a negative one, equal scores counting half. Cases are weighted by a Bayesian bootstrap, which
-    all readers and modalities share: gamma weights with shape (n - 2) / n for the n positive and
-    the n negative cases, for which the posterior variance of a mean is the usual :math:`s^2 / n`.
-    For new readers the average area of modality m is
+    The area of a reader is the probability that a positive case has a higher score than a negative
+    one, equal scores counting half. Cases are weighted by a Bayesian bootstrap, which all readers
+    and modalities share. Weights are gamma variables of shape (n - 2) / n, where n is the number of
+    positive cases for positive cases, and of negative cases for negative ones: the variance of a
+    mean is then :math:`s^2 / n`, as usual. For new readers the average area of modality m is
 
     .. math:: \bar A_m - \frac{1}{J_m} \sum_r (\rho_r + \delta_{mr}), \qquad
         \rho_r \sim N(0, \sigma_\rho^2), \quad \delta_{mr} \sim N(0, \sigma_\delta^2)
 
     (on the probit scale, so that it stays below 1), where :math:`\bar A_m` is the mean of its
-    :math:`J_m` readers' areas. The posterior of both standard deviations takes out the part of the
-    spread between readers' areas that comes from the cases. A bootstrap of readers and
-    cases together counts this part three times (Owen 2007, The pigeonhole bootstrap).
+    :math:`J_m` readers' areas. The posterior of both standard deviations leaves out the part of the
+    spread between readers' areas that comes from the cases. A bootstrap of readers and cases
+    together counts this part three times (Owen 2007, "The pigeonhole bootstrap").
 
     Parameters
     ----------
     ratings : dataframe, mapping of columns, rows, or Dataset
-        One row for each score: who gave it, to which case, with which modality. Or annotations
-        with ordered labels or numbers, which are one modality.
-    truth : str, mapping, Series, DataArray (item), or DataTree
-        The true label of each case: the name of a column of the table; labels by case; or a fit
-        whose posterior has ``truth`` (item, label). Each draw then uses true labels drawn from one
-        of the fit's draws.
+        One row for each score: who gave it, to which case, with which modality. The higher the
+        score, the more likely the case is positive. Or annotations with ordered labels or numbers,
+        which are one modality.
+    truth : str, mapping, Series, DataArray (item), table, or DataTree
+        The true label of each case: the name of a column of ``ratings``; labels by case; or a fit
+        whose posterior has ``truth`` (item, label), made from labels of other people. Given the
+        true label, these people and the readers must err independently.
     reader, case, modality, score : str
-        Columns. A table without the column ``modality`` has one modality.
+        Columns. A table without a column ``modality`` has one modality. A name of a case means one
+        case under all modalities: if numbers start again under each, make names distinct first.
+        Scores are numbers or an ordered categorical.
     cluster : str, optional
         Column of what cases belong to, such as patients. Clusters are weighted instead of cases.
     positive : label, optional
-        The positive true label; all others are negative. Default: 1 of 0 and 1, True of True and
-        False.
+        The positive true label; all others are negative. Default: 1 of 0 and 1.
     threshold : float or list of floats, optional
         Adds sensitivities and specificities where scores of at least the threshold are positive.
     max_false_positive_rate : float, default 1
-        Adds the partial area: the mean sensitivity over false positive rates up to this.
+        If below 1, adds the partial area: the mean sensitivity over false positive rates up to
+        this. Known true labels only.
     predictions : dataframe, mapping, Series or Dataset, optional
         Scores of systems that read the same cases: a table with columns named as ``case`` and
         ``score``, and ``system`` if there are several; a score for each case; or
         `dissensus.predictions` that are numbers.
     new_readers : bool, default True
-        Whether averages are for readers like these, or for these readers.
+        True: averages are for all readers like these. False: for these readers.
     new_cases : bool, default True
-        Whether areas are for cases like these, or for these cases.
+        True: areas are for all cases like these. False: for these cases.
     draws : int, optional
         Default: 4,000, or those of the fit in ``truth``.
     random_seed : optional
@@ -119,46 +133,55 @@ def reader_study(
     Returns
     -------
     xarray.Dataset
-        Draws (chain, draw) of ``auc`` (modality, reader), NaN where a reader did not use a modality;
-        ``average_auc`` (modality); ``difference``, the first modality less the second, or
-        (modality, modality_) if there are more than two; ``reader_sd`` and ``interaction_sd``, the
-standard deviations. ``curve`` (modality, false_positive_rate) is the mean of the
-        sensitivities of these readers. ``observed_auc`` and ``observed_curve`` (modality, reader)
-        have no draws. With ``threshold=``:
-        ``sensitivity`` and ``specificity`` (modality, reader, threshold), and with
-        ``max_false_positive_rate=`` ``partial_auc``, each also with ``average_`` before its name
-        and ``_difference`` after it. With ``predictions=``: ``system_auc`` (system), and
-        ``system_difference`` (modality, system), its area less the average of the readers.
+        Draws (chain, draw) of
+
+        - ``auc`` (modality, reader), NaN where a reader did not use a modality;
+        - ``average_auc`` (modality), the mean over readers;
+        - ``difference``, the first modality less the second (sorted by name, or in the order of an
+          ordered categorical); with more than two, all differences (modality, modality_);
+        - ``reader_sd`` and ``interaction_sd``, the standard deviations;
+        - ``curve`` (modality, false_positive_rate), the mean sensitivity of these readers;
+        - with ``threshold=``, ``sensitivity`` and ``specificity`` (modality, reader, threshold), and
+          with ``max_false_positive_rate=``, ``partial_auc`` (modality, reader), each also with
+          ``average_`` before its name and ``_difference`` after it;
+        - with ``predictions=``, ``system_auc`` (system), and ``system_difference`` (modality,
+          system), its area less the average of the readers.
+
+        Variables ``observed_...`` have no draws: they are for these readers and cases.
 
     Raises
     ------
-    AnnotationError, ArgumentError
+    AnnotationError, ArgumentError, PredictionError
         If columns or entries are missing, a reader scored a case twice with a modality, a case has
         no true label or several, or there are fewer than three positive or three negative cases.
 
     Notes
     -----
-    Readers need not have read all cases, nor all modalities. Each reader counts alike in the
-    average, however many cases he read.
+    Readers need not have read all cases, nor all modalities. Each reader has the same weight in the
+    average.
 
-    An area of exactly 1 stays 1 in all draws, with a warning: the bootstrap cannot tell how many
-    more cases would have made it smaller.
+    If a reader separates all positive cases from all negative ones, the bootstrap has no spread.
+    Half a positive and half a negative case, tied with all others, are then added to draws of that
+    reader; sensitivities and specificities of 0 and 1 are drawn with Jeffreys' prior.
 
-    Standard deviations have half-normal priors, with scale 0.15 on the probit scale for areas and
-    0.4 for sensitivities and specificities. With fewer than four readers the interval for new
-    readers depends on this prior, with a warning.
+    Standard deviations have half-normal priors on the probit scale, of scale .15 for areas, .21 for
+    partial areas, and .4 for sensitivities and specificities. With few readers the interval for new
+    readers depends on this prior. Averages of sensitivity and of specificity for new readers are
+    drawn independently: their sum or product has the right mean, but not the right spread.
 
-    With an uncertain truth, areas are for the true labels of each draw. If the fit learned the
-    truth from the same scores, readers agree with it more than with the truth itself.
+    With a fit as ``truth``, areas are those of a regression on the probability p that a case is
+    positive: :math:`\frac{1}{2} + \sum_{ij} w_i w_j (p_i - p_j) (\psi_{ij} - \frac{1}{2}) / \sum_{ij}
+    w_i w_j (p_i - p_j)^2`, where :math:`\psi_{ij}` is 1 if case i has the higher score, and ½ for
+    equal scores. Areas against drawn, or majority, labels would be too close to ½. Draws above 1
+    are set to 1, with a warning if they are many.
 
     Sources: DeLong, DeLong & Clarke-Pearson (1988), *Biometrics* 44, for the covariance between
     readers; Obuchowski & Rockette (1995), *Communications in Statistics* 24, for the model; Roe &
-    Metz (1997), *Academic Radiology* 4, for the simulations in
-    `docs/validation.md <https://github.com/dissensus/dissensus/blob/main/docs/validation.md>`_.
+    Metz (1997), *Academic Radiology* 4, for simulations in which intervals were checked.
 
     Examples
     --------
-    Two readers less experienced with the second modality:
+    Four readers, who see less with CT:
 
     >>> import dissensus as dx
     >>> import numpy as np
@@ -175,178 +198,164 @@ standard deviations. ``curve`` (modality, false_positive_rate) is the mean of th
     """
     arguments.flags(new_readers=new_readers, new_cases=new_cases)
     most = arguments.probability("max_false_positive_rate", max_false_positive_rate, zero=False)
-    thresholds = _thresholds(threshold)
     names = {"reader": reader, "case": case, "modality": modality, "score": score}
     if isinstance(ratings, xr.Dataset):
+        _refuse_columns(names, cluster, predictions)
         study = of_annotations(ratings)
     else:
         study = of_table(ratings, names, cluster)
+    thresholds = _thresholds(threshold, study.score)
+    true = truth_of(study, truth, case, positive)
+    n = true.fit.number_of_draws(draws)
+    check_kinds(true, study)
+    if most < 1 and not true.known:
+        raise ArgumentError(
+            "max_false_positive_rate", expected="1 with a fit as truth=", found=brief(most)
+        )
+    readings = readings_in(study, true)
+    systems = {} if predictions is None else scores_of_systems(predictions, study, true, names)
     rng = generator(random_seed, "reader study")
-    true, code, label = labels_of_truth(study, truth, case, positive, rng)
-    n = true.number_of_draws(draws)
-    positives = true.code == code
-    check_both(positives, study)
-    readings = readings_in(study, positives)
-    systems = {} if predictions is None else scores_of_systems(predictions, study, names)
+    every = [*readings, *systems.values()]
+    measured = Measured(every, thresholds, most, len(study.modalities))
+    drawn = measured.over(weights_of(true, study, max(n, _LEAST), new_cases, rng), study, true)
+    seen = measured.observed(true)
+    if new_cases:
+        off_the_edge(drawn, seen, every, true, rng)
+    if not true.known:
+        warn_of_bounds(drawn)
 
-    every = _Measured([*readings, *systems.values()], thresholds, most)
-    drawn = every.over(
-        _weights(positives, study.cluster, n, new_cases, rng), len(study.modalities)
-    )
-    seen = every.over(_weights(positives, study.cluster, len(positives), False, rng))
-    n_positive = np.array([positives[:, one.case].sum(axis=1).mean() for one in readings])
-    n_each = np.array([len(one.case) for one in readings])
     cells = Cells(
-        np.array([one.modality for one in readings]),
-        np.array([one.reader for one in readings]),
-        n_positive * (n_each - n_positive) / n_each,
+        np.array([one.modality for one in readings]), np.array([one.reader for one in readings])
     )
+    sizes = _sizes(readings, true)
     several = len(study.modalities) > 1
-    values: Values = {}
-    values["curve"] = ((MODALITY, FALSE_POSITIVE_RATE), drawn.pop("curve"))
+    values: Values = {"curve": ((MODALITY, FALSE_POSITIVE_RATE), drawn.pop("curve")[:n])}
     for name, array in drawn.items():
         dims = (THRESHOLD,) if array.ndim > 2 else ()
         of_readers, alone = np.split(array, [len(readings)], axis=1)
-        estimate = seen[name][:, : len(readings)].mean(axis=0)
-        average, sd = _averages(of_readers, estimate, cells, SPREAD[name], new_readers, rng)
-        values[name] = ((MODALITY, READER, *dims), _on_grid(of_readers, cells, study))
+        estimate = seen[name][: len(readings)]
+        chance = Chance.drawn(n, cells, rng) if new_readers else None
+        average, sd = _averages(
+            of_readers, estimate, cells, sizes[name], SPREAD[name], chance, n
+        )
+        values[name] = ((MODALITY, READER, *dims), _on_grid(of_readers[:n].clip(0, 1), cells, study))
         values[f"average_{name}"] = ((MODALITY, *dims), average)
         prefix = "" if name == "auc" else f"{name}_"
         if several:
             values[f"{prefix}difference"] = _differences(average, dims)
-        if name == "auc":
+        if name == "auc" and new_readers:
             values["reader_sd"] = ((), sd[:, 0])
             if several:
                 values["interaction_sd"] = ((), sd[:, 1])
-            if systems:
-                values["system_auc"] = ((SYSTEM,), alone)
-                less = alone[:, None, :] - average[:, :, None]
-                values["system_difference"] = ((MODALITY, SYSTEM), less)
+        if name == "auc" and systems:
+            alone = alone[:n].clip(0, 1)
+            values["system_auc"] = ((SYSTEM,), alone)
+            less = alone[:, None, :] - average[:, :, None]
+            values["system_difference"] = ((MODALITY, SYSTEM), less)
     coords: dict[str, Any] = {MODALITY: study.modalities, READER: study.readers}
-    coords[FALSE_POSITIVE_RATE] = _PLACES
+    coords[FALSE_POSITIVE_RATE] = PLACES
     if len(thresholds):
         coords[THRESHOLD] = thresholds
     if systems:
         coords[SYSTEM] = list(systems)
     if len(study.modalities) > 2:
         coords[other(MODALITY)] = study.modalities
-    out = true.dataset(values, coords)
-    for name in ("auc", "curve"):
-        dims = (FALSE_POSITIVE_RATE,) if name == "curve" else ()
-        observed = seen[name].mean(axis=0, keepdims=True)
-        at = _on_grid(observed[:, : len(readings)], cells, study)[0]
-        out[f"observed_{name}"] = (MODALITY, READER, *dims), at
-        if systems:
-            out[f"observed_system_{name}"] = (SYSTEM, *dims), observed[0, len(readings) :]
-    _warn(out, new_readers)
+    out = true.fit.dataset(values, coords)
+    for name, array in seen.items():
+        dims = (FALSE_POSITIVE_RATE,) if name == "curve" else (THRESHOLD,) * (array.ndim - 1)
+        grid = _on_grid(array[None, : len(readings)], cells, study)[0]
+        out[f"observed_{name}"] = (MODALITY, READER, *dims), grid
+        if systems and name in ("auc", "curve"):
+            out[f"observed_system_{name}"] = (SYSTEM, *dims), array[len(readings) :]
+    counts = numbers_of_kinds(true, np.arange(len(study.cases)))
     out = out.assign_attrs(
-        positive=label,
-        truth=true.source,
+        positive=true.label,
+        truth=true.fit.source,
         n_cases=len(study.cases),
-        n_positive=float(positives.sum(axis=1).mean()),
+        n_positive=counts[0],
         new_readers=int(new_readers),
         new_cases=int(new_cases),
         max_false_positive_rate=most,
     )
+    _warn(out, counts)
     return out.assign_attrs(in_words=in_words(out))
 
 
-def _thresholds(threshold: Any) -> Floats:
+def _refuse_columns(
+    names: Mapping[str, str | None], cluster: str | None, predictions: Any
+) -> None:
+    """Raise if columns are named that annotations do not have."""
+    usual = {"reader": "reader", "modality": "modality", "case": "case", "score": "score"}
+    given = {role for role, name in names.items() if name not in (usual[role], None)}
+    if predictions is not None:  # whose columns these name
+        given -= {"case", "score"}
+    if cluster is not None:
+        raise ArgumentError(
+            "cluster", expected="None, since ratings are annotations", found=brief(cluster),
+            hint="Name clusters in dissensus.annotations(..., cluster=)",
+        )  # fmt: skip
+    if given:
+        name = min(given)
+        raise ArgumentError(
+            name, expected="the default, since ratings are annotations", found=brief(names[name]),
+            hint="Pass the table instead of annotations",
+        )  # fmt: skip
+
+
+def _thresholds(threshold: Any, scores: Floats) -> Floats:
     """Return distinct thresholds, ascending; none if none is given."""
     if threshold is None:
         return np.empty(0)
     given = threshold if arguments.is_listed(threshold) else [threshold]
-    return np.unique(arguments.finite_row("threshold", given))
+    out = np.unique(arguments.finite_row("threshold", given))
+    low, high = scores.min(), scores.max()
+    outside = out[(out <= low) | (out > high)]
+    if len(outside):
+        raise ArgumentError(
+            "threshold", expected=f"numbers above the lowest score, {low:g}, up to the highest, "
+            f"{high:g}", found=shown([float(x) for x in outside]),
+            hint="Otherwise all cases, or none, are called positive",
+        )  # fmt: skip
+    return out
 
 
-def _weights(
-    positives: Flags, cluster: Ints | None, n: int, drawn: bool, rng: np.random.Generator
-) -> Iterator[tuple[Flags, Floats]]:
-    """Yield, for blocks of draws, which cases are positive and the weights of cases (draw, case).
-
-    A gamma variable of shape (n - 2) / n for each of n cases, divided by their sum, has the
-    variance for which that of a weighted mean is s^2 / n, with n - 1 in the denominator of s^2.
-    """
-    size = max(1, _BLOCK // positives.shape[1])
-    groups = 0 if cluster is None else int(cluster.max()) + 1
-    for start in range(0, n, size):
-        stop = min(n, start + size)
-        true = positives if len(positives) == 1 else positives[start:stop]
-        shape = (stop - start, groups or positives.shape[1])
-        if not drawn:
-            yield true, np.ones((stop - start, positives.shape[1]))
-        elif cluster is not None:
-            yield true, rng.gamma((groups - 2) / groups, size=shape)[:, cluster]
-        else:
-            n_positive = true.sum(axis=1, keepdims=True)
-            of_kind = np.where(true, n_positive, true.shape[1] - n_positive)
-            yield true, rng.gamma((of_kind - 2) / of_kind, size=shape)
-
-
-class _Measured(NamedTuple):
-    """What is measured of each reading."""
-
-    readings: Sequence[Reading]
-    thresholds: Floats
-    most: float
-
-    def over(
-        self, blocks: Iterable[tuple[Flags, Floats]], n_modalities: int = 0
-    ) -> dict[str, Floats]:
-        """Return values (draw, reading, ...) by name; curves (draw, modality, ...) if asked."""
-        parts = []
-        modality = np.array([one.modality for one in self.readings])
-        for true, weights in blocks:
-            part = self._block(true, weights)
-            if n_modalities:  # as many curves as readings and draws would be large
-                curves = [part["curve"][:, modality == k].mean(1) for k in range(n_modalities)]
-                part["curve"] = np.stack(curves, axis=1)
-            parts.append(part)
-        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-
-    def _block(self, true: Flags, weights: Floats) -> dict[str, Floats]:
-        shape = (len(weights), len(self.readings))
-        out = {"auc": np.empty(shape), "curve": np.empty((*shape, len(_PLACES)))}
-        if self.most < 1:
-            out["partial_auc"] = np.empty(shape)
-        if len(self.thresholds):
-            at = (*shape, len(self.thresholds))
-            out |= {"sensitivity": np.empty(at), "specificity": np.empty(at)}
-        for k, one in enumerate(self.readings):
-            found = rates(one.score, true[:, one.case], weights[:, one.case])
-            distinct, sensitivity, false_positive_rate = found
-            out["auc"][:, k] = area(sensitivity, false_positive_rate)
-            out["curve"][:, k] = sensitivity_at(sensitivity, false_positive_rate, _PLACES)
-            if self.most < 1:
-                out["partial_auc"][:, k] = area(sensitivity, false_positive_rate, self.most)
-            if len(self.thresholds):
-                place = np.searchsorted(-distinct, -self.thresholds, side="right")
-                out["sensitivity"][:, k] = sensitivity[:, place]
-                out["specificity"][:, k] = 1.0 - false_positive_rate[:, place]
-        return out
+def _sizes(readings: Sequence[Reading], true: Truth) -> dict[str, Floats]:
+    """Return, by measure, what the variance of each reading is inversely proportional to."""
+    positive, negative = np.array([numbers_of_kinds(true, one.case) for one in readings]).T
+    both = positive * negative / (positive + negative)
+    return {
+        "auc": both, "partial_auc": both, "sensitivity": positive, "specificity": negative,
+    }  # fmt: skip
 
 
 def _averages(
     by_reading: Floats,
     estimate: Floats,
     cells: Cells,
+    size: Floats,
     spread: float,
-    new_readers: bool,
-    rng: np.random.Generator,
+    chance: Chance | None,
+    n: int,
 ) -> tuple[Floats, Floats]:
-    """Return averages over readers (draw, modality, ...), and the standard deviations (draw, 2)."""
+    """Return averages over readers (draw, modality, ...), and the standard deviations (draw, 2).
+
+    For these readers (without ``chance``) there are no standard deviations. The first ``n`` draws
+    are returned; all give the covariance.
+    """
     if by_reading.ndim > 2:  # each threshold by itself
         each = [
-            _averages(by_reading[..., k], estimate[:, k], cells, spread, new_readers, rng)
+            _averages(by_reading[..., k], estimate[:, k], cells, size, spread, chance, n)
             for k in range(by_reading.shape[2])
         ]
         return np.stack([one[0] for one in each], axis=-1), each[0][1]
+    average = cells.mean(by_reading)[:n].clip(0, 1)
+    if chance is None:
+        return average, np.empty((0, 2))
     noise = np.atleast_2d(np.cov(by_reading, rowvar=False))
     at = ndtri(np.clip(estimate.mean(), 0.01, 0.99))
     scale = spread * np.exp(-0.5 * at**2) / np.sqrt(2 * np.pi)
-    sd = spreads(cells, estimate, noise, scale, len(by_reading), rng)
-    average = cells.mean(by_reading)
-    return of_new_readers(average, cells, sd, rng) if new_readers else average, sd
+    sd = spreads(cells, estimate, noise, size, scale, chance.spread)
+    return of_new_readers(average, cells, sd, chance), sd
 
 
 def _on_grid(values: Floats, cells: Cells, study: Study) -> Floats:
@@ -364,47 +373,73 @@ def _differences(average: Floats, dims: tuple[str, ...]) -> tuple[tuple[str, ...
     return (MODALITY, other(MODALITY), *dims), average[:, :, None] - average[:, None]
 
 
-def _warn(study: xr.Dataset, new_readers: bool) -> None:
-    """Warn of scores that run the other way, of areas of 1, and of few readers."""
+def _warn(study: xr.Dataset, counts: tuple[float, float]) -> None:
+    """Warn of scores that run the other way, of areas of 1, and of few cases and readers."""
     observed = study["observed_auc"]
-    low = observed.mean(READER)
-    low = low[low < 0.5]
-    if len(low):
+    below = (study["average_auc"] < 0.5).mean(SAMPLE)
+    below = below[below > _SURE]
+    if len(below):
         warn_caller(
-            f"With {shown(low[MODALITY].values.tolist())}, positive cases have lower scores than "
-            "negative ones on average. If low scores mean positive, change their sign."
+            f"With {shown(below[MODALITY].values.tolist())}, positive cases have lower scores than "
+            "negative ones. If low scores mean positive, pass scores with the other sign."
         )
     perfect = [
         f"{observed[READER].values[r]} with {observed[MODALITY].values[m]}"
-        for m, r in np.argwhere(observed.values == 1)
+        for m, r in np.argwhere(observed.values > 1 - 1e-9)
     ]
     if perfect:
         warn_caller(
-            f"All positive cases have higher scores than all negative ones: {shown(perfect)}. "
-            "The area is 1 in all draws, which understates its uncertainty."
+            "All positive cases have higher scores than all negative ones: "
+            f"{shown(perfect)}. How far the area is below 1 depends on the prior (see Notes)."
+        )
+    few = [f"{n:.3g} {kind}" for n, kind in zip(counts, ("positive", "negative"), strict=True)
+           if n < _FEW_CASES]  # fmt: skip
+    if few and study.attrs["new_cases"]:
+        warn_caller(
+            f"There are only {listed(few)} cases: intervals may be too narrow (.87 instead of .95 "
+            "with four)."
+        )
+    least = study.attrs["max_false_positive_rate"] * counts[1]
+    if study.attrs["max_false_positive_rate"] < 1 and least < _FEW_CASES:
+        warn_caller(
+            f"The partial area depends on {least:.2g} negative cases: it is uncertain, and may be "
+            "biased."
         )
     n = int(observed.notnull().sum(READER).min())
-    if new_readers and n < _FEW_READERS:
+    if study.attrs["new_readers"] and n < _FEW_READERS:
         warn_caller(
-            f"A modality has {n} reader{'' if n == 1 else 's'}: how much new readers differ is "
-            "mostly assumed. Use new_readers=False for these readers only."
+            f"A modality has {counted(n, 'reader')}: how much new readers differ is mostly assumed. "
+            "Use new_readers=False for these readers only."
         )
 
 
 def in_words(study: xr.Dataset) -> str:
-    """Return the average areas, and the probability of a difference, as sentences."""
-    average = study["average_auc"].mean(SAMPLE)
-    areas = [
-        f"{share(float(value), 3)} with {name}"
-        for name, value in zip(average[MODALITY].values, average.values, strict=True)
-    ]
+    """Return the average areas, and differences with their probability, as sentences."""
     whom = "new readers" if study.attrs["new_readers"] else "these readers"
     what = "new cases" if study.attrs["new_cases"] else "these cases"
-    text = f"The average area under the ROC curve of {whom} on {what} is {listed(areas)}"
-    text += " (posterior means)."
-    if len(areas) == 2:
-        first, second = average[MODALITY].values
-        larger = float((study["difference"] > 0).mean())
-        text += f" It is larger with {first} than with {second} with probability "
-        text += f"{spoken_probability(larger)}."
+    names = study[MODALITY].values.tolist()
+    areas = [
+        f"{_with_interval(study['average_auc'].sel({MODALITY: name}))} with {name}"
+        for name in names
+    ]
+    text = f"The average area under the ROC curve of {whom} on {what} is {listed(areas)}."
+    for first, second in combinations(names, 2):
+        less = study["difference"]
+        if other(MODALITY) in less.dims:
+            less = less.sel({MODALITY: first, other(MODALITY): second})
+        text += f" {first} less {second}: {_with_interval(less)}"
+        if float(less.std()) > _NONE:
+            text += f"; above 0 with probability {spoken_probability(float((less > 0).mean()))}"
+        text += "."
+    for name in study[SYSTEM].values.tolist() if SYSTEM in study.dims else ():
+        text += f" {name} alone: {_with_interval(study['system_auc'].sel({SYSTEM: name}))}."
     return text
+
+
+def _with_interval(draws: xr.DataArray) -> str:
+    """Write the mean and the 95 % interval, as is usual in the field."""
+    mean = share(float(draws.mean()), 3)
+    if float(draws.std()) < _NONE:
+        return mean
+    low, high = (share(float(x), 3) for x in draws.quantile([0.025, 0.975]))
+    return f"{mean} (95 % interval {low} to {high})"

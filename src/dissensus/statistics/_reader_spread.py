@@ -30,8 +30,6 @@ class Cells(NamedTuple):
     """(cell,): the place of its modality."""
     reader: Ints
     """(cell,): the place of its reader."""
-    size: Floats
-    """(cell,): its numbers of positive and of negative cases p and n, as p n / (p + n)."""
 
     @property
     def n_modalities(self) -> int:
@@ -44,8 +42,26 @@ class Cells(NamedTuple):
         return np.asarray(values @ (member / member.sum(axis=0)))
 
 
+class Chance(NamedTuple):
+    """Random numbers of an average over readers, which several thresholds share."""
+
+    spread: Floats
+    """(draw,): uniform, for both standard deviations."""
+    reader: Floats
+    """(draw, reader): normal."""
+    cell: Floats
+    """(draw, cell): normal."""
+
+    @classmethod
+    def drawn(cls, n: int, cells: Cells, rng: np.random.Generator) -> Chance:
+        """Draw them."""
+        readers = int(cells.reader.max()) + 1
+        normal = rng.standard_normal
+        return cls(rng.random(n), normal((n, readers)), normal((n, len(cells.reader))))
+
+
 def spreads(
-    cells: Cells, estimate: Floats, noise: Floats, scale: float, n: int, rng: np.random.Generator
+    cells: Cells, estimate: Floats, noise: Floats, size: Floats, scale: float, chance: Floats
 ) -> Floats:
     """Draw the standard deviations between readers, and between modalities within a reader.
 
@@ -55,38 +71,43 @@ def spreads(
     estimate : array (cell,)
     noise : array (cell, cell)
         The covariance of the estimates for given readers.
+    size : array (cell,)
+        What the variance of an estimate is inversely proportional to, such as a number of cases.
     scale : float
         Scale of the half-normal prior of both standard deviations.
-    n : int
-        The number of draws.
-    rng : Generator
+    chance : array (draw,)
+        Uniform random numbers.
 
     Returns
     -------
     array (draw, 2)
-        With one modality the second is 0: it cannot be told from the first.
+        With one modality the second is 0, since it cannot be told from the first, whose scale is
+        then that of both together.
     """
     nodes = scale * ndtri(0.5 + 0.5 * (np.arange(NODES) + 0.5) / NODES)
     single = cells.n_modalities == 1
-    within = np.zeros(1) if single else nodes
-    grid = np.stack(np.meshgrid(nodes, within, indexing="ij"), axis=-1).reshape(-1, 2)
-    noise = _pooled(noise, cells.size)
+    pair = (np.sqrt(2.0) * nodes, np.zeros(1)) if single else (nodes, nodes)
+    grid = np.stack(np.meshgrid(*pair, indexing="ij"), axis=-1).reshape(-1, 2)
+    noise = _pooled(noise, size, cells.modality)
     at_once = max(1, _ENTRIES // len(estimate) ** 2)
     parts = np.split(grid, np.arange(at_once, len(grid), at_once))
     log = np.concatenate([_log_likelihood(cells, estimate, noise, part) for part in parts])
-    weight = np.exp(log - log.max())
-    return np.asarray(grid[rng.choice(len(grid), size=n, p=weight / weight.sum())])
+    reached = np.cumsum(np.exp(log - log.max()))
+    place = np.searchsorted(reached, chance * reached[-1], side="right")
+    return np.asarray(grid[np.minimum(place, len(grid) - 1)])
 
 
-def _pooled(noise: Floats, size: Floats) -> Floats:
-    """Return noise with its correlations, and one variance of all readers in proportion to 1 / size.
+def _pooled(noise: Floats, size: Floats, modality: Ints) -> Floats:
+    """Return noise with its correlations, and variances in proportion to 1 / size by modality.
 
     Areas near 1 have little noise. With each reader's own variance, those far below the others
     would seem noisy instead of different. Obuchowski & Rockette (1995) average over readers too.
     """
     own = np.sqrt(np.diag(noise))
-    scaled = np.divide(noise, np.outer(own, own), out=np.eye(len(own)), where=np.outer(own, own) > 0)
-    common = np.sqrt(np.mean(own**2 * size) / size)
+    product = np.outer(own, own)
+    scaled = np.divide(noise, product, out=np.eye(len(own)), where=product > 0)
+    total = np.bincount(modality, own**2 * size) / np.bincount(modality)
+    common = np.sqrt(total[modality] / size)
     return np.asarray(scaled * np.outer(common, common))
 
 
@@ -105,21 +126,16 @@ def _log_likelihood(cells: Cells, estimate: Floats, noise: Floats, sd: Floats) -
     return np.asarray(-diagonal - 0.5 * np.linalg.slogdet(gram)[1] - 0.5 * rest[:, 0, 0])
 
 
-def of_new_readers(
-    average: Floats, cells: Cells, sd: Floats, rng: np.random.Generator
-) -> Floats:
+def of_new_readers(average: Floats, cells: Cells, sd: Floats, chance: Chance) -> Floats:
     r"""Return averages over all readers there could be, from averages over these (draw, modality).
 
     The mean deviation of these readers from all is drawn, and subtracted on the probit scale, so
     that averages stay between 0 and 1:
     :math:`\Phi(\Phi^{-1}(a) \sqrt{1 + s^2} - s z)` has the mean a for a standard normal z.
     """
-    deviation = sd[:, :1] * rng.standard_normal((len(sd), int(cells.reader.max()) + 1))
-    both = deviation[:, cells.reader]
-    both += sd[:, 1:] * rng.standard_normal(both.shape)
-    shift = cells.mean(both)
-    count = np.bincount(cells.modality)
-    size = np.sqrt((sd**2).sum(axis=1, keepdims=True) / count)
+    deviation = sd[:, :1] * chance.reader[:, cells.reader] + sd[:, 1:] * chance.cell
+    shift = cells.mean(deviation)
+    size = np.sqrt((sd**2).sum(axis=1, keepdims=True) / np.bincount(cells.modality))
     at = ndtri(average)
     slope = np.exp(-0.5 * at**2) / np.sqrt(2 * np.pi)
     with np.errstate(divide="ignore", invalid="ignore"):

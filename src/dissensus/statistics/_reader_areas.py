@@ -1,0 +1,205 @@
+"""Draws of the areas and rates of each reading, by weights over the cases that all share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import gammaln
+
+from dissensus.errors import warn_caller
+from dissensus.kernels.roc import area, rates, sensitivity_at, shares
+from dissensus.kernels.types import Flags, Floats
+from dissensus.statistics._reader_scores import (
+    Reading,
+    Study,
+    Truth,
+    clusters_of,
+    numbers_of_kinds,
+)
+from dissensus.wording import percent
+
+PLACES: Final = np.linspace(0.0, 1.0, 101)
+"""False positive rates at which curves are stored."""
+_BLOCK: Final = 2_000_000
+"""Weights that are in memory at a time."""
+_MANY: Final = 0.05
+"""Share of draws outside of 0 to 1 that is warned of."""
+
+
+def weights_of(
+    true: Truth, study: Study, n: int, drawn: bool, rng: np.random.Generator
+) -> Iterator[tuple[Flags | Floats, Floats]]:
+    """Yield, for blocks of draws, which cases are positive and the weights of cases (draw, case)."""
+    n_cases = len(study.cases)
+    shape = _shapes(true, study)
+    size = max(1, _BLOCK // n_cases)
+    for start in range(0, n, size):
+        stop = min(n, start + size)
+        p = true.positive
+        if not true.known:
+            p = p[np.arange(start, stop) % len(p)]
+        if drawn:
+            weights = rng.gamma(shape, size=(stop - start, len(shape)))
+            yield p, weights if study.cluster is None else weights[:, study.cluster]
+        else:
+            yield p, np.ones((stop - start, n_cases))
+
+
+def _shapes(true: Truth, study: Study) -> Floats:
+    """Return the shape of the gamma weight of each case, or of each cluster.
+
+    A gamma variable of shape (n - 2) / n for each of n cases, divided by their sum, has the
+    variance for which that of a weighted mean is s^2 / n, with n - 1 in the denominator of s^2. A
+    cluster with cases of both kinds takes the smaller of two shapes, which is the larger variance.
+    """
+    if not true.known:
+        n = len(study.cases) if study.cluster is None else clusters_of(true, study, True)
+        return np.full(len(study.cases) if study.cluster is None else n, (n - 2) / n)
+    positive = true.positive[0]
+    if study.cluster is None:
+        n_kind = np.where(positive, positive.sum(), (~positive).sum())
+        return np.asarray((n_kind - 2) / n_kind)
+    out = np.ones(int(study.cluster.max()) + 1)
+    for kind in (True, False):
+        n = clusters_of(true, study, kind)
+        here = np.unique(study.cluster[positive == kind])
+        out[here] = np.minimum(out[here], (n - 2) / n)
+    return out
+
+
+class Measured(NamedTuple):
+    """What is measured of each reading."""
+
+    readings: Sequence[Reading]
+    thresholds: Floats
+    most: float
+    n_modalities: int
+
+    def over(
+        self,
+        blocks: Iterable[tuple[Flags | Floats, Floats]],
+        study: Study,
+        true: Truth,
+    ) -> dict[str, Floats]:
+        """Return values (draw, reading, ...) by name, and the mean curves (draw, modality, ...)."""
+        power = [_powers(one, study, true) for one in self.readings]
+        modality = np.array([one.modality for one in self.readings])
+        parts = []
+        for positive, weights in blocks:
+            part = self._block(positive, weights, power)
+            curves = [part["curve"][:, modality == k].mean(1) for k in range(self.n_modalities)]
+            parts.append(part | {"curve": np.stack(curves, axis=1)})
+        out = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        if self.most < 1:  # steep curves: weights repeat the bias of few negative cases
+            seen = self.observed(true)["partial_auc"]
+            out["partial_auc"] -= 2 * (out["partial_auc"].mean(axis=0) - seen)
+        return out
+
+    def observed(self, true: Truth) -> dict[str, Floats]:
+        """Return values (reading, ...) by name for these cases."""
+        positive = true.positive[:: max(1, len(true.positive) // 200)]
+        part = self._block(positive, np.ones(positive.shape), [None] * len(self.readings))
+        return {name: array.mean(axis=0) for name, array in part.items()}
+
+    def _block(
+        self, positive: Flags | Floats, weights: Floats, power: Sequence[Floats | None]
+    ) -> dict[str, Floats]:
+        shape = (len(weights), len(self.readings))
+        out = {"auc": np.empty(shape), "curve": np.empty((*shape, len(PLACES)))}
+        if self.most < 1:
+            out["partial_auc"] = np.empty(shape)
+        if len(self.thresholds):
+            at = (*shape, len(self.thresholds))
+            out |= {"sensitivity": np.empty(at), "specificity": np.empty(at)}
+        for k, one in enumerate(self.readings):
+            own = weights[:, one.case]
+            if power[k] is not None:
+                own = own ** power[k]
+            pair = shares(own, positive[:, one.case])
+            distinct, sensitivity, false_positive_rate = rates(one.score, *pair)
+            out["auc"][:, k] = area(sensitivity, false_positive_rate)
+            x, y = false_positive_rate, sensitivity
+            if positive.dtype != bool:  # the curve of a regression need not ascend
+                x, y = (np.maximum.accumulate(np.clip(z, 0.0, 1.0), axis=1) for z in (x, y))
+            out["curve"][:, k] = sensitivity_at(y, x, PLACES)
+            if self.most < 1:
+                out["partial_auc"][:, k] = area(sensitivity, false_positive_rate, self.most)
+            if len(self.thresholds):
+                place = np.searchsorted(-distinct, -self.thresholds, side="right")
+                out["sensitivity"][:, k] = sensitivity[:, place]
+                out["specificity"][:, k] = 1.0 - false_positive_rate[:, place]
+        return out
+
+
+def _powers(one: Reading, study: Study, true: Truth) -> Floats | None:
+    """Return the powers of the weights of a reading's cases, None if all cases were read.
+
+    The shape of weights is right for all cases of the study. With fewer cases m the variance of a
+    weight must be that of the shape (m - 2) / m. A power of a gamma variable with larger variance
+    stays positive, and as dependent on the weights of other readings as it can be.
+    """
+    if len(one.case) == len(study.cases):
+        return None
+    if not true.known:
+        return np.full(len(one.case), _power(len(study.cases), len(one.case)))
+    every = true.positive[0]
+    mine = every[one.case]
+    kinds = [_power(int((every == k).sum()), int((mine == k).sum())) for k in (False, True)]
+    return np.asarray(np.where(mine, kinds[1], kinds[0]))
+
+
+def _power(n: int, m: int) -> float:
+    """Return the power of a gamma variable of shape (n - 2) / n with variance m / (m - 2)."""
+    if m == n:
+        return 1.0
+    shape = (n - 2) / n
+
+    def excess(power: float) -> float:
+        two, one = gammaln(shape + 2 * power), gammaln(shape + power)
+        return float(two + gammaln(shape) - 2 * one - np.log1p(m / (m - 2)))
+
+    return float(brentq(excess, 1.0, 4.0))
+
+
+def off_the_edge(
+    drawn: dict[str, Floats],
+    seen: dict[str, Floats],
+    readings: Sequence[Reading],
+    true: Truth,
+    rng: np.random.Generator,
+) -> None:
+    """Give spread to values of 0 or 1, of which weights have none.
+
+    Areas of 1 are drawn with half a case of each kind that is tied with all others, rates with
+    Jeffreys' prior.
+    """
+    if not true.known:
+        return
+    counts = np.array([numbers_of_kinds(true, one.case) for one in readings])
+    for name in drawn.keys() - {"curve"}:
+        for place in np.argwhere(np.isclose(np.abs(2 * seen[name] - 1), 1, rtol=0, atol=1e-9)):
+            at = (slice(None), *place)
+            positive, negative = counts[place[0]]
+            size = len(drawn[name])
+            a, b = rng.beta(0.5, positive, size), rng.beta(0.5, negative, size)
+            if name == "sensitivity":
+                less = rng.beta(0.5, positive + 0.5, size)
+            elif name == "specificity":
+                less = rng.beta(0.5, negative + 0.5, size)
+            else:
+                less = 0.5 * (a + b - a * b)
+            drawn[name][at] = less if seen[name][tuple(place)] < 0.5 else 1.0 - less
+
+
+def warn_of_bounds(drawn: dict[str, Floats]) -> None:
+    """Warn of draws outside of 0 to 1, which a regression on probabilities can give."""
+    for name, array in drawn.items():
+        outside = float(((array < 0) | (array > 1)).mean())
+        if outside > _MANY and name != "curve":
+            warn_caller(
+                f"{percent(outside)} of the draws of {name} were outside 0 to 1, and are set to 0 "
+                "or 1: the truth is too uncertain for so few cases."
+            )

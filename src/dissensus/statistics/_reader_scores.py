@@ -1,0 +1,438 @@
+"""Reading a study in which readers scored cases: its table, true labels, and scores of systems."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from dissensus.data import tables
+from dissensus.data.annotations import grouped
+from dissensus.data.frames import columns, opened
+from dissensus.data.known_labels import named
+from dissensus.data.rows import given_numbers
+from dissensus.dims import ANNOTATOR, ITEM, LABEL, SAMPLE, SYSTEM
+from dissensus.errors import (
+    AnnotationError,
+    ArgumentError,
+    PredictionError,
+    brief,
+    shown,
+    warn_caller,
+)
+from dissensus.kernels.types import UNKNOWN, Array, Flags, Floats, Ints, Names
+from dissensus.statistics._read import codes_in, plain_label, positive_code, read
+from dissensus.statistics._truth import TrueLabels, fit_name, posterior_of
+
+FEWEST: Final = 3
+"""The smallest number of positive, and of negative, cases for which weights can be drawn."""
+ONE: Final = "all"
+"""The name of the modality of a study with one."""
+
+
+class Study(NamedTuple):
+    """Scores, in rows."""
+
+    case: Ints
+    reader: Ints
+    modality: Ints
+    score: Floats
+    cases: Names
+    readers: Names
+    modalities: Names
+    cluster: Ints | None
+    """(case,): the cluster of each case."""
+    columns: Mapping[str, Array]
+    """The columns of the table by name, for a true label in one of them."""
+
+
+class Reading(NamedTuple):
+    """The scores of one reader with one modality, or of a system."""
+
+    modality: int
+    reader: int
+    case: Ints
+    score: Floats
+
+
+def of_annotations(annotations: xr.Dataset) -> Study:
+    """Return annotations as a study with one modality."""
+    annotations = read(annotations)
+    item, reader = codes_in(annotations, ITEM, ANNOTATOR)
+    kind = annotations.attrs["kind"]
+    if kind == "nominal":
+        raise AnnotationError(
+            "ratings", expected="ordered labels or numbers: the higher, the more certain that a "
+            "case is positive", found='kind "nominal"',
+            hint='Read them with kind="ordinal", and labels=[...] from the lowest to the highest',
+        )  # fmt: skip
+    score = given_numbers(annotations) if kind == "continuous" else codes_in(annotations, LABEL)[0]
+    study = Study(
+        item, reader, np.zeros_like(item), np.asarray(score, dtype=np.float64),
+        annotations[ITEM].to_numpy(), annotations[ANNOTATOR].to_numpy(), np.array([ONE]),
+        annotations["cluster_code"].to_numpy() if "cluster_code" in annotations else None, {},
+    )  # fmt: skip
+    _check_once(study)
+    return study
+
+
+def of_table(frame: Any, names: Mapping[str, str | None], cluster: str | None) -> Study:
+    """Return a table with one row for each score as a study."""
+    table = opened(frame)
+    wanted = dict(names) | {"cluster": cluster}
+    if names["modality"] == "modality" and "modality" not in table:
+        wanted["modality"] = None
+    column = columns(table, wanted, needed=("reader", "case", "score"))
+    code = {
+        role: grouped(column[role], str(wanted[role]))
+        for role in ("reader", "case", "modality", "cluster")
+        if role in column
+    }
+    case, reader = code["case"], code["reader"]
+    modality = code.get("modality")
+    belongs = None
+    if "cluster" in code:
+        belongs = _one_each(case, code["cluster"], str(names["case"]), str(cluster), "cluster")
+    study = Study(
+        case.codes, reader.codes,
+        np.zeros_like(case.codes) if modality is None else modality.codes,
+        _scores(column["score"], str(names["score"])),
+        case.values, reader.values, np.array([ONE]) if modality is None else modality.values,
+        belongs, {str(name): table[name] for name in table},
+    )  # fmt: skip
+    _check_once(study)
+    return study
+
+
+def _scores(column: pd.Series[Any], name: str) -> Floats:
+    """Return scores as numbers; grades that are an ordered categorical by their places."""
+    if isinstance(column.dtype, pd.CategoricalDtype) and column.dtype.ordered:
+        return tables.encode(column, name, sort=True).codes.astype(np.float64)
+    return tables.numbers(
+        column, name, hint="For grades in words, pass an ordered pandas.Categorical"
+    )
+
+
+def _one_each(
+    case: tables.Encoded, value: tables.Encoded, case_name: str, name: str, noun: str
+) -> Ints:
+    """Return the code of each case, or raise if rows of a case have several."""
+    out = np.zeros(len(case.values), dtype=np.int64)
+    out[case.codes] = value.codes
+    differs = np.flatnonzero(out[case.codes] != value.codes)
+    if len(differs):
+        row = int(differs[0])
+        first = int(np.flatnonzero(case.codes == case.codes[row])[0])
+        cases = len(np.unique(case.codes[differs]))
+        both = [value.values[value.codes[k]] for k in (first, row)]
+        raise AnnotationError(
+            f"column {name!r}", where=f"rows {first} and {row} "
+            f"({case_name} {brief(case.values[case.codes[row]].item())})",
+            expected=f"one {noun} for each case",
+            found=f"{brief(plain_label(both[0]))} and {brief(plain_label(both[1]))} (such cases: "
+            f"{cases:,} of {len(case.values):,})",
+            hint="If one name stands for different cases under different modalities, make a name "
+            "for each: frame['case'] = frame['modality'].astype(str) + ' ' + "
+            "frame['case'].astype(str)",
+        )  # fmt: skip
+    return out
+
+
+def _check_once(study: Study) -> None:
+    """Raise if a reader scored a case twice with a modality."""
+    key = (study.modality * len(study.readers) + study.reader) * len(study.cases) + study.case
+    again = pd.Index(key).duplicated()
+    if not again.any():
+        return
+    row = int(again.argmax())
+    first = int(np.flatnonzero(key == key[row])[0])
+    who, what = study.readers[study.reader[row]], study.cases[study.case[row]]
+    average = "average repeated scores of a reader first"
+    if not study.columns:
+        hint = average.capitalize()
+    elif len(study.modalities) > 1:
+        hint = f"Check the columns of reader= and case=, or {average}"
+    else:
+        hint = "Name the column of what readers read cases with (modality=); check the columns of "
+        hint += f"reader= and case=; or {average}"
+    raise AnnotationError(
+        "ratings", where=f"rows {first} and {row}",
+        expected="one score from each reader for each case with each modality",
+        found=f"two from reader {brief(plain_label(who))}, case {brief(plain_label(what))} (such "
+        f"rows: {again.sum():,})",
+        hint=hint,
+    )  # fmt: skip
+
+
+class Truth(NamedTuple):
+    """Which cases are positive."""
+
+    positive: Flags | Floats
+    """(1, case): whether each case is; or (draw, case): the probability in draws of a fit."""
+    fit: TrueLabels
+    """What makes a Dataset of draws, and says where the truth is from."""
+    label: Any
+    """The positive label."""
+
+    @property
+    def known(self) -> bool:
+        """Return whether true labels are known."""
+        return self.positive.dtype == bool
+
+
+def truth_of(study: Study, truth: Any, case: str, positive: Any) -> Truth:
+    """Return which cases are positive, or raise."""
+    posterior = None if isinstance(truth, str) else posterior_of(truth, "truth")
+    if posterior is not None:
+        return _of_fit(study, posterior, positive)
+    if isinstance(truth, str):
+        if truth not in study.columns:
+            found = f"columns {shown(list(study.columns), 12)}" if study.columns else "annotations"
+            hint = "" if study.columns else "Annotations have no columns: pass {case: label, ...}"
+            raise ArgumentError(
+                "truth", expected=f"a column of the table named {brief(truth)}", found=found,
+                hint=hint,
+            )  # fmt: skip
+        column = pd.Series(study.columns[truth]).reset_index(drop=True)
+        given = tables.encode(column, truth)
+        code = _one_each(
+            tables.Encoded(study.case, study.cases), given, case, truth, "true label"
+        )
+        labels = given.values
+    else:
+        code, labels = _by_case(study, truth, case)
+    labels = labels.astype(np.int64) if labels.dtype.kind == "b" else labels
+    if len(labels) == 1:
+        raise ArgumentError(
+            "truth", expected="positive and negative cases",
+            found=f"the label {brief(plain_label(labels[0]))} for all {len(study.cases):,}",
+        )  # fmt: skip
+    chosen = _positive(positive, labels)
+    known = TrueLabels(code[None], {}, "known labels")
+    return Truth(code[None] == chosen, known, plain_label(labels[chosen]))
+
+
+def _by_case(study: Study, truth: Any, case: str) -> tuple[Ints, Names]:
+    """Return the code of each case's true label, and the labels, from labels by case."""
+    if hasattr(truth, "columns") and case != ITEM and case in truth.columns:
+        truth = truth.rename(columns={case: ITEM})
+        others = [name for name in truth.columns if name != ITEM]
+        truth = truth.rename(columns={others[0]: LABEL}) if len(others) == 1 else truth
+    names, values = named(truth)
+    known = ~pd.isna(values)
+    place = tables.match(study.cases, names[known])
+    lacking = study.cases[place < 0]
+    if len(lacking) == len(study.cases):
+        raise ArgumentError(
+            "truth", expected=f"labels of cases such as {shown(list(study.cases), 3)}",
+            found=f"labels of {shown(list(names), 3)}", hint="Write names of cases in one way",
+        )  # fmt: skip
+    if len(lacking):
+        raise ArgumentError(
+            "truth", expected="a label for every case",
+            found=f"none for {len(lacking):,} of {len(study.cases):,}: {shown(list(lacking))}",
+            hint="Leave out the scores of these cases",
+        )  # fmt: skip
+    if pd.Index(names[known]).duplicated().any():
+        again = names[known][pd.Index(names[known]).duplicated()]
+        raise ArgumentError(
+            "truth", expected="one label for each case", found=f"several for {shown(list(again))}"
+        )
+    column = pd.Series(values[known][place].tolist())
+    coded = tables.encode(column, "truth", sort=True)
+    return coded.codes, coded.values
+
+
+def _of_fit(study: Study, posterior: xr.Dataset, positive: Any) -> Truth:
+    """Return the probability that each case is positive, in draws of a fit."""
+    dims = (*SAMPLE, ITEM, LABEL)
+    if "truth" not in posterior or set(posterior["truth"].dims) != set(dims):
+        raise ArgumentError(
+            "truth", expected=f"a fit whose posterior has 'truth', with dims {dims}",
+            found=f"the variables {shown(list(map(str, posterior.data_vars)), 12)}",
+            hint="Models of a latent truth have 'truth', unless fitted with keep_items=False",
+        )  # fmt: skip
+    truth = posterior["truth"].transpose(*dims)
+    place = tables.match(study.cases, truth[ITEM].to_numpy())
+    if (place < 0).any():
+        lacking = study.cases[place < 0]
+        raise ArgumentError(
+            "truth", expected="a fit that contains every case",
+            found=f"none of {len(lacking):,} of {len(study.cases):,}: {shown(list(lacking))}",
+            hint="Leave out the scores of these cases",
+        )  # fmt: skip
+    labels = truth[LABEL].to_numpy()
+    chosen = _positive(positive, labels)
+    p = truth.isel({LABEL: chosen}).to_numpy()[:, :, place].reshape(-1, len(place))
+    coords = {
+        dim: truth[dim].to_numpy() if dim in truth.coords else np.arange(truth.sizes[dim])
+        for dim in SAMPLE
+    }
+    drawn = TrueLabels(np.zeros((len(p), 0), dtype=np.int64), coords, fit_name(posterior))
+    return Truth(np.asarray(p, dtype=np.float64), drawn, plain_label(labels[chosen]))
+
+
+def _positive(positive: Any, labels: Names) -> int:
+    """Return the code of the positive label: by default 1 of 0 and 1."""
+    if isinstance(positive, bool | np.bool_) and labels.dtype.kind in "iuf":
+        positive = int(positive)
+    if positive is None:
+        one = np.flatnonzero(labels == 1) if labels.dtype.kind in "iuf" else []
+        if len(one) == 0 or not set(labels.tolist()) <= {0, 1}:
+            raise ArgumentError(
+                "positive", expected=f"the positive label: one of {shown(list(labels))}",
+                found="None", hint="There is a default only for labels 0 and 1. Type for example "
+                f"positive={plain_label(labels[-1])!r}",
+            )  # fmt: skip
+        return int(one[0])
+    return positive_code(positive, labels)
+
+
+def numbers_of_kinds(truth: Truth, case: Ints) -> tuple[float, float]:
+    """Return the numbers of positive and of negative cases among some, expected if not known."""
+    positive = float(truth.positive[:, case].sum(axis=1).mean())
+    return positive, len(case) - positive
+
+
+def check_kinds(truth: Truth, study: Study) -> None:
+    """Raise unless there are some positive and some negative cases, in some clusters each."""
+    n = numbers_of_kinds(truth, np.arange(len(study.cases)))
+    for word, count in zip(("positive", "negative"), n, strict=True):
+        if count < FEWEST:
+            raise ArgumentError(
+                "truth", expected=f"at least {FEWEST} {word} cases",
+                found=f"{count:.3g} of {len(study.cases):,}"
+                + ("" if truth.known else " (expected by the fit)"),
+            )  # fmt: skip
+    if study.cluster is None:
+        return
+    of_kind = [clusters_of(truth, study, positive) for positive in (True, False)]
+    if min(of_kind) < FEWEST:
+        raise AnnotationError(
+            "cluster", expected=f"at least {FEWEST} clusters with positive, and with negative, "
+            "cases", found=f"{of_kind[0]} and {of_kind[1]}",
+        )  # fmt: skip
+
+
+def clusters_of(truth: Truth, study: Study, positive: bool) -> int:
+    """Count the clusters that have cases of a kind (all, if it is not known which)."""
+    assert study.cluster is not None
+    if not truth.known:
+        return len(np.unique(study.cluster))
+    return len(np.unique(study.cluster[truth.positive[0] == positive]))
+
+
+def readings_in(study: Study, truth: Truth) -> list[Reading]:
+    """Return the scores of each reader with each modality, in which both kinds of cases occur."""
+    key = study.modality * len(study.readers) + study.reader
+    order = np.argsort(key, kind="stable")
+    cuts = np.flatnonzero(np.diff(key[order])) + 1
+    out, lacking = [], []
+    for rows in np.split(order, cuts):
+        one = Reading(
+            int(study.modality[rows[0]]), int(study.reader[rows[0]]), study.case[rows],
+            study.score[rows],
+        )  # fmt: skip
+        if min(numbers_of_kinds(truth, one.case)) < FEWEST:
+            lacking.append(f"{study.readers[one.reader]} with {study.modalities[one.modality]}")
+        else:
+            out.append(one)
+    empty = set(range(len(study.modalities))) - {one.modality for one in out}
+    if empty:
+        raise AnnotationError(
+            "ratings", expected=f"with each modality, a reader who scored {FEWEST} positive and "
+            f"{FEWEST} negative cases",
+            found=f"none with {shown([study.modalities[k] for k in sorted(empty)])}",
+        )  # fmt: skip
+    if lacking:
+        warn_caller(
+            f"{len(lacking)} of {len(lacking) + len(out)} readings have fewer than {FEWEST} "
+            f"positive, or negative, cases, and are left out: {shown(lacking)}."
+        )
+    return out
+
+
+def scores_of_systems(
+    predictions: Any, study: Study, truth: Truth, names: Mapping[str, str | None]
+) -> dict[Any, Reading]:
+    """Return the scores of systems by name."""
+    rows = _rows_of_systems(predictions, names)
+    place = tables.match(rows[1], study.cases)
+    if (place < 0).any():
+        raise PredictionError(
+            "predictions", expected="scores of the cases that readers read, such as "
+            + shown(list(study.cases), 3),
+            found=f"other cases: {shown(list(dict.fromkeys(rows[1][place < 0].tolist())))}",
+            hint="Leave out scores of other cases"
+            if (place >= 0).any()
+            else "Write names of cases in one way",
+        )  # fmt: skip
+    out = {}
+    for k, name in enumerate(rows[0].values):
+        mine = rows[0].codes == k
+        if pd.Index(place[mine]).duplicated().any():
+            again = study.cases[place[mine][pd.Index(place[mine]).duplicated()]]
+            raise PredictionError(
+                "predictions", expected="one score for each case from each system",
+                found=f"several from {brief(plain_label(name))} for {shown(list(again))}",
+                hint="The column with the names of several systems must be called 'system'",
+            )  # fmt: skip
+        few = numbers_of_kinds(truth, place[mine])
+        if min(few) < FEWEST:
+            raise PredictionError(
+                "predictions", where=f"system {brief(plain_label(name))}",
+                expected=f"scores of at least {FEWEST} positive and {FEWEST} negative cases",
+                found=f"of {few[0]:.3g} and {few[1]:.3g}",
+            )  # fmt: skip
+        lacking = len(study.cases) - int(mine.sum())
+        if lacking:
+            warn_caller(
+                f"System {brief(plain_label(name))} has no score for {lacking:,} of "
+                f"{len(study.cases):,} cases. Its area is over the others, those of readers are "
+                "over all."
+            )
+        out[plain_label(name)] = Reading(UNKNOWN, UNKNOWN, place[mine], rows[2][mine])
+    return out
+
+
+def _rows_of_systems(
+    predictions: Any, names: Mapping[str, str | None]
+) -> tuple[tables.Encoded, Names, Floats]:
+    """Return the system, the case and the score of each row."""
+    case, score = str(names["case"]), str(names["score"])
+    one = tables.Encoded(np.zeros(0, dtype=np.int64), np.array([SYSTEM]))
+    if isinstance(predictions, xr.Dataset):
+        if "value" not in predictions:
+            raise PredictionError(
+                "predictions", expected="numbers, or probabilities of the positive label as a "
+                "table", found=f"kind {predictions.attrs.get('kind')!r}",
+                hint=f"Pass a table with the columns system, {case}, {score}",
+            )  # fmt: skip
+        value = predictions["value"].transpose(ITEM, SYSTEM)
+        item, system = np.nonzero(~np.isnan(value.to_numpy()))
+        found = tables.Encoded(system, value[SYSTEM].to_numpy())
+        return found, value[ITEM].to_numpy()[item], value.to_numpy()[item, system]
+    by_case = isinstance(predictions, Mapping) and not {case, score} <= set(predictions)
+    if by_case or isinstance(predictions, pd.Series | xr.DataArray):
+        cases, values = named(predictions)
+        numbers = tables.numbers(pd.Series(values.tolist()), "predictions", PredictionError)
+        return one._replace(codes=np.zeros(len(cases), dtype=np.int64)), cases, numbers
+    try:
+        table = opened(predictions, PredictionError)
+    except PredictionError as problem:
+        raise PredictionError(
+            "predictions", expected=f"a table with the columns {case} and {score}, or a score for "
+            "each case", found=brief(predictions), hint="For a list: dict(zip(cases, scores))",
+        ) from problem  # fmt: skip
+    wanted = {"case": case, "score": score} | ({SYSTEM: SYSTEM} if SYSTEM in table else {})
+    column = columns(table, wanted, PredictionError)
+    cases = tables.encode(column["case"], case, error=PredictionError)
+    given = tables.numbers(column["score"], score, PredictionError)
+    if SYSTEM in column:
+        one = tables.encode(column[SYSTEM], SYSTEM, sort=True, error=PredictionError)
+    else:
+        one = one._replace(codes=np.zeros(len(given), dtype=np.int64))
+    return one, cases.values[cases.codes], given
