@@ -124,6 +124,30 @@ def _models_compared(draw):
     return (draw(_annotated()),), {"draws": 50, "tune": 2, "chains": 2} | SEEDED | QUIET
 
 
+@st.composite
+def _readers(draw):
+    """Return scores of readers, of which some are missing, doubled or no numbers."""
+    rng, n = np.random.default_rng(draw(st.integers(0, 99))), draw(st.integers(1, 12))
+    people, kinds = draw(st.sampled_from([("a", "b", "c", "d"), (1, 2), ("x",)])), draw(NUMBERS)
+    modalities = draw(st.sampled_from([(1,), ("old", "new"), (1, 2, 3)]))
+    rows = [
+        {"reader": who, "case": c, "modality": m, "score": kinds[rng.integers(len(kinds))],
+         "ill": c % 2, "group": c // draw(st.sampled_from([1, 1, 3]))}
+        for who in people for c in range(n) for m in modalities
+        if rng.random() < 0.95
+    ]  # fmt: skip
+    more = {
+        "threshold": draw(st.sampled_from([None, 1, [0.5, 2], "x"])),
+        "cluster": draw(st.sampled_from([None, None, "group"])),
+        "max_false_positive_rate": draw(st.sampled_from([1, 0.3, 0])),
+        "predictions": draw(st.sampled_from([None, {c: c % 3 for c in range(n)}, {0: 1}, [1]])),
+        "new_readers": draw(st.booleans()), "new_cases": draw(st.booleans()),
+    }  # fmt: skip
+    truth = draw(st.sampled_from(["ill", "ill", {c: c % 2 for c in range(n)}, "score", {}, None]))
+    return (rows, truth), more | {"draws": draw(st.sampled_from([1, 3]))} | SEEDED
+
+
+NUMBERS = st.sampled_from([(1, 2, 3), (0.5, 1.5), (1,), (1, None), ("low", 2), (np.inf, 1)])
 NAMES = (("a", "b"), (1, 2, 3), ("left", "x"), ("", "y"), (0.5, 2))
 
 
@@ -166,6 +190,7 @@ CALLS = {
     "plan_accuracy": _plan("plan_accuracy"),
     "plan_reliability": _plan("plan_reliability"),
     "prior_predictive": _prior(),
+    "reader_study": _readers(),
     "residual_check": _of_fit(CROSSED),
     "top_k_accuracy_by_pattern": _by_pattern(),
 }

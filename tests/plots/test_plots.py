@@ -104,7 +104,13 @@ def test_what_a_function_did_not_return_is_refused(name, dense):
     with pytest.raises(ArgumentError, match=expected):
         plot.function(part.drop_vars(variable))
     dims = [dim for dim in part[variable].dims if dim not in {"chain", "draw"}]
-    if name in {"label_check", "residual_check", "annotator_roc", "confidence_errors", "reader_study"}:
+    if name in {
+        "label_check",
+        "residual_check",
+        "annotator_roc",
+        "confidence_errors",
+        "reader_study",
+    }:
         with pytest.raises(ArgumentError, match=f"^source: expected what dissensus.{function}"):
             plot.function(part.rename({dim: f"other_{dim}" for dim in dims}))
 

@@ -330,6 +330,7 @@ def test_areas_against_a_panel_are_sums_over_pairs():
     assert area(sensitivity, false_positive_rate)[0] == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.long
 def test_an_uncertain_truth_neither_shrinks_areas_nor_is_ignored():
     # A panel whose errors are independent of the readers': the mean over studies is the area.
     true, areas, widths = [], [], []
@@ -361,14 +362,18 @@ def test_systems_stand_beside_readers():
         roc_auc_score(np.arange(60) % 2, score)
     )
     less = one["system_auc"] - one["average_auc"]
-    xr.testing.assert_allclose(one["system_difference"], less.transpose(*one["system_difference"].dims))
+    xr.testing.assert_allclose(
+        one["system_difference"], less.transpose(*one["system_difference"].dims)
+    )
     assert one["system_difference"].dims == (*SAMPLE, "modality", "system")
     both = pd.concat(
         [pd.DataFrame({"system": name, "case": range(60), "score": score}) for name in "ab"]
     )
     two = study(frame, predictions=both)
     assert list(two["system"].values) == ["a", "b"]
-    np.testing.assert_array_equal(two["system_auc"].sel(system="a"), two["system_auc"].sel(system="b"))
+    np.testing.assert_array_equal(
+        two["system_auc"].sel(system="a"), two["system_auc"].sel(system="b")
+    )
     given = dx.predictions(
         {"item": range(60), "system": ["x"] * 60, "prediction": score}, kind="continuous",
         label="prediction",
@@ -415,14 +420,14 @@ def test_the_sentence_says_for_whom():
     frame = table()
     found = study(frame, predictions={c: float(c % 2) + c % 3 for c in range(60)})
     text = found.attrs["in_words"]
-    assert text.startswith("The average area under the ROC curve of new readers on new cases is .")
+    assert text.startswith("Average area under the ROC curve, new readers on new cases: CT .")
     less = found["difference"]
     low, high = less.quantile([0.025, 0.975]).values
     assert f"CT less MRI: {share(float(less.mean()), 3)} (95 % interval {share(low, 3)}" in text
     assert f"to {share(high, 3)}); above 0 with probability" in text
-    assert " system alone: ." in text
+    assert " System system: ." in text
     here = study(frame, new_readers=False, new_cases=False).attrs["in_words"]
-    assert "of these readers on these cases" in here
+    assert "these readers on these cases: CT ." in here
     assert "interval" not in here
     assert "probability" not in here
 
@@ -470,8 +475,9 @@ CASES = [
     ("two clusters", lambda: study(changed(patient=range(480)), cluster="patient"),
      "column 'patient'.* expected one cluster for each case"),
     ("text as score", lambda: study(changed(score="high")), "column 'score', row 0"),
-    ("few cases", lambda: study(few(2)), "truth: expected at least 3 positive cases; found 2 of 32"),
-    ("cases without truth", lambda: study(FRAME, {0: 1, 1: 0}), "expected a label for every case; found none for 58 of 60"),
+    ("few cases", lambda: study(few(2)), "at least 3 positive cases; found 2 of 32"),
+    ("cases without truth", lambda: study(FRAME, {0: 1, 1: 0}),
+     "expected a label for every case; found none for 58 of 60"),
     ("labels without a positive", lambda: study(changed(ill=np.where(FRAME["ill"], "yes", "no"))),
      "positive: expected the positive label: one of"),
     ("a positive that is none", lambda: study(FRAME, positive=2), "positive: expected one of"),

@@ -26,7 +26,7 @@ def shares(weights: Floats, positive: Flags | Floats) -> tuple[Floats, Floats]:
     array([[0.  , 0.33, 0.67]])
     """
     if positive.dtype == bool:
-        both = weights * positive, weights * ~positive
+        both = weights * positive, weights * np.logical_not(positive)
         one, zero = (each / each.sum(axis=1, keepdims=True) for each in both)
         return one, zero
     part = weights / weights.sum(axis=1, keepdims=True)

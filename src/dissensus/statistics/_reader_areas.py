@@ -32,7 +32,7 @@ _MANY: Final = 0.05
 def weights_of(
     true: Truth, study: Study, n: int, drawn: bool, rng: np.random.Generator
 ) -> Iterator[tuple[Flags | Floats, Floats]]:
-    """Yield, for blocks of draws, which cases are positive and the weights of cases (draw, case)."""
+    """Yield, by block of draws, which cases are positive, and weights of cases (draw, case)."""
     n_cases = len(study.cases)
     shape = _shapes(true, study)
     size = max(1, _BLOCK // n_cases)
@@ -116,8 +116,9 @@ class Measured(NamedTuple):
             out |= {"sensitivity": np.empty(at), "specificity": np.empty(at)}
         for k, one in enumerate(self.readings):
             own = weights[:, one.case]
-            if power[k] is not None:
-                own = own ** power[k]
+            exponent = power[k]
+            if exponent is not None:
+                own = own**exponent
             pair = shares(own, positive[:, one.case])
             distinct, sensitivity, false_positive_rate = rates(one.score, *pair)
             out["auc"][:, k] = area(sensitivity, false_positive_rate)

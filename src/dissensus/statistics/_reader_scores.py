@@ -23,7 +23,7 @@ from dissensus.errors import (
     shown,
     warn_caller,
 )
-from dissensus.kernels.types import UNKNOWN, Array, Flags, Floats, Ints, Names
+from dissensus.kernels.types import UNKNOWN, Flags, Floats, Ints, Names
 from dissensus.statistics._read import codes_in, plain_label, positive_code, read
 from dissensus.statistics._truth import TrueLabels, fit_name, posterior_of
 
@@ -45,7 +45,7 @@ class Study(NamedTuple):
     modalities: Names
     cluster: Ints | None
     """(case,): the cluster of each case."""
-    columns: Mapping[str, Array]
+    columns: Mapping[str, pd.Series[Any]]
     """The columns of the table by name, for a true label in one of them."""
 
 
@@ -101,7 +101,7 @@ def of_table(frame: Any, names: Mapping[str, str | None], cluster: str | None) -
         np.zeros_like(case.codes) if modality is None else modality.codes,
         _scores(column["score"], str(names["score"])),
         case.values, reader.values, np.array([ONE]) if modality is None else modality.values,
-        belongs, {str(name): table[name] for name in table},
+        belongs, dict(table),
     )  # fmt: skip
     _check_once(study)
     return study
@@ -198,9 +198,7 @@ def truth_of(study: Study, truth: Any, case: str, positive: Any) -> Truth:
             )  # fmt: skip
         column = pd.Series(study.columns[truth]).reset_index(drop=True)
         given = tables.encode(column, truth)
-        code = _one_each(
-            tables.Encoded(study.case, study.cases), given, case, truth, "true label"
-        )
+        code = _one_each(tables.Encoded(study.case, study.cases), given, case, truth, "true label")
         labels = given.values
     else:
         code, labels = _by_case(study, truth, case)
@@ -280,14 +278,14 @@ def _positive(positive: Any, labels: Names) -> int:
     if isinstance(positive, bool | np.bool_) and labels.dtype.kind in "iuf":
         positive = int(positive)
     if positive is None:
-        one = np.flatnonzero(labels == 1) if labels.dtype.kind in "iuf" else []
-        if len(one) == 0 or not set(labels.tolist()) <= {0, 1}:
+        numbers = labels.dtype.kind in "iuf" and 1 in labels
+        if not (numbers and set(labels.tolist()) <= {0, 1}):
             raise ArgumentError(
                 "positive", expected=f"the positive label: one of {shown(list(labels))}",
                 found="None", hint="There is a default only for labels 0 and 1. Type for example "
                 f"positive={plain_label(labels[-1])!r}",
             )  # fmt: skip
-        return int(one[0])
+        return int(np.flatnonzero(labels == 1)[0])
     return positive_code(positive, labels)
 
 
@@ -417,9 +415,9 @@ def _rows_of_systems(
         return found, value[ITEM].to_numpy()[item], value.to_numpy()[item, system]
     by_case = isinstance(predictions, Mapping) and not {case, score} <= set(predictions)
     if by_case or isinstance(predictions, pd.Series | xr.DataArray):
-        cases, values = named(predictions)
+        names_of, values = named(predictions)
         numbers = tables.numbers(pd.Series(values.tolist()), "predictions", PredictionError)
-        return one._replace(codes=np.zeros(len(cases), dtype=np.int64)), cases, numbers
+        return one._replace(codes=np.zeros(len(names_of), dtype=np.int64)), names_of, numbers
     try:
         table = opened(predictions, PredictionError)
     except PredictionError as problem:

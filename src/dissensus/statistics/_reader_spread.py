@@ -1,6 +1,6 @@
-"""The spread between readers, from estimates for each reader that contain noise.
+r"""The spread between readers, from estimates for each reader that contain noise.
 
-An estimate of reader r with modality m is :math:`\\mu_m + \\rho_r + \\delta_{mr}` plus noise with a
+An estimate of reader r with modality m is :math:`\mu_m + \rho_r + \delta_{mr}` plus noise with a
 known covariance, which cases bring that readers have in common. The two standard deviations have
 half-normal priors. With a flat prior of :math:`\\mu` the likelihood of both has a closed form, so
 their posterior is a sum over a grid, and its draws are independent.
@@ -20,7 +20,7 @@ NODES: Final = 32
 _ENTRIES: Final = 4_000_000
 """Entries of covariances that are in memory at a time."""
 _CLOSE: Final = 1e-9
-"""Added to the variance of noise: two readers who always say the same have no noise between them."""
+"""Added to the variance of noise: readers who always agree have no noise between them."""
 
 
 class Cells(NamedTuple):
@@ -112,7 +112,7 @@ def _pooled(noise: Floats, size: Floats, modality: Ints) -> Floats:
 
 
 def _log_likelihood(cells: Cells, estimate: Floats, noise: Floats, sd: Floats) -> Floats:
-    """Return the log-likelihood of standard deviations (node, 2), modalities' means integrated out."""
+    """Return the log-likelihood of standard deviations (node, 2), with means integrated out."""
     between, within = (sd[:, k, None, None] ** 2 for k in (0, 1))
     same = cells.reader[:, None] == cells.reader
     variance = noise + between * same + (within + _CLOSE) * np.eye(len(estimate))

@@ -23,6 +23,13 @@ from dissensus.dims import (
 from dissensus.errors import ArgumentError, brief, shown, warn_caller
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Floats
+from dissensus.statistics._reader_areas import (
+    PLACES,
+    Measured,
+    off_the_edge,
+    warn_of_bounds,
+    weights_of,
+)
 from dissensus.statistics._reader_scores import (
     Reading,
     Study,
@@ -34,13 +41,6 @@ from dissensus.statistics._reader_scores import (
     readings_in,
     scores_of_systems,
     truth_of,
-)
-from dissensus.statistics._reader_areas import (
-    PLACES,
-    Measured,
-    off_the_edge,
-    weights_of,
-    warn_of_bounds,
 )
 from dissensus.statistics._reader_spread import Cells, Chance, of_new_readers, spreads
 from dissensus.wording import counted, listed, share, spoken_probability
@@ -141,8 +141,8 @@ def reader_study(
           ordered categorical); with more than two, all differences (modality, modality_);
         - ``reader_sd`` and ``interaction_sd``, the standard deviations;
         - ``curve`` (modality, false_positive_rate), the mean sensitivity of these readers;
-        - with ``threshold=``, ``sensitivity`` and ``specificity`` (modality, reader, threshold), and
-          with ``max_false_positive_rate=``, ``partial_auc`` (modality, reader), each also with
+        - with ``threshold=``, ``sensitivity`` and ``specificity`` (modality, reader, threshold),
+          and with ``max_false_positive_rate=``, ``partial_auc`` (modality, reader), each also with
           ``average_`` before its name and ``_difference`` after it;
         - with ``predictions=``, ``system_auc`` (system), and ``system_difference`` (modality,
           system), its area less the average of the readers.
@@ -169,11 +169,15 @@ def reader_study(
     readers depends on this prior. Averages of sensitivity and of specificity for new readers are
     drawn independently: their sum or product has the right mean, but not the right spread.
 
-    With a fit as ``truth``, areas are those of a regression on the probability p that a case is
-    positive: :math:`\frac{1}{2} + \sum_{ij} w_i w_j (p_i - p_j) (\psi_{ij} - \frac{1}{2}) / \sum_{ij}
-    w_i w_j (p_i - p_j)^2`, where :math:`\psi_{ij}` is 1 if case i has the higher score, and ½ for
-    equal scores. Areas against drawn, or majority, labels would be too close to ½. Draws above 1
-    are set to 1, with a warning if they are many.
+    With a fit as ``truth``, in which case i is positive with probability :math:`p_i`, areas are
+    those of a regression,
+
+    .. math:: \frac{1}{2} + \frac{\sum_{ij} w_i w_j (p_i - p_j) (\psi_{ij} - \frac{1}{2})}
+        {\sum_{ij} w_i w_j (p_i - p_j)^2},
+
+    where :math:`\psi_{ij}` is 1 if case i has the higher score, and ½ for equal scores. Areas
+    against drawn, or majority, labels would be too close to ½. Draws above 1 are set to 1, with a
+    warning if they are many.
 
     Sources: DeLong, DeLong & Clarke-Pearson (1988), *Biometrics* 44, for the covariance between
     readers; Obuchowski & Rockette (1995), *Communications in Statistics* 24, for the model; Roe &
@@ -192,7 +196,7 @@ def reader_study(
     ... ]
     >>> study = dx.reader_study(rows, truth="ill", random_seed=1)
     >>> study["average_auc"].mean(("chain", "draw")).round(2).to_series().to_dict()
-    {'CT': 0.86, 'MRI': 0.93}
+    {'CT': 0.86, 'MRI': 0.92}
     >>> bool((study["difference"] < 0).mean() > 0.9)
     True
     """
@@ -235,10 +239,11 @@ def reader_study(
         of_readers, alone = np.split(array, [len(readings)], axis=1)
         estimate = seen[name][: len(readings)]
         chance = Chance.drawn(n, cells, rng) if new_readers else None
-        average, sd = _averages(
-            of_readers, estimate, cells, sizes[name], SPREAD[name], chance, n
+        average, sd = _averages(of_readers, estimate, cells, sizes[name], SPREAD[name], chance, n)
+        values[name] = (
+            (MODALITY, READER, *dims),
+            _on_grid(of_readers[:n].clip(0, 1), cells, study),
         )
-        values[name] = ((MODALITY, READER, *dims), _on_grid(of_readers[:n].clip(0, 1), cells, study))
         values[f"average_{name}"] = ((MODALITY, *dims), average)
         prefix = "" if name == "auc" else f"{name}_"
         if several:
@@ -262,7 +267,8 @@ def reader_study(
         coords[other(MODALITY)] = study.modalities
     out = true.fit.dataset(values, coords)
     for name, array in seen.items():
-        dims = (FALSE_POSITIVE_RATE,) if name == "curve" else (THRESHOLD,) * (array.ndim - 1)
+        more = FALSE_POSITIVE_RATE if name == "curve" else THRESHOLD
+        dims = (more,) if array.ndim > 1 else ()
         grid = _on_grid(array[None, : len(readings)], cells, study)[0]
         out[f"observed_{name}"] = (MODALITY, READER, *dims), grid
         if systems and name in ("auc", "curve"):
@@ -281,9 +287,7 @@ def reader_study(
     return out.assign_attrs(in_words=in_words(out))
 
 
-def _refuse_columns(
-    names: Mapping[str, str | None], cluster: str | None, predictions: Any
-) -> None:
+def _refuse_columns(names: Mapping[str, str | None], cluster: str | None, predictions: Any) -> None:
     """Raise if columns are named that annotations do not have."""
     usual = {"reader": "reader", "modality": "modality", "case": "case", "score": "score"}
     given = {role for role, name in names.items() if name not in (usual[role], None)}
@@ -408,8 +412,8 @@ def _warn(study: xr.Dataset, counts: tuple[float, float]) -> None:
     n = int(observed.notnull().sum(READER).min())
     if study.attrs["new_readers"] and n < _FEW_READERS:
         warn_caller(
-            f"A modality has {counted(n, 'reader')}: how much new readers differ is mostly assumed. "
-            "Use new_readers=False for these readers only."
+            f"A modality has {counted(n, 'reader')}: how much new readers differ is mostly "
+            "assumed. Use new_readers=False for these readers only."
         )
 
 
@@ -418,11 +422,9 @@ def in_words(study: xr.Dataset) -> str:
     whom = "new readers" if study.attrs["new_readers"] else "these readers"
     what = "new cases" if study.attrs["new_cases"] else "these cases"
     names = study[MODALITY].values.tolist()
-    areas = [
-        f"{_with_interval(study['average_auc'].sel({MODALITY: name}))} with {name}"
-        for name in names
-    ]
-    text = f"The average area under the ROC curve of {whom} on {what} is {listed(areas)}."
+    average = study["average_auc"]
+    areas = [f"{name} {_with_interval(average.sel({MODALITY: name}))}" for name in names]
+    text = f"Average area under the ROC curve, {whom} on {what}: {listed(areas)}."
     for first, second in combinations(names, 2):
         less = study["difference"]
         if other(MODALITY) in less.dims:
@@ -432,7 +434,7 @@ def in_words(study: xr.Dataset) -> str:
             text += f"; above 0 with probability {spoken_probability(float((less > 0).mean()))}"
         text += "."
     for name in study[SYSTEM].values.tolist() if SYSTEM in study.dims else ():
-        text += f" {name} alone: {_with_interval(study['system_auc'].sel({SYSTEM: name}))}."
+        text += f" System {name}: {_with_interval(study['system_auc'].sel({SYSTEM: name}))}."
     return text
 
 
