@@ -12,7 +12,8 @@ import xarray as xr
 from dissensus.data import tables
 from dissensus.data.frames import columns
 from dissensus.data.schema import KINDS, check_annotations
-from dissensus.dims import ANNOTATION, ANNOTATOR, CLUSTER, ITEM, LABEL, POOL, STRATUM
+from dissensus.data.sets import gathered
+from dissensus.dims import ANNOTATION, ANNOTATOR, CLUSTER, ELEMENT, ITEM, LABEL, POOL, STRATUM
 from dissensus.errors import AnnotationError, brief, shown
 from dissensus.kernels.types import Floats, Ints
 
@@ -41,6 +42,8 @@ def annotations(
     kind: str | None = None,
     labels: Sequence[Any] | None = None,
     items: Any = None,
+    separator: str | None = None,
+    none: Any = None,
 ) -> xr.Dataset:
     """Read annotations from a table with one row per label of an annotator.
 
@@ -59,8 +62,10 @@ def annotations(
     pool, cluster, stratum, trial : str, optional
         Columns of the annotator's pool, the item's cluster (such as a patient), the item's stratum,
         and the number of the trial.
-    kind : {"nominal", "ordinal", "continuous", "ranking"}, optional
-        Kind of the labels. If None it is inferred, and ``attrs["kind_source"]`` gives the
+    kind : {"nominal", "ordinal", "continuous", "ranking", "set"}, optional
+        Kind of the labels. "set": several labels may hold at once; an answer is all rows of an
+        annotator and item, and each row one label, several with ``separator=``, or a list. If None
+        the kind is inferred (never "set"), and ``attrs["kind_source"]`` gives the
         reason: text is nominal, whole numbers are ordinal (continuous if more than 20 differ),
         other numbers are continuous.
     labels : sequence, optional
@@ -70,12 +75,18 @@ def annotations(
         All items, if some have no annotation: such as those of the predictions, ``pred["item"]``,
         where people labelled a part of what a judge labelled. What the panel would say of the
         others is then learned from predictions (`dissensus.models.dirichlet`).
+    separator : str, optional
+        What stands between labels of one row, such as ";". For sets only.
+    none : label, optional
+        The word of an answer without labels, which is an answer: none of the labels holds. For sets
+        only.
 
     Returns
     -------
     xarray.Dataset
         Rows along ``annotation``, names in the coordinates ``item``, ``annotator``, ``label``;
-        see `dissensus.schema`.
+        see `dissensus.schema`. Of sets, ``label`` has the distinct answers, ``element`` the labels
+        in them, and ``member`` (label, element) says which labels an answer contains.
 
     Raises
     ------
@@ -103,7 +114,22 @@ def annotations(
     column = columns(frame, wanted, needed=("item", "annotator", "label"))
     names = {role: str(name) for role, name in wanted.items() if name is not None}
     ranked = rank is not None
-    coded, kind, source = coded_labels(column["label"], names["label"], kind, labels, ranked)
+    member: dict[str, Any] = {}
+    coded: tables.Encoded | Floats
+    if kind == "set":
+        if ranked:
+            raise AnnotationError("rank", expected='None with kind="set"', found=brief(rank))
+        space = None if labels is None else _space(labels)
+        answers = gathered(column, names["label"], separator, none, space)
+        column, coded, source = answers.columns, answers.label, "given"
+        member = {"member": ((LABEL, ELEMENT), answers.member)}
+    else:
+        for argument, value in (("separator", separator), ("none", none)):
+            if value is not None:
+                raise AnnotationError(
+                    argument, expected='None, unless kind="set"', found=brief(value)
+                )
+        coded, kind, source = coded_labels(column["label"], names["label"], kind, labels, ranked)
     found = tables.encode(column["item"], names["item"])
     if items is not None:
         for dim in ("cluster", "stratum"):
@@ -117,8 +143,11 @@ def annotations(
     variables: dict[str, Any] = {
         "item_code": (ANNOTATION, found.codes),
         "annotator_code": (ANNOTATION, people.codes),
+        **member,
     }
     coords = {ITEM: found.values, ANNOTATOR: people.values}
+    if kind == "set":
+        coords[ELEMENT] = answers.elements.values
     if isinstance(coded, tables.Encoded):
         variables["label_code"] = (ANNOTATION, coded.codes)
         coords[LABEL] = coded.values
@@ -155,6 +184,11 @@ def coded_labels(
     """Return labels as codes (or numbers), their kind, and the source of the kind."""
     if kind is not None and (not isinstance(kind, str) or kind not in KINDS):
         raise AnnotationError("kind", expected=f"one of {KINDS} or None", found=repr(kind))
+    if kind == "set":
+        raise AnnotationError(
+            "kind", expected="a kind with one label in an answer",
+            found="'set'", hint="dissensus.annotations reads sets",
+        )  # fmt: skip
     if kind is not None and ranked != (kind == "ranking"):
         expected = 'kind="ranking" together with rank=, the column of ranks'
         found = f"kind={kind!r} and rank={'given' if ranked else None}"

@@ -122,7 +122,7 @@ def label_doubts(annotations: xr.Dataset) -> list[str]:
     Labels that join others (rows): 'yes;no' (1). Each counts as a label of its own. ...
     Labels alike but for capitals or blanks (rows): 'Yes' (1), 'yes' (1). They count as different...
     """
-    if "label_code" not in annotations:
+    if "label_code" not in annotations or "member" in annotations:  # sets join labels
         return []
     names = annotations[LABEL].to_numpy()
     if names.dtype.kind not in "UO":

@@ -16,9 +16,11 @@ variable            dims          meaning
 ``pool_code``       annotation    place of the annotator's group in ``pool`` (optional)
 ``cluster_code``    item          place of the item's cluster in ``cluster`` (optional)
 ``stratum_code``    item          place of the item's stratum in ``stratum`` (optional)
+``member``          label,        whether an answer contains a label of ``element`` ("set")
+                    element
 ==================  ============  ===================================================
 
-Attributes: ``kind`` ("nominal", "ordinal", "continuous", "ranking") and ``kind_source``:
+Attributes: ``kind`` ("nominal", "ordinal", "continuous", "ranking", "set") and ``kind_source``:
 "given", or why the kind was inferred.
 
 Predictions are a Dataset as well, over ``item`` x ``system`` x ``position``:
@@ -61,6 +63,7 @@ from dissensus.dims import (
     ANNOTATION,
     ANNOTATOR,
     CLUSTER,
+    ELEMENT,
     ITEM,
     LABEL,
     POOL,
@@ -90,7 +93,7 @@ __all__ = [
     "voices_per",
 ]
 
-KINDS: Final = ("nominal", "ordinal", "continuous", "ranking")
+KINDS: Final = ("nominal", "ordinal", "continuous", "ranking", "set")
 
 CODES: Final = {
     "item_code": (ANNOTATION, ITEM),
@@ -173,10 +176,15 @@ def _check_variables(annotations: xr.Dataset) -> None:
     needed.append("value" if annotations.attrs["kind"] == "continuous" else "label_code")
     if annotations.attrs["kind"] == "ranking":
         needed.append("rank")
+    if annotations.attrs["kind"] == "set":
+        needed.append("member")
     missing = [name for name in needed if name not in annotations]
     if missing:
         expected, found = f"the variables {', '.join(needed)}", f"no {', '.join(missing)}"
         raise AnnotationError("annotations", expected=expected, found=found)
+    if "member" in annotations:
+        _check_member(annotations)
+        needed.remove("member")
     for name in (*needed, *NUMBERS, "trial"):
         if name in annotations and annotations[name].dims != (ANNOTATION,):
             expected = f"one value along {ANNOTATION!r} for each row"
@@ -185,6 +193,20 @@ def _check_variables(annotations: xr.Dataset) -> None:
             )
     if annotations.sizes[ANNOTATION] == 0 and PART not in annotations.attrs:
         raise AnnotationError("annotations", expected="at least one row", found="0 rows")
+
+
+def _check_member(annotations: xr.Dataset) -> None:
+    """Raise unless it is known of each answer and label whether the answer contains it."""
+    member = annotations["member"]
+    if (
+        member.dims != (LABEL, ELEMENT)
+        or member.dtype != bool
+        or ELEMENT not in annotations.indexes
+    ):
+        raise AnnotationError(
+            "member", expected=f"true or false over {(LABEL, ELEMENT)}, with the index {ELEMENT!r}",
+            found=f"{member.dtype} over {member.dims}",
+        )  # fmt: skip
 
 
 def _check_codes(annotations: xr.Dataset, name: str, dim: str, vocabulary: str) -> None:

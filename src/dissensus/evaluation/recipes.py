@@ -16,8 +16,15 @@ from dissensus.data.plausibility import NAME, plausibility_of
 from dissensus.data.predictions import features, has_numbers, predicted_numbers
 from dissensus.data.refusals import SIDES, unlike_kind
 from dissensus.data.rows import given_numbers, label_counts, statements_per
+from dissensus.data.sets import OF_SETS
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
-from dissensus.errors import ArgumentError, DissensusWarning, PredictionError, shown
+from dissensus.errors import (
+    AnnotationError,
+    ArgumentError,
+    DissensusWarning,
+    PredictionError,
+    shown,
+)
 from dissensus.families.rankings.process import prior_of as prior_of_rankings
 from dissensus.kernels.normal import moments
 from dissensus.metrics._groups import event_plausibility
@@ -398,6 +405,11 @@ def recipe_for(
         If the model is unknown or does not fit, or the threshold is no number.
     """
     kind = annotations.attrs["kind"]
+    if kind == "set":
+        raise AnnotationError(
+            "annotations", expected="one label, number or ranking from each annotator and item",
+            found='sets of labels (kind "set")', hint=OF_SETS,
+        )  # fmt: skip
     if model is None:
         model = _DEFAULT.get(kind, "dirichlet")
         if threshold is not None and kind == "ordinal":

@@ -14,6 +14,7 @@ import numpy as np
 import xarray as xr
 
 from dissensus.data.schema import checked_annotations
+from dissensus.data.sets import OF_SETS
 from dissensus.dims import CHAIN, DRAW, LABEL, SAMPLE
 from dissensus.errors import AnnotationError, shown
 from dissensus.kernels.random import generator
@@ -37,7 +38,9 @@ def require_kind(annotations: xr.Dataset, kinds: tuple[str, ...], model: str) ->
             "annotations",
             expected=f"kind {' or '.join(map(repr, kinds))} for the model {model}",
             found=f"{kind!r} ({annotations.attrs.get('kind_source', 'given')})",
-            hint="If the kind was inferred wrongly, read them again with kind=",
+            hint=OF_SETS
+            if kind == "set"
+            else "If the kind was inferred wrongly, read them again with kind=",
         )
 
 

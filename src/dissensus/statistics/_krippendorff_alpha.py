@@ -10,12 +10,14 @@ from scipy import sparse
 
 from dissensus import arguments
 from dissensus.dims import ITEM
+from dissensus.errors import ArgumentError, brief
 from dissensus.kernels.grouped import Grouped, label_shares
 from dissensus.kernels.labels import label_pairs
 from dissensus.kernels.types import Floats
 from dissensus.statistics._chance import alpha_from, alpha_of, alpha_parts
 from dissensus.statistics._distances import disagreement, ratio_disagreement, shares_matrix
 from dissensus.statistics._read import ordered_labels_of, read, rows_of
+from dissensus.statistics._sets import SET_DISTANCES, of_sets
 from dissensus.statistics._sums import Matrix, Sums, Undefined, compact, times
 
 LEVELS: Final = ("nominal", "ordinal", "interval", "ratio")
@@ -24,7 +26,11 @@ _FEW: Final = 64
 
 
 def krippendorff_alpha(
-    annotations: xr.Dataset, level: str | None = None, *, weights: Any = None
+    annotations: xr.Dataset,
+    level: str | None = None,
+    *,
+    distance: str | None = None,
+    weights: Any = None,
 ) -> xr.DataArray:
     r"""Krippendorff's alpha: agreement beyond chance of any annotators, with any labels missing.
 
@@ -46,6 +52,11 @@ def krippendorff_alpha(
         squared sums, of at most 3,000 distinct numbers of 0 or more. None is "interval" for
         continuous annotations and "nominal" for all others, since whole numbers may be codes of
         classes.
+    distance : {"jaccard", "masi"}, optional
+        The distance of sets, annotations of kind "set", with the intersection I and the union U.
+        "jaccard" (the default for sets): :math:`1 - |I| / |U|`. "masi": :math:`1 - m |I| / |U|`,
+        where m is 1 for equal sets, 2/3 if one contains the other, 1/3 if both have labels in
+        common, and 0 otherwise. Two empty sets are equal.
     weights : array-like (item), mapping from item to weight, or DataArray, optional
         Weights over items. Whole numbers are counts of items: because of the factor :math:`n - 1`,
         alpha changes if all counts are doubled. Other weights are relative: they are scaled to a
@@ -64,8 +75,9 @@ def krippendorff_alpha(
     disagreements: report `percent_agreement` and `gwet_ac` beside alpha. With few items of rare
     labels alpha is uncertain: `bayesian_bootstrap` gives an interval.
 
-    Source: Krippendorff (2011), "Computing Krippendorff's alpha-reliability"; Krippendorff,
-    *Content Analysis*, 4th ed., chapter 12.
+    Sources: Krippendorff (2011), "Computing Krippendorff's alpha-reliability"; Krippendorff,
+    *Content Analysis*, 4th ed., chapter 12; Passonneau (2006), "Measuring agreement on set-valued
+    items", for MASI.
 
     Examples
     --------
@@ -75,8 +87,22 @@ def krippendorff_alpha(
     0.5
     >>> round(float(dx.krippendorff_alpha(ann, level="ordinal")), 3)
     0.773
+
+    Sets of labels:
+
+    >>> rows = {"item": [1, 1, 2, 2], "annotator": list("abab"), "label": ["x;y", "x", "z", "z"]}
+    >>> sets = dx.annotations(rows, kind="set", separator=";")
+    >>> round(float(dx.krippendorff_alpha(sets, distance="masi")), 3)
+    0.6
     """
-    annotations = read(annotations)
+    annotations = read(annotations, sets=True)
+    if annotations.attrs["kind"] == "set":
+        return _of_sets(annotations, level, distance).value(weights)
+    if distance is not None:
+        raise ArgumentError(
+            "distance", expected="None, unless annotations are sets", found=brief(distance),
+            hint="Read sets with dissensus.annotations(..., kind='set'); other distances: level=",
+        )  # fmt: skip
     if level is None:
         level = "interval" if annotations.attrs["kind"] == "continuous" else "nominal"
     arguments.one_of("level", level, LEVELS)
@@ -94,6 +120,24 @@ def krippendorff_alpha(
     items, parts = annotations[ITEM].to_numpy(), alpha_parts(distances, rows.voices)
     sums = Sums("krippendorff_alpha", parts, finish, items, attrs={"level": str(level)})
     return sums.value(weights)
+
+
+def _of_sets(annotations: xr.Dataset, level: str | None, distance: str | None) -> Sums:
+    """Return the sums for sets of labels."""
+    if level is not None:
+        raise ArgumentError(
+            "level", expected="None for sets", found=brief(level), hint="Choose distance="
+        )
+    distance = "jaccard" if distance is None else distance
+    arguments.one_of("distance", distance, SET_DISTANCES)
+    rows = rows_of(annotations)
+    distances = of_sets(rows, annotations, distance)
+
+    def finish(totals: Floats, undefined: Undefined) -> Floats:
+        return alpha_of(distances, totals, undefined)
+
+    items, parts = annotations[ITEM].to_numpy(), alpha_parts(distances, rows.voices)
+    return Sums("krippendorff_alpha", parts, finish, items, attrs={"distance": distance})
 
 
 def _ordinal(annotations: xr.Dataset, rows: Grouped) -> Sums:

@@ -18,6 +18,7 @@ from dissensus.data.alignment import Systems, no_common_label
 from dissensus.data.predictions import warn_of_outside
 from dissensus.data.rows import given_numbers
 from dissensus.data.schema import check_annotations, check_form, no_predictions
+from dissensus.data.sets import OF_SETS
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
 from dissensus.errors import AnnotationError, ArgumentError, PredictionError, brief, shown
 from dissensus.kernels.distances import Lists, lists_of
@@ -136,7 +137,9 @@ def _is_name(value: Any) -> bool:
 # Annotations.
 
 
-def read(annotations: Any, *, rankings: bool = False, continuous: bool = True) -> xr.Dataset:
+def read(
+    annotations: Any, *, rankings: bool = False, continuous: bool = True, sets: bool = False
+) -> xr.Dataset:
     """Return checked annotations, or raise for a kind that a statistic does not take."""
     annotations = no_predictions(annotations)
     if not isinstance(annotations, xr.Dataset):
@@ -155,6 +158,12 @@ def read(annotations: Any, *, rankings: bool = False, continuous: bool = True) -
             hint='For rankings: discrepancy_ratio(..., distance="ranking"), or kind="nominal" '
             "with each annotator's first choice",
         )
+    if kind == "set" and not sets:
+        raise AnnotationError(
+            "annotations", expected="one label or number from each annotator and item",
+            found='sets of labels (kind "set")',
+            hint=OF_SETS,
+        )  # fmt: skip
     if not continuous:
         refuse_kind(
             annotations, "continuous", "labels that can coincide",

@@ -159,7 +159,7 @@ class Units(NamedTuple):
 
 def units_of(annotations: Any, cluster: Any) -> Units:
     """Return the unit of each item, or raise if an item has none or there are fewer than two."""
-    annotations = read(annotations, rankings=True)
+    annotations = read(annotations, rankings=True, sets=True)
     units = _units(annotations, cluster)
     if units.n < 2:
         raise ArgumentError(

@@ -1,0 +1,181 @@
+"""Sets of labels: all forms of a table give the same answers, and what is ambiguous is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from refusals import check_refused
+
+import dissensus as dx
+
+TEXT = pd.DataFrame(
+    {"item": [1, 1, 2, 2], "annotator": list("abab"), "label": ["x;y", "x", "none", "z; y"]}
+)
+
+
+def read(frame=TEXT, **options):
+    return dx.annotations(frame, **{"kind": "set", "separator": ";", "none": "none"} | options)
+
+
+def test_answers_are_rows_and_labels_are_elements():
+    ann = read()
+    assert dict(ann.sizes) == {"annotation": 4, "item": 2, "annotator": 2, "label": 4, "element": 3}
+    assert ann["element"].values.tolist() == ["x", "y", "z"]
+    answers = ann["label"].values[ann["label_code"].values]
+    assert answers.tolist() == ["x;y", "x", "none", "y;z"]
+    held = ann["member"].values[ann["label_code"].values]
+    assert held.astype(int).tolist() == [[1, 1, 0], [1, 0, 0], [0, 0, 0], [0, 1, 1]]
+    assert dx.validate(ann) is ann
+
+
+def test_all_forms_of_a_table_are_one():
+    lists = TEXT.assign(label=[["y", "x"], ["x"], [], ["z", "y"]])
+    rows = lists.explode("label").fillna({"label": "none"})
+    for frame, options in (
+        (lists, {"separator": None}), (lists.assign(label=lists["label"].map(set)), {}),
+        (rows, {"separator": None}), (rows.sample(frac=1, random_state=1), {}),
+        (dx.to_dataframe(read()), {}),
+    ):  # fmt: skip
+        ann = read(frame, **options)
+        table = dx.to_dataframe(ann).sort_values(["item", "annotator"])
+        assert table["label"].tolist() == ["x;y", "x", "none", "y;z"]
+
+
+def test_the_label_space_and_numbers_are_kept():
+    ann = read(labels=["z", "y", "x", "w"])
+    assert ann["element"].values.tolist() == ["z", "y", "x", "w"]
+    assert ann["label"].values[ann["label_code"].values].tolist()[0] == "y;x"
+    numbers = read(TEXT.assign(label=[[1, 2], [2], [], [3]]))
+    assert numbers["element"].dtype.kind == "i"
+    assert read(TEXT.assign(label=[[], [], [], []]), labels=["x"])["member"].values.sum() == 0
+
+
+def test_other_columns_come_along():
+    frame = TEXT.assign(patient=[7, 7, 8, 8], sure=[1, 0.5, 0.5, 1])
+    rows = frame.assign(label=frame["label"].str.split(";")).explode("label")
+    ann = read(rows, separator=None, cluster="patient", confidence="sure")
+    assert ann["cluster_code"].values.tolist() == [0, 1]
+    assert ann["confidence"].values.tolist() == [1, 0.5, 0.5, 1]
+    twice = pd.concat([frame.assign(time=1), frame.assign(time=2)])
+    assert read(twice, trial="time").sizes["annotation"] == 8
+
+
+def row(**columns):
+    return pd.concat([TEXT, pd.DataFrame({"item": [1], "annotator": ["a"]} | columns)])
+
+
+CASES = [
+    ("a label twice", lambda: read(row(label=["x"])),
+     r"rows 0 and 4 \(item 1, annotator 'a'\): expected each label once in an answer; found 'x'"),
+    ("none beside a label", lambda: read(row(label=["none"])),
+     "row 4: expected no other row of this annotator and item"),
+    ("no separator", lambda: read(separator=None),
+     "expected labels without ';'; found .*pass separator=';'"),
+    ("nothing between", lambda: read(TEXT.assign(label="x;;y")),
+     "row 0: expected a label before and after each ';'"),
+    ("a blank", lambda: read(TEXT.assign(label=["x", "", "y", "z"])),
+     "row 1: expected a label, or a word for none; found ''.*name it with none="),
+    ("missing", lambda: read(TEXT.assign(label=["x", None, "y", "z"])), "row 1: expected a label"),
+    ("outside the space", lambda: read(labels=["x", "y"]), "row 3: expected labels of labels="),
+    ("all empty", lambda: read(TEXT.assign(label="none")), "expected at least one label in some"),
+    ("separator of blanks", lambda: read(separator=" "), "separator: expected text between labels"),
+    ("rank", lambda: read(TEXT.assign(r=1), rank="r"), "rank: expected None with kind=\"set\""),
+    ("separator without sets", lambda: dx.annotations(TEXT, separator=";"),
+     "separator: expected None, unless kind=\"set\""),
+    ("two confidences", lambda: read(
+        row(label=["z"]).assign(c=[1, 1, 1, 1, 0.5]), confidence="c"),
+     "confidence=, row 4: expected one value in all rows of an answer"),
+    ("no member", lambda: dx.validate(read().drop_vars("member")), "expected the variables"),
+    ("counts as member", lambda: dx.validate(read().assign(member=read()["member"] * 2)),
+     "member: expected true or false over"),
+    ("a model", lambda: dx.models.dirichlet.fit(read()), "For agreement: krippendorff_alpha"),
+    ("an evaluation", lambda: dx.evaluate(read()), "read one label at a time"),
+    ("another statistic", lambda: dx.percent_agreement(read()), "read one label at a time"),
+]  # fmt: skip
+
+
+def test_refusals_say_what_is_wrong():
+    check_refused(dx.DissensusError, CASES)
+
+
+def simulated():
+    """Return rows (item, annotator, set) with some missing answers, as in the reference values."""
+    rng, labels, rows = np.random.default_rng(3), list("abcdef"), []
+    for item in range(60):
+        base = set(rng.choice(labels, rng.integers(1, 4), replace=False))
+        for annotator in "xyzw":
+            if rng.random() < 0.2:
+                continue
+            held = set(base)
+            for label in labels:
+                if rng.random() < 0.15:
+                    held ^= {label}
+            rows.append((item, annotator, held or {"a"}))
+    return pd.DataFrame(rows, columns=["item", "annotator", "label"])
+
+
+# Of nltk 3.10.4: AnnotationTask(data=[(annotator, item, frozenset), ...], distance=...).alpha()
+# with jaccard_distance and masi_distance, on these rows.
+NLTK = {"jaccard": 0.3207624118076703, "masi": 0.24595312546423742}
+
+
+@pytest.mark.parametrize("distance", ["jaccard", "masi"])
+def test_alpha_is_that_of_nltk(distance):
+    alpha = dx.krippendorff_alpha(read(simulated()), distance=distance)
+    assert float(alpha) == pytest.approx(NLTK[distance], abs=1e-10)
+    assert alpha.attrs["distance"] == distance
+
+
+def apart(a, b, distance):
+    if not a | b:
+        return 0.0
+    share = len(a & b) / len(a | b)
+    if distance == "jaccard":
+        return 1 - share
+    m = 1 if a == b else 2 / 3 if a <= b or b <= a else 1 / 3 if a & b else 0
+    return 1 - (m if a & b else 0) * share
+
+
+@pytest.mark.parametrize("distance", ["jaccard", "masi"])
+@pytest.mark.parametrize("block", [1, 10**9])
+def test_alpha_is_that_of_all_pairs(distance, block, monkeypatch):
+    monkeypatch.setattr("dissensus.statistics._sets._ENTRIES", block)
+    frame = simulated()[:80]
+    frame.loc[frame.index % 9 == 0, "label"] = [set()] * (frame.index % 9 == 0).sum()
+    frame = frame[frame.groupby("item")["item"].transform("size") > 1]
+    observed, values = 0.0, frame["label"].tolist()
+    for _, rows in frame.groupby("item"):
+        sets = rows["label"].tolist()
+        observed += sum(apart(a, b, distance) for a in sets for b in sets) / (len(sets) - 1)
+    expected = sum(apart(a, b, distance) for a in values for b in values) / (len(values) - 1)
+    alpha = dx.krippendorff_alpha(read(frame, separator=None), distance=distance)
+    assert float(alpha) == pytest.approx(1 - observed / expected, abs=1e-12)
+
+
+def test_weights_and_the_bootstrap_take_sets():
+    ann = read(simulated())
+    draws = dx.bayesian_bootstrap(
+        dx.krippendorff_alpha, ann, distance="masi", draws=300, random_seed=1
+    )
+    assert float(draws.mean()) == pytest.approx(NLTK["masi"], abs=0.02)
+    assert 0.01 < float(draws.std()) < 0.1
+    twice = pd.concat([simulated(), simulated().assign(item=lambda x: x["item"] + 100)])
+    counted = dx.krippendorff_alpha(ann, distance="masi", weights=np.full(60, 2))
+    assert float(counted) == pytest.approx(
+        float(dx.krippendorff_alpha(read(twice), distance="masi"))
+    )
+
+
+def test_distances_are_for_sets_and_levels_for_others():
+    ann = read(simulated())
+    xr.testing.assert_identical(
+        dx.krippendorff_alpha(ann), dx.krippendorff_alpha(ann, distance="jaccard")
+    )
+    check_refused(dx.ArgumentError, [
+        ("level", lambda: dx.krippendorff_alpha(ann, level="nominal"), "level: expected None"),
+        ("name", lambda: dx.krippendorff_alpha(ann, distance="dice"), "distance: .*'masi'"),
+        ("labels", lambda: dx.krippendorff_alpha(dx.from_matrix([[1, 2]]), distance="masi"),
+         "distance: expected None, unless annotations are sets"),
+    ])  # fmt: skip
