@@ -93,7 +93,7 @@ def krippendorff_alpha(
     >>> rows = {"item": [1, 1, 2, 2], "annotator": list("abab"), "label": ["x;y", "x", "z", "z"]}
     >>> sets = dx.annotations(rows, kind="set", separator=";")
     >>> round(float(dx.krippendorff_alpha(sets, distance="masi")), 3)
-    0.6
+    0.571
     """
     annotations = read(annotations, sets=True)
     if annotations.attrs["kind"] == "set":
