@@ -43,6 +43,7 @@ def rates(scores: Floats, positive: Floats, negative: Floats) -> tuple[Floats, F
     Parameters
     ----------
     scores : array (case,)
+        In this order.
     positive, negative : array (draw, case)
         What `shares` returns.
 
@@ -55,24 +56,22 @@ def rates(scores: Floats, positive: Floats, negative: Floats) -> tuple[Floats, F
 
     Examples
     --------
-    >>> one, zero = np.array([[0.0, 0.0, 1.0]]), np.array([[0.5, 0.5, 0.0]])
-    >>> found = rates(np.array([1.0, 2.0, 2.0]), one, zero)
+    >>> one, zero = np.array([[1.0, 0.0, 0.0]]), np.array([[0.0, 0.5, 0.5]])
+    >>> found = rates(np.array([2.0, 2.0, 1.0]), one, zero)
     >>> found[0], found[1], found[2]
     (array([2., 1.]), array([[0., 1., 1.]]), array([[0. , 0.5, 1. ]]))
     """
-    order = np.argsort(-scores, kind="stable")
-    ordered = scores[order]
-    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    starts = np.flatnonzero(np.r_[True, scores[1:] != scores[:-1]])
     out = []
     for share in (positive, negative):
         total = np.zeros((len(share), 1 + len(starts)))
-        by_level = share[:, order]
+        by_level = share
         if len(starts) < len(scores):
-            by_level = np.add.reduceat(by_level, starts, axis=1)
+            by_level = np.add.reduceat(share, starts, axis=1)
         np.cumsum(by_level, axis=1, out=total[:, 1:])
         total[:, -1] = 1.0  # without rounding
         out.append(total)
-    return ordered[starts], out[0], out[1]
+    return scores[starts], out[0], out[1]
 
 
 def area(sensitivity: Floats, false_positive_rate: Floats, most: float = 1.0) -> Floats:
@@ -95,23 +94,28 @@ def area(sensitivity: Floats, false_positive_rate: Floats, most: float = 1.0) ->
     return np.einsum("dl,dl->d", used, start + 0.5 * slope * used) / most
 
 
-def sensitivity_at(sensitivity: Floats, false_positive_rate: Floats, wanted: Floats) -> Floats:
-    """Return the sensitivity (draw, wanted) at false positive rates, which ascend from 0 to 1.
+def curve(sensitivity: Floats, false_positive_rate: Floats, steps: int) -> Floats:
+    """Return the sensitivity (draw, 1 + steps) at false positive rates 0, 1 / steps, ..., 1.
 
     Where a curve goes straight up, the upper end counts.
 
     >>> x, y = np.array([[0.0, 0.0, 1.0]]), np.array([[0.0, 0.5, 1.0]])
-    >>> sensitivity_at(y, x, np.array([0.0, 0.5, 1.0]))
+    >>> curve(y, x, 2)
     array([[0.5 , 0.75, 1.  ]])
     """
     draws, points = false_positive_rate.shape
-    offset = 2.0 * np.arange(draws)[:, None]  # so that one search covers all rows
-    # Rates are sums, which may be a rounding error above what is wanted.
-    asked = (wanted + 1e-9 + offset).ravel()
-    place = np.searchsorted((false_positive_rate + offset).ravel(), asked, "right")
-    low = place.reshape(draws, -1) - 1
-    high = np.minimum(low + 1, points * (1 + np.arange(draws)[:, None]) - 1)
+    # Counting how many points lie up to each place is much faster than a search. Rates are sums,
+    # which may be a rounding error above a place.
+    bin_of = np.ceil(false_positive_rate * steps - 1e-9).astype(np.int64)
+    bin_of += (steps + 1) * np.arange(draws)[:, None]
+    counts = np.bincount(bin_of.ravel(), minlength=draws * (steps + 1)).reshape(draws, -1)
+    low = np.cumsum(counts, axis=1) - 1
+    high = np.minimum(low + 1, points - 1)
+    start = points * np.arange(draws)[:, None]
     x, y = false_positive_rate.ravel(), sensitivity.ravel()
-    width = x[high] - x[low]
-    part = np.divide(wanted - x[low], width, out=np.zeros_like(width), where=width > 1e-9)
-    return np.asarray(y[low] + part * (y[high] - y[low]))
+    left, right = x[low + start], x[high + start]
+    lower, upper = y[low + start], y[high + start]
+    apart = np.linspace(0.0, 1.0, steps + 1) - left
+    width = right - left
+    part = np.divide(apart, width, out=np.zeros_like(width), where=width > 1e-9)
+    return np.asarray(lower + part * (upper - lower))

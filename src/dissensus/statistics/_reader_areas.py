@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import gammaln
 
 from dissensus.errors import warn_caller
-from dissensus.kernels.roc import area, rates, sensitivity_at, shares
+from dissensus.kernels.roc import area, curve, rates, shares
 from dissensus.kernels.types import Flags, Floats
 from dissensus.statistics._reader_scores import (
     Reading,
@@ -23,8 +23,8 @@ from dissensus.wording import percent
 
 PLACES: Final = np.linspace(0.0, 1.0, 101)
 """False positive rates at which curves are stored."""
-_BLOCK: Final = 2_000_000
-"""Weights that are in memory at a time."""
+_BLOCK: Final = 120_000
+"""Weights at a time, which stay in the processor's cache."""
 _MANY: Final = 0.05
 """Share of draws outside of 0 to 1 that is warned of."""
 
@@ -115,17 +115,19 @@ class Measured(NamedTuple):
             at = (*shape, len(self.thresholds))
             out |= {"sensitivity": np.empty(at), "specificity": np.empty(at)}
         for k, one in enumerate(self.readings):
-            own = weights[:, one.case]
+            order = np.argsort(-one.score, kind="stable")
+            case = one.case[order]
+            own = weights[:, case]
             exponent = power[k]
             if exponent is not None:
-                own = own**exponent
-            pair = shares(own, positive[:, one.case])
-            distinct, sensitivity, false_positive_rate = rates(one.score, *pair)
+                own = own ** exponent[order]
+            pair = shares(own, positive[:, case])
+            distinct, sensitivity, false_positive_rate = rates(one.score[order], *pair)
             out["auc"][:, k] = area(sensitivity, false_positive_rate)
             x, y = false_positive_rate, sensitivity
             if positive.dtype != bool:  # the curve of a regression need not ascend
                 x, y = (np.maximum.accumulate(np.clip(z, 0.0, 1.0), axis=1) for z in (x, y))
-            out["curve"][:, k] = sensitivity_at(y, x, PLACES)
+            out["curve"][:, k] = curve(y, x, len(PLACES) - 1)
             if self.most < 1:
                 out["partial_auc"][:, k] = area(sensitivity, false_positive_rate, self.most)
             if len(self.thresholds):
