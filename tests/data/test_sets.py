@@ -66,34 +66,83 @@ def row(**columns):
     return pd.concat([TEXT, pd.DataFrame({"item": [1], "annotator": ["a"]} | columns)])
 
 
+LISTS = TEXT.assign(label=[["x", "y"], ["x"], [], ["z"]])
+
+
+def labelled(*cells, **options):
+    return read(TEXT.assign(label=pd.Series(list(cells), dtype=object)), **options)
+
+
 CASES = [
     ("a label twice", lambda: read(row(label=["x"])),
-     r"rows 0 and 4 \(item 1, annotator 'a'\): expected each label once in an answer; found 'x'"),
-    ("none beside a label", lambda: read(row(label=["none"])),
-     "row 4: expected no other row of this annotator and item"),
+     r"rows 0 and 4 \(item 1, annotator 'a'\): expected one row for each answer, or rows of one"),
+    ("a label twice in rows", lambda: read(pd.concat([TEXT[1:2], TEXT[1:2], TEXT[3:]])),
+     r"rows 0 and 1: expected each label once in an answer; found 'x' twice"),
+    ("a label twice in a row", lambda: labelled("x;x", "x", "y", "z"), "row 0: expected each lab"),
+    ("none beside a label", lambda: read(row(label=["none"])), "rows 0 and 4"),
+    ("empty twice", lambda: read(pd.concat([TEXT, TEXT[2:3]])), "rows 2 and 4 .*one row for each"),
+    ("lists of one answer", lambda: read(pd.concat([LISTS, LISTS[1:2]])), "rows 1 and 4"),
+    ("none in a compound", lambda: labelled("x;none", "x", "y", "z"),
+     "row 0: expected labels, or the word of none= alone; found 'x;none'"),
+    ("none in a list", lambda: labelled(["x", "none"], "x", "y", "z"), "the word of none= alone"),
+    ("none in capitals", lambda: labelled("None", "x", "y", "z"), "the word of none= alone"),
+    ("none as a label", lambda: read(labels=["none", "x", "y", "z"]), "labels: expected labels w"),
+    ("none with a separator", lambda: read(none="a;b"), "none: expected a word or number"),
+    ("none of several", lambda: read(none=["none"]), "none: expected a word or number"),
     ("no separator", lambda: read(separator=None),
      "expected labels without ';'; found .*pass separator=';'"),
+    ("entries of lists", lambda: labelled(["a;b"], ["a"], ["a"], ["b"]),
+     "expected labels without ';'; found 'a;b'. Pass a separator= that is in no label"),
     ("nothing between", lambda: read(TEXT.assign(label="x;;y")),
      "row 0: expected a label before and after each ';'"),
-    ("a blank", lambda: read(TEXT.assign(label=["x", "", "y", "z"])),
-     "row 1: expected a label, or a word for none; found ''.*name it with none="),
-    ("missing", lambda: read(TEXT.assign(label=["x", None, "y", "z"])), "row 1: expected a label"),
+    ("a blank", lambda: labelled("x", "", "y", "z"),
+     "row 1: expected a label, a list of labels, or the word given with none=; found ''"),
+    ("missing", lambda: labelled("x", None, "y", "z"), "row 1: expected a label"),
+    ("missing, as pandas has it", lambda: read(
+        TEXT.assign(label=pd.array(["x", pd.NA, "y", "z"], dtype="string"))), "row 1: expected a"),
+    ("missing in a list", lambda: labelled(["x", "y"], ["x"], ["z", np.nan], ["y"]),
+     "row 2: expected a label"),
+    ("not missing, but nan", lambda: labelled("x", np.nan, "y", "z", none="nan"), "none: expected"),
+    ("mappings", lambda: labelled({"x": 1}, "x", "y", "z"), "row 0: expected a label"),
+    ("lists as text", lambda: labelled('["x"]', "x", "y", "z"), "row 0: .*json.loads"),
+    ("several kinds", lambda: labelled("1;x", "x", 3, "y"), "column 'label', rows? .*2"),
     ("outside the space", lambda: read(labels=["x", "y"]), "row 3: expected labels of labels="),
     ("all empty", lambda: read(TEXT.assign(label="none")), "expected at least one label in some"),
+    ("the name of none", lambda: labelled("(none)", "x", "y", "z", none=None), "no label.*none="),
     ("separator of blanks", lambda: read(separator=" "), "separator: expected text between labels"),
     ("rank", lambda: read(TEXT.assign(r=1), rank="r"), "rank: expected None with kind=\"set\""),
     ("separator without sets", lambda: dx.annotations(TEXT, separator=";"),
-     "separator: expected None, unless kind=\"set\""),
+     "separator: expected None, unless kind=\"set\"; found ';'. If several labels may hold"),
+    ("rows without sets", lambda: dx.annotations(pd.concat([TEXT, TEXT])), 'pass kind="set"'),
     ("two confidences", lambda: read(
-        row(label=["z"]).assign(c=[1, 1, 1, 1, 0.5]), confidence="c"),
-     "confidence=, row 4: expected one value in all rows of an answer"),
+        pd.concat([TEXT[1:], TEXT[1:2].assign(label="z")]).assign(c=[1, 1, 1, 0.5]),
+        confidence="c"),
+     r"column 'c', row 3 \(item 1, annotator 'b'\): expected one value in all rows of an answer"),
+    ("a confidence outside", lambda: read(
+        pd.concat([TEXT[1:2], TEXT[1:2].assign(label="z"), TEXT[2:]]).assign(c=[1, 1, 1, 7]),
+        confidence="c"), "column 'c', row 3"),
+    ("one and true", lambda: read(TEXT.assign(item=[1, 1, True, 2])), "column 'item', rows 0 and"),
     ("no member", lambda: dx.validate(read().drop_vars("member")), "expected the variables"),
     ("counts as member", lambda: dx.validate(read().assign(member=read()["member"] * 2)),
      "member: expected true or false over"),
+    ("fewer elements", lambda: dx.validate(read().sel(element=["x"])),
+     "member, answer 'y;z': expected its labels"),
+    ("a file", lambda: dx.read_annotations("x.csv", kind="set"), "Read the table with pandas"),
     ("a model", lambda: dx.models.dirichlet.fit(read()), "For agreement: krippendorff_alpha"),
-    ("an evaluation", lambda: dx.evaluate(read()), "read one label at a time"),
-    ("another statistic", lambda: dx.percent_agreement(read()), "read one label at a time"),
+    ("an evaluation", lambda: dx.evaluate(read()), "read whether one label is in the answer"),
+    ("another statistic", lambda: dx.percent_agreement(read()), "read whether one label"),
 ]  # fmt: skip
+
+
+def test_forms_that_are_easily_confused():
+    assert read(separator="; ")["element"].values.tolist() == ["x", "y", "z"]
+    zero = labelled(1.0, 0.0, 2.0, 3.0, none="0", separator=None)
+    assert zero["element"].values.tolist() == [1, 2, 3]
+    grades = pd.Categorical(["lo", "hi", "mid", "hi"], ["lo", "mid", "hi", "max"], ordered=True)
+    ordered = read(TEXT.assign(label=grades))
+    assert ordered["element"].values.tolist() == ["lo", "mid", "hi", "max"]
+    assert labelled(" x", "x", "y", "x ")["element"].values.tolist() == ["x", "y"]
+    assert dx.validate(dx.from_matrix([["a", "b"]]).assign(member=1)).attrs["kind"] == "nominal"
 
 
 def test_refusals_say_what_is_wrong():

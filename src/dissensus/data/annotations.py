@@ -14,7 +14,7 @@ from dissensus.data.frames import columns
 from dissensus.data.schema import KINDS, check_annotations
 from dissensus.data.sets import gathered
 from dissensus.dims import ANNOTATION, ANNOTATOR, CLUSTER, ELEMENT, ITEM, LABEL, POOL, STRATUM
-from dissensus.errors import AnnotationError, brief, shown
+from dissensus.errors import AnnotationError, brief, relocated, shown
 from dissensus.kernels.types import Floats, Ints
 
 _MANY = 20
@@ -63,9 +63,10 @@ def annotations(
         Columns of the annotator's pool, the item's cluster (such as a patient), the item's stratum,
         and the number of the trial.
     kind : {"nominal", "ordinal", "continuous", "ranking", "set"}, optional
-        Kind of the labels. "set": several labels may hold at once; an answer is all rows of an
-        annotator and item, and each row one label, several with ``separator=``, or a list. If None
-        the kind is inferred (never "set"), and ``attrs["kind_source"]`` gives the
+        Kind of the labels. "set": several labels may hold at once, with a row per label, or a row
+        per answer: text with ``separator=``, or a list. All rows of an annotator and item (and
+        trial, pool) are one answer; blanks around labels are removed. If None the kind is inferred
+        (never "set"), and ``attrs["kind_source"]`` gives the
         reason: text is nominal, whole numbers are ordinal (continuous if more than 20 differ),
         other numbers are continuous.
     labels : sequence, optional
@@ -78,8 +79,8 @@ def annotations(
     separator : str, optional
         What stands between labels of one row, such as ";". For sets only.
     none : label, optional
-        The word of an answer without labels, which is an answer: none of the labels holds. For sets
-        only.
+        The word in the table for an empty set, such as "none". An empty set is an answer, a missing
+        label an error. For sets only.
 
     Returns
     -------
@@ -114,22 +115,34 @@ def annotations(
     column = columns(frame, wanted, needed=("item", "annotator", "label"))
     names = {role: str(name) for role, name in wanted.items() if name is not None}
     ranked = rank is not None
-    member: dict[str, Any] = {}
-    coded: tables.Encoded | Floats
     if kind == "set":
         if ranked:
             raise AnnotationError("rank", expected='None with kind="set"', found=brief(rank))
         space = None if labels is None else _space(labels)
-        answers = gathered(column, names["label"], separator, none, space)
-        column, coded, source = answers.columns, answers.label, "given"
-        member = {"member": ((LABEL, ELEMENT), answers.member)}
-    else:
-        for argument, value in (("separator", separator), ("none", none)):
-            if value is not None:
-                raise AnnotationError(
-                    argument, expected='None, unless kind="set"', found=brief(value)
-                )
-        coded, kind, source = coded_labels(column["label"], names["label"], kind, labels, ranked)
+        answers = gathered(column, names, separator, none, space)
+        extra = {"member": ((LABEL, ELEMENT), answers.member), ELEMENT: answers.elements}
+        attrs = {"kind": kind, "kind_source": "given", **answers.words}
+        with relocated(lambda row: f"row {answers.first[row]}"):
+            return _assembled(answers.columns, names, answers.label, items, extra, attrs)
+    for argument, value in (("separator", separator), ("none", none)):
+        if value is not None:
+            raise AnnotationError(
+                argument, expected='None, unless kind="set"', found=brief(value),
+                hint='If several labels may hold at once, add kind="set"',
+            )  # fmt: skip
+    coded, kind, source = coded_labels(column["label"], names["label"], kind, labels, ranked)
+    return _assembled(column, names, coded, items, {}, {"kind": kind, "kind_source": source})
+
+
+def _assembled(
+    column: "dict[str, pd.Series[Any]]",
+    names: dict[str, str],
+    coded: tables.Encoded | Floats,
+    items: Any,
+    extra: dict[str, Any],
+    attrs: dict[str, str],
+) -> xr.Dataset:
+    """Return the Dataset of columns, with further variables and coordinates."""
     found = tables.encode(column["item"], names["item"])
     if items is not None:
         for dim in ("cluster", "stratum"):
@@ -143,25 +156,25 @@ def annotations(
     variables: dict[str, Any] = {
         "item_code": (ANNOTATION, found.codes),
         "annotator_code": (ANNOTATION, people.codes),
-        **member,
+        **{name: value for name, value in extra.items() if name != ELEMENT},
     }
     coords = {ITEM: found.values, ANNOTATOR: people.values}
-    if kind == "set":
-        coords[ELEMENT] = answers.elements.values
+    if ELEMENT in extra:
+        coords[ELEMENT] = extra[ELEMENT]
     if isinstance(coded, tables.Encoded):
         variables["label_code"] = (ANNOTATION, coded.codes)
         coords[LABEL] = coded.values
     else:
         variables["value"] = (ANNOTATION, coded)
-    if rank is not None:
+    if "rank" in column:
         variables["rank"] = (ANNOTATION, whole_ranks(column["rank"], names["rank"]))
-    if confidence is not None:
+    if "confidence" in column:
         sure = tables.numbers(column["confidence"], names["confidence"], hint=_IN_WORDS)
         variables["confidence"] = (ANNOTATION, sure)
-    if trial is not None:
+    if "trial" in column:
         trials = tables.encode(column["trial"], names["trial"])
         variables["trial"] = (ANNOTATION, trials.values[trials.codes])
-    if pool is not None:
+    if "pool" in column:
         pools = grouped(column["pool"], names["pool"])
         variables["pool_code"], coords[POOL] = (ANNOTATION, pools.codes), pools.values
     for dim in (CLUSTER, STRATUM):
@@ -169,7 +182,7 @@ def annotations(
             groups = grouped(column[dim], names[dim])
             variables[f"{dim}_code"] = (ITEM, _per_item(groups, found, names[dim]))
             coords[dim] = groups.values
-    out = xr.Dataset(variables, coords=coords, attrs={"kind": kind, "kind_source": source})
+    out = xr.Dataset(variables, coords=coords, attrs=attrs)
     check_annotations(out, names)
     return out
 

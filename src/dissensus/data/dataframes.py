@@ -31,7 +31,8 @@ def to_dataframe(data: Any) -> pd.DataFrame:
         row per item, system and listed label, with the rank. Columns are those that
         `dissensus.annotations` and `dissensus.predictions` read. Ordered labels are an ordered
         categorical, which keeps their order. For other labels pass ``kind=`` and ``labels=`` again
-        when reading the table, which does not contain unused labels. For draws, one row per chain,
+        when reading the table, which does not contain unused labels; and for sets ``separator=``
+        and ``none=``, which are attributes of the annotations. For draws, one row per chain,
         draw and place, and one column per variable.
 
     Raises

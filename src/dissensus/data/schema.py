@@ -59,6 +59,7 @@ from dissensus.data.rows import (
     statements_per,
     voices_per,
 )
+from dissensus.data.sets import joined
 from dissensus.dims import (
     ANNOTATION,
     ANNOTATOR,
@@ -182,7 +183,7 @@ def _check_variables(annotations: xr.Dataset) -> None:
     if missing:
         expected, found = f"the variables {', '.join(needed)}", f"no {', '.join(missing)}"
         raise AnnotationError("annotations", expected=expected, found=found)
-    if "member" in annotations:
+    if annotations.attrs["kind"] == "set":
         _check_member(annotations)
         needed.remove("member")
     for name in (*needed, *NUMBERS, "trial"):
@@ -198,14 +199,25 @@ def _check_variables(annotations: xr.Dataset) -> None:
 def _check_member(annotations: xr.Dataset) -> None:
     """Raise unless it is known of each answer and label whether the answer contains it."""
     member = annotations["member"]
-    if (
-        member.dims != (LABEL, ELEMENT)
-        or member.dtype != bool
-        or ELEMENT not in annotations.indexes
-    ):
+    if member.dims != (LABEL, ELEMENT) or member.dtype != bool:
         raise AnnotationError(
-            "member", expected=f"true or false over {(LABEL, ELEMENT)}, with the index {ELEMENT!r}",
+            "member", expected=f"true or false over {(LABEL, ELEMENT)}",
             found=f"{member.dtype} over {member.dims}",
+        )  # fmt: skip
+    elements = _checked_names(annotations, ELEMENT, AnnotationError).to_numpy()
+    words = {name: annotations.attrs.get(name) for name in ("separator", "none")}
+    for name, word in words.items():
+        if not isinstance(word, str):
+            raise AnnotationError(f"attrs[{name!r}]", expected="text", found=brief(word))
+    answers = joined(elements, member.to_numpy(), str(words["separator"]), str(words["none"]))
+    stated = _checked_names(annotations, LABEL, AnnotationError).to_numpy()
+    wrong = [k for k, answer in enumerate(answers) if stated[k] != answer]
+    if wrong:
+        raise AnnotationError(
+            "member", where=f"answer {brief(stated[wrong[0]])}",
+            expected="its labels, which are those in the name of the answer",
+            found=brief(answers[wrong[0]]),
+            hint="A selection of elements would change answers: read the table again without them",
         )  # fmt: skip
 
 
@@ -242,6 +254,9 @@ def _selection(annotations: xr.Dataset, dim: str) -> str:
     columns = "".join(f', {name}="{name}"' for name in more)
     kind = annotations.attrs["kind"]
     labels = "" if kind == "continuous" else ", with labels= as before"
+    if kind == "set":
+        words = ("separator", "none")
+        columns += "".join(f", {name}={annotations.attrs[name]!r}" for name in words)
     return (
         f"A subset taken with isel or sel over {dim!r} is not valid: it has fewer names, and all "
         "rows. Take rows instead, of all annotations: frame = dx.to_dataframe(annotations), "
@@ -298,8 +313,9 @@ def _check_said_once(annotations: xr.Dataset, columns: Mapping[str, str]) -> Non
         where=f"rows {first} and {row} ({_who(annotations, row)})",
         expected=expected + trial,
         found=f"the {noun} {shown([values[first], values[row]])} (repeated rows: {len(again)})",
-        hint="For repetitions, name the column of their numbers with trial=; if a row "
-        "is stored twice, remove the copy",
+        hint="For repetitions, name the column of their numbers with trial=; "
+        + ("" if ranking else 'if several labels may hold at once, pass kind="set"; ')
+        + "if a row is stored twice, remove the copy",
     )
 
 

@@ -7,27 +7,26 @@ of the coordinate ``element`` are in each.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from dissensus.data import tables
-from dissensus.errors import AnnotationError, brief, shown
-from dissensus.kernels.types import Flags, Ints
+from dissensus.errors import AnnotationError, brief, relocated, shown
+from dissensus.kernels.types import Array, Flags, Ints, Names
 
 SEPARATOR: Final = ";"
 EMPTY: Final = "(none)"
 """The name of the empty set, unless there is a word for it."""
 OF_SETS: Final = (
     'For agreement: krippendorff_alpha(annotations, distance="jaccard"), or "masi". For all else, '
-    "read one label at a time, whether it is in the answer: true or false"
+    "read whether one label is in the answer: docs/agreement.md, Sets of labels"
 )
 """Advice where sets are not taken."""
-_SEVERAL: Final = (list, tuple, set, frozenset, np.ndarray)
-_WHO: Final = ("item", "annotator")
-_STATEMENT: Final = (*_WHO, "trial", "pool")
+_SEVERAL: Final = (list, tuple, set, frozenset)
+_STATEMENT: Final = ("item", "annotator", "trial", "pool")
 """Columns whose rows with the same values are one answer."""
 
 
@@ -36,17 +35,31 @@ class Answers(NamedTuple):
 
     columns: dict[str, pd.Series[Any]]
     """The columns of the table by role, with one row for each answer."""
+    first: Ints
+    """The first row of the table of each answer."""
     label: tables.Encoded
     """The distinct answers, as text."""
-    elements: tables.Encoded
+    elements: Names
     """The labels that answers contain."""
     member: Flags
     """(label, element): whether a label is in an answer."""
+    words: dict[str, str]
+    """What stands between labels, and for none, in the text of answers."""
+
+
+def joined(elements: Names, member: Flags, separator: str, none: str) -> list[str]:
+    """Return answers as text.
+
+    >>> joined(np.array(["x", "y"]), np.array([[True, True], [False, False]]), ";", "(none)")
+    ['x;y', '(none)']
+    """
+    words = [str(value) for value in elements.tolist()]
+    return [separator.join(words[k] for k in np.flatnonzero(has)) or none for has in member]
 
 
 def gathered(
     column: dict[str, pd.Series[Any]],
-    name: str,
+    names: Mapping[str, str],
     separator: str | None,
     none: Any,
     labels: tables.Encoded | None,
@@ -55,10 +68,8 @@ def gathered(
 
     Parameters
     ----------
-    column : dict
-        The columns of the table by role.
-    name : str
-        The name of the column of labels.
+    column, names : dict
+        The columns of the table, and their names, by role.
     separator : str or None
         What stands between labels of one row.
     none : label or None
@@ -66,167 +77,274 @@ def gathered(
     labels : Encoded or None
         The label space.
     """
-    row, place, given = _spread(column["label"], name, separator, none)
-    coded = tables.encode(pd.Series(given, dtype=object), name, sort=True) if given else None
-    element = place if coded is None else coded.codes[place]
-    if labels is not None:
-        space = labels
-        known = tables.match(np.empty(0) if coded is None else coded.values, labels.values)
-        if coded is not None and (known < 0).any():
-            at = int(row[np.flatnonzero(known[element] < 0)[0]])
+    name = names["label"]
+    between = _separator(separator)
+    word = _word_of_none(none, between, labels)
+    if labels is None:
+        labels = _categories(column["label"], name, between)
+    read = _spread(column["label"], name, between if separator else None, word)
+    element, space = _elements(read, name, labels)
+    statement, first = _statements(column, names)
+    _require_whole(read, statement, column, name)
+    _require_once(statement[read.row], element, read.row, space, name)
+    held = np.zeros((len(first), len(space)), dtype=bool)
+    held[statement[read.row], element] = True
+    kept = {role: values.iloc[first].reset_index(drop=True) for role, values in column.items()}
+    _require_same(column, kept, statement, names)
+    member, answer = np.unique(held, axis=0, return_inverse=True)
+    _require_plain(space, between, name, separator)
+    empty = EMPTY if word is None else word
+    if empty in space.astype(str):
+        raise AnnotationError(
+            f"column {name!r}", expected="a word for the empty set that is no label",
+            found=brief(empty), hint=f"If it is no label, pass none={empty!r}",
+        )  # fmt: skip
+    answers = tables.as_text(joined(space, member.astype(bool), between, empty))
+    label = tables.Encoded(np.asarray(answer, dtype=np.int64).ravel(), answers)
+    words = {"separator": between, "none": empty}
+    return Answers(kept, first, label, space, member.astype(bool), words)
+
+
+def _separator(separator: Any) -> str:
+    """Return what stands between labels, without the blanks around it."""
+    if separator is None:
+        return SEPARATOR
+    if not isinstance(separator, str) or not separator.strip():
+        raise AnnotationError(
+            "separator", expected='text between labels, such as ";"', found=brief(separator),
+            hint="Split labels between blanks into lists first",
+        )  # fmt: skip
+    return separator.strip()
+
+
+def _word_of_none(none: Any, between: str, labels: tables.Encoded | None) -> str | None:
+    """Return the word of the empty set as text."""
+    if none is None:
+        return None
+    word = "" if tables.kind_of(none) not in (tables.TEXT, tables.NUMBER) else _text(none)
+    if not word or word == "nan" or between in word:
+        raise AnnotationError(
+            "none", expected="a word or number that stands for no label, without "
+            f"{between!r}", found=brief(none),
+        )  # fmt: skip
+    if labels is not None and word in map(_text, labels.values.tolist()):
+        raise AnnotationError(
+            "labels", expected="labels without the word of none=", found=brief(none)
+        )
+    return word
+
+
+def _text(value: Any) -> str:
+    """Return a name as text: 0 and 0.0 are the same."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value).strip()
+
+
+def _categories(column: pd.Series[Any], name: str, between: str) -> tables.Encoded | None:
+    """Return the categories of an ordered categorical as the label space, if they are labels."""
+    if not isinstance(column.dtype, pd.CategoricalDtype) or not column.dtype.ordered:
+        return None
+    words = column.dtype.categories.to_series().reset_index(drop=True)
+    if words.astype(str).str.contains(between, regex=False).any():
+        return None
+    return tables.encode(words, f"{name} (its categories)")
+
+
+class _Read(NamedTuple):
+    """The labels in the rows of a table."""
+
+    row: Ints
+    """(label,): the row of each label."""
+    place: Ints
+    """(label,): its place in `given`."""
+    given: list[Any]
+    first: Ints
+    """(given,): the first row with this entry."""
+    whole: Flags
+    """(row,): whether a row is a whole answer: a list, several labels, or the word of none."""
+
+
+def _spread(column: pd.Series[Any], name: str, separator: str | None, word: str | None) -> _Read:
+    """Take rows apart into labels; distinct entries once each."""
+    cells = column.tolist()
+    if any(not isinstance(cell, str | int | float | np.generic) for cell in cells):
+        code, distinct = np.arange(len(cells)), cells
+    else:
+        code, values = pd.factorize(column.astype(object), use_na_sentinel=False)
+        distinct = list(values)
+    start_row = np.full(len(distinct), -1, dtype=np.int64)
+    start_row[code[::-1]] = np.arange(len(code))[::-1]
+    parts, whole = [], np.zeros(len(distinct), dtype=bool)
+    for k, cell in enumerate(distinct):
+        labels, found = _parts(cell, separator, word)
+        if found:
             raise AnnotationError(
-                f"column {name!r}", where=f"row {at}",
-                expected=f"labels of labels= ({shown(list(labels.values), 12)})",
-                found=shown(list(coded.values[known < 0])),
+                f"column {name!r}", where=f"row {start_row[k]}", expected=found[0],
+                found=brief(cell), hint=found[1],
             )  # fmt: skip
-        element = known[element]
-    elif coded is None:
+        parts.append(labels)
+        whole[k] = isinstance(cell, (*_SEVERAL, np.ndarray)) or len(labels) != 1
+    count = np.array([len(part) for part in parts], dtype=np.int64)
+    here = count[code]
+    row = np.repeat(np.arange(len(code)), here)
+    within = np.arange(len(row)) - np.repeat(np.cumsum(here) - here, here)
+    place = np.repeat((np.cumsum(count) - count)[code], here) + within
+    given = [label for part in parts for label in part]
+    return _Read(row, place, given, np.repeat(start_row, count), whole[code])
+
+
+_NOTHING: Final = (
+    "a label, a list of labels, or the word given with none=",
+    "Where a blank means no label, write a word instead, and name it with none=",
+)
+_JOINED: Final = ("labels, or the word of none= alone", "")
+
+
+def _parts(
+    cell: Any, separator: str | None, word: str | None
+) -> tuple[list[Any], tuple[str, str] | None]:
+    """Return the labels of an entry, without blanks around; or what was expected, and a hint."""
+    if isinstance(cell, np.ndarray) and cell.ndim == 1:
+        cell = cell.tolist()
+    if isinstance(cell, _SEVERAL):
+        labels = sorted(cell, key=str) if isinstance(cell, set | frozenset) else list(cell)
+    elif tables.kind_of(cell) not in tables.KINDS or pd.isna(cell) or not _text(cell):
+        return [], _NOTHING
+    elif word is not None and _text(cell) == word:
+        return [], None
+    elif separator is not None and isinstance(cell, str):
+        labels = cell.split(separator)
+        if not all(label.strip() for label in labels):
+            return [], (f"a label before and after each {separator!r}", "")
+    else:
+        labels = [cell]
+    labels = [label.strip() if isinstance(label, str) else label for label in labels]
+    for label in labels:
+        if tables.kind_of(label) not in tables.KINDS or pd.isna(label) or label == "":
+            return [], _NOTHING
+        if word is not None and _text(label).casefold() == word.casefold():
+            return [], _JOINED
+        if isinstance(label, str) and label.startswith("["):
+            hint = "Lists written as text: frame['label'].map(json.loads), or ast.literal_eval"
+            return [], ("labels that do not begin with '['", hint)
+    return labels, None
+
+
+def _elements(read: _Read, name: str, labels: tables.Encoded | None) -> tuple[Ints, Names]:
+    """Return the code of each label, and the labels there can be."""
+    if not read.given:
+        if labels is not None:
+            return np.zeros(0, dtype=np.int64), labels.values
         raise AnnotationError(
             f"column {name!r}", expected="at least one label in some answer",
             found="empty sets only", hint="Name the label space with labels=",
         )  # fmt: skip
-    else:
-        space = coded
-    statement, first = _statements(column)
-    _require_once(statement[row], element, row, space, column, name)
-    held = np.zeros((len(first), len(space.values)), dtype=bool)
-    held[statement[row], element] = True
-    _require_empty_alone(column["label"], statement, held, row, name, none)
-    kept = {role: values.iloc[first].reset_index(drop=True) for role, values in column.items()}
-    _require_same(column, kept, statement)
-    member, answer = np.unique(held, axis=0, return_inverse=True)
-    member = member.astype(bool)
-    words = [str(value) for value in space.values.tolist()]
-    between = separator or SEPARATOR
-    _require_plain(words, between, name)
-    empty = EMPTY if none is None else str(none)
-    names = [between.join(words[k] for k in np.flatnonzero(has)) or empty for has in member]
-    label = tables.Encoded(np.asarray(answer, dtype=np.int64).ravel(), np.array(names))
-    return Answers(kept, label, space, member)
-
-
-def _spread(
-    column: pd.Series[Any], name: str, separator: str | None, none: Any
-) -> tuple[Ints, Ints, list[Any]]:
-    """Return the row of each label, its place in a list of labels, and this list.
-
-    Distinct entries are taken apart once each.
-    """
-    if separator is not None and (not isinstance(separator, str) or not separator.strip()):
+    with relocated(lambda k: f"row {read.first[k]}"):
+        coded = tables.encode(pd.Series(read.given, dtype=object), name, sort=True)
+    if labels is None:
+        return coded.codes[read.place], coded.values
+    known = tables.match(coded.values, labels.values)
+    if (known < 0).any():
+        at = int(np.flatnonzero(known[coded.codes] < 0)[0])
         raise AnnotationError(
-            "separator", expected='text between labels, such as ";"', found=brief(separator)
-        )
-    cells = column.tolist()
-    if any(isinstance(cell, _SEVERAL) for cell in cells):
-        code, distinct = np.arange(len(cells)), cells
-    else:
-        code, values = pd.factorize(column, use_na_sentinel=False)
-        distinct = list(values)
-    parts: list[list[Any]] = []
-    for k, cell in enumerate(distinct):
-        try:
-            parts.append(_parts(cell, separator, none))
-        except ValueError as problem:
-            raise AnnotationError(
-                f"column {name!r}", where=f"row {np.flatnonzero(code == k)[0]}",
-                expected=str(problem), found=brief(cell),
-                hint="Where a blank means no label, write a word instead, and name it with none=",
-            ) from problem  # fmt: skip
-    count = np.array([len(part) for part in parts], dtype=np.int64)
-    start = np.cumsum(count) - count
-    here = count[code]
-    row = np.repeat(np.arange(len(code)), here)
-    within = np.arange(len(row)) - np.repeat(np.cumsum(here) - here, here)
-    place = np.repeat(start[code], here) + within
-    return row, place.astype(np.int64), [label for part in parts for label in part]
+            f"column {name!r}", where=f"row {read.first[at]}",
+            expected=f"labels of labels= ({shown(list(labels.values), 12)})",
+            found=shown(list(coded.values[known < 0])),
+        )  # fmt: skip
+    return known[coded.codes[read.place]], labels.values
 
 
-def _parts(cell: Any, separator: str | None, none: Any) -> list[Any]:
-    """Return the labels of an entry, or raise a ValueError with what was expected."""
-    if isinstance(cell, _SEVERAL):
-        return sorted(cell, key=str) if isinstance(cell, set | frozenset) else list(cell)
-    if none is not None and (cell == none or str(cell).strip() == str(none)):
-        return []
-    if pd.isna(cell) or not str(cell).strip():
-        raise ValueError("a label, or a word for none")
-    if separator is None or not isinstance(cell, str):
-        return [cell]
-    parts = [part.strip() for part in cell.split(separator)]
-    if not all(parts):
-        raise ValueError(f"a label before and after each {separator!r}")
-    return parts
-
-
-def _statements(column: dict[str, pd.Series[Any]]) -> tuple[Ints, Ints]:
+def _statements(column: dict[str, pd.Series[Any]], names: Mapping[str, str]) -> tuple[Ints, Ints]:
     """Return the answer of each row, and the first row of each answer."""
-    keys = [column[role].astype(object) for role in _STATEMENT if role in column]
-    code = pd.MultiIndex.from_arrays(keys)
-    statement, distinct = pd.factorize(code)
-    first = np.zeros(len(distinct), dtype=np.int64)
-    first[statement[::-1]] = np.arange(len(statement))[::-1]
-    return statement.astype(np.int64), first
+    key = np.zeros(len(column["label"]), dtype=np.int64)
+    for role in _STATEMENT:
+        if role in column:
+            coded = tables.encode(column[role], names[role])
+            key = pd.factorize(key * len(coded.values) + coded.codes)[0]
+    first = np.zeros(int(key.max()) + 1, dtype=np.int64)
+    first[key[::-1]] = np.arange(len(key))[::-1]
+    return key.astype(np.int64), first
 
 
-def _require_once(
-    statement: Ints,
-    element: Ints,
-    row: Ints,
-    space: tables.Encoded,
-    column: dict[str, pd.Series[Any]],
-    name: str,
+def _require_whole(
+    read: _Read, statement: Ints, column: dict[str, pd.Series[Any]], name: str
 ) -> None:
+    """Raise if an answer has several rows of which one is a whole answer."""
+    several = np.bincount(statement)[statement] > 1
+    bad = np.flatnonzero(several & read.whole)
+    if not len(bad):
+        return
+    row = int(bad[0])
+    both = np.flatnonzero(statement == statement[row])
+    other = int(both[0] if both[0] != row else both[1])
+    first, second = sorted((row, other))
+    cells = column["label"].tolist()
+    raise AnnotationError(
+        f"column {name!r}", where=f"rows {first} and {second} ({_who(column, row)})",
+        expected="one row for each answer, or rows of one label each",
+        found=f"{brief(cells[first])} and {brief(cells[second])} (such rows: {len(bad):,})",
+        hint="For repetitions, name the column of their numbers with trial=",
+    )  # fmt: skip
+
+
+def _who(column: dict[str, pd.Series[Any]], row: int) -> str:
+    cells = {role: column[role].iloc[[row]].tolist()[0] for role in _STATEMENT[:2]}
+    return ", ".join(f"{role} {brief(cell)}" for role, cell in cells.items())
+
+
+def _require_once(statement: Ints, element: Ints, row: Ints, space: Names, name: str) -> None:
     """Raise if an answer contains a label twice."""
-    key = statement * len(space.values) + element
+    key = statement * len(space) + element
     again = np.flatnonzero(pd.Series(key).duplicated().to_numpy())
-    if len(again):
-        second = int(again[0])
-        first = int(np.flatnonzero(key == key[second])[0])
-        pair = {role: column[role].iloc[[int(row[second])]].tolist()[0] for role in _WHO}
-        who = ", ".join(f"{role} {brief(value)}" for role, value in pair.items())
-        raise AnnotationError(
-            f"column {name!r}", where=f"rows {row[first]} and {row[second]} ({who})",
-            expected="each label once in an answer",
-            found=f"{brief(space.values[element[second]].item())} twice (such labels: "
-            f"{len(again)})",
-            hint="For repetitions, name the column of their numbers with trial=",
-        )  # fmt: skip
-
-
-def _require_empty_alone(
-    column: pd.Series[Any], statement: Ints, held: Flags, row: Ints, name: str, none: Any
-) -> None:
-    """Raise if an annotator named labels of an item, and said in another row that none holds."""
-    without = np.setdiff1d(np.arange(len(column)), row)
-    clash = without[held[statement[without]].any(axis=1)]
-    if len(clash):
-        raise AnnotationError(
-            f"column {name!r}", where=f"row {clash[0]}",
-            expected="no other row of this annotator and item, since none of the labels holds",
-            found=f"other labels too (such rows: {len(clash)})",
-            hint="" if none is None else f"none={none!r} is the word for the empty set",
-        )  # fmt: skip
+    if not len(again):
+        return
+    second = int(again[0])
+    first = int(np.flatnonzero(key == key[second])[0])
+    same = row[first] == row[second]
+    raise AnnotationError(
+        f"column {name!r}",
+        where=f"row {row[second]}" if same else f"rows {row[first]} and {row[second]}",
+        expected="each label once in an answer",
+        found=f"{brief(space[element[second]].item())} twice (such labels: {len(again):,})",
+        hint="" if same else "For repetitions, name the column of their numbers with trial=",
+    )  # fmt: skip
 
 
 def _require_same(
-    column: dict[str, pd.Series[Any]], kept: dict[str, pd.Series[Any]], statement: Ints
+    column: dict[str, pd.Series[Any]],
+    kept: dict[str, pd.Series[Any]],
+    statement: Ints,
+    names: Mapping[str, str],
 ) -> None:
     """Raise if rows of one answer differ in anything but the label."""
-    for role in column.keys() - {"label", *_STATEMENT}:
-        value, first = column[role], kept[role].iloc[statement].reset_index(drop=True)
-        differs = np.flatnonzero(((value != first) & ~(value.isna() & first.isna())).to_numpy())
-        if len(differs):
-            at = int(differs[0])
+    for role, value in column.items():
+        if role in ("label", *_STATEMENT):
+            continue
+        here: Array = value.astype(object).to_numpy()
+        there: Array = kept[role].astype(object).to_numpy()[statement]
+        blank = pd.isna(here) | pd.isna(there)
+        differs = np.array([x != y for x, y in zip(here, there, strict=True)], dtype=object)
+        differs = np.where(blank, pd.isna(here) != pd.isna(there), differs).astype(bool)
+        if differs.any():
+            at = int(differs.argmax())
             raise AnnotationError(
-                f"{role}=", where=f"row {at}", expected="one value in all rows of an answer",
-                found=f"{brief(value.iloc[at])} and {brief(first.iloc[at])}",
+                f"column {names[role]!r}", where=f"row {at} ({_who(column, at)})",
+                expected="one value in all rows of an answer",
+                found=f"{brief(here[at])} and {brief(there[at])}",
             )  # fmt: skip
 
 
-def _require_plain(words: Sequence[str], between: str, name: str) -> None:
+def _require_plain(space: Names, between: str, name: str, separator: str | None) -> None:
     """Raise if a label contains what stands between labels."""
-    odd = [word for word in words if between in word]
-    if odd:
+    odd = [word for word in map(str, space.tolist()) if between in word]
+    edge = [word for word in map(str, space.tolist()) if word[-1] in between or word[0] in between]
+    if odd or (edge and len(between) > 1):
+        hint = "Pass a separator= that is in no label"
+        if separator is None:
+            hint = f"If these are several labels in a row, pass separator={between!r}. Else pass "
+            hint += "a separator= that is in no label"
         raise AnnotationError(
-            f"column {name!r}", expected=f"labels without {between!r}", found=shown(odd),
-            hint=f"If these are several labels, pass separator={between!r}; else pass another one",
+            f"column {name!r}", expected=f"labels without {between!r}", found=shown(odd or edge),
+            hint=hint,
         )  # fmt: skip

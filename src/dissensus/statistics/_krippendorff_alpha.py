@@ -66,8 +66,8 @@ def krippendorff_alpha(
     -------
     xarray.DataArray
         A number: 1 for perfect agreement, 0 for chance, negative below chance. ``attrs`` name the
-        level. NaN, with a warning, if no item has two annotators, all labels are the same, or the
-        weights sum to one label or less.
+        level, or the distance of sets. NaN, with a warning, if no item has two annotators, all
+        labels are the same, or the weights sum to one label or less.
 
     Notes
     -----

@@ -17,7 +17,7 @@ from dissensus.data.formats._registry import FORMATS, Format, get, names
 from dissensus.data.formats._table import ReadOptions
 from dissensus.data.formats._text import checked_path, is_folder
 from dissensus.data.predictions import check_on_missing
-from dissensus.errors import FormatError, PredictionError, brief
+from dissensus.errors import AnnotationError, FormatError, PredictionError, brief
 from dissensus.storage import is_store
 
 __all__ = ["FORMATS", "Format", "get", "names", "read_annotations", "read_predictions"]
@@ -102,6 +102,11 @@ def read_annotations(
         "item": item, "annotator": annotator, "label": label, "rank": rank, "trial": trial,
         "confidence": confidence, "pool": pool, "cluster": cluster, "stratum": stratum,
     }  # fmt: skip
+    if kind == "set":
+        raise AnnotationError(
+            "kind", expected="a kind with one label in an answer", found="'set'",
+            hint="Read the table with pandas, then dissensus.annotations(frame, kind='set', ...)",
+        )  # fmt: skip
     options = ReadOptions(columns, kind=kind, labels=labels, encoding=encoding, delimiter=delimiter)
     if chunks is not None:
         chunks = arguments.whole("chunks", chunks)
