@@ -2,6 +2,7 @@
 
     uv run python benchmarks/reader_studies.py --part coverage --studies 500
     uv run python benchmarks/reader_studies.py --part uncertain --studies 200
+    uv run python benchmarks/reader_studies.py --part panel --shared FOLDER_OF_SETS
     uv run python benchmarks/reader_studies.py --part published --shared FOLDER_OF_SETS
     uv run python benchmarks/reader_studies.py --part speed
 
@@ -156,6 +157,33 @@ def uncertain(studies: int, draws: int, seed: int) -> None:
             print(f"{accuracy},{n},{means},{studies}", flush=True)
 
 
+def panel(shared: Path) -> None:
+    """Print areas of some radiologists against a fit of others, their majority, and the truth."""
+    folder = shared / "cad_radiologists"
+    rows = pd.read_csv(folder / "ratings.csv")
+    gold = pd.read_csv(folder / "gold.csv").set_index("item")["gold"]
+    people, rng = sorted(rows["annotator"].unique()), np.random.default_rng(0)
+    names = {"reader": "annotator", "case": "item", "score": "label", "new_readers": False}
+    print("panel,truth,fit,fit low,fit high,majority")
+    for _ in range(6):
+        five = list(rng.permutation(people)[:5])
+        votes = rows[rows["annotator"].isin(five)]
+        votes = votes.assign(found=(votes["label"] >= 50).astype(int))
+        others = rows[~rows["annotator"].isin(five)]
+        ann = dx.annotations(votes, "item", "annotator", "found")
+        fit = dx.models.dawid_skene.fit(ann, random_seed=1, progressbar=False)
+        majority = (votes.groupby("item")["found"].mean() > 0.5).astype(int)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", dx.DissensusWarning)
+            areas = [
+                dx.reader_study(others, truth, random_seed=1, **names)["average_auc"]
+                for truth in (gold, fit, majority)
+            ]
+        known, fitted, by_most = (float(area.mean()) for area in areas)
+        low, high = areas[1].quantile([0.025, 0.975]).values
+        print(f"{' '.join(five)},{known:.3f},{fitted:.3f},{low:.3f},{high:.3f},{by_most:.3f}")
+
+
 def published(shared: Path) -> None:
     """Print areas and differences of three published studies."""
     for name in ("vandyke", "franken", "kundel"):
@@ -189,7 +217,7 @@ def speed() -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--part", choices=("coverage", "uncertain", "published", "speed"), required=True
+        "--part", choices=("coverage", "uncertain", "panel", "published", "speed"), required=True
     )
     parser.add_argument("--studies", type=int, default=500)
     parser.add_argument("--draws", type=int, default=1000)
@@ -201,6 +229,8 @@ if __name__ == "__main__":
         coverage(options.studies, options.draws, options.seed, options.only)
     elif options.part == "uncertain":
         uncertain(options.studies, options.draws, options.seed)
+    elif options.part == "panel":
+        panel(options.shared)
     elif options.part == "published":
         published(options.shared)
     else:

@@ -311,6 +311,7 @@ def fit_with(probability, chains=2, draws=300):
     return xr.DataTree.from_dict({"posterior": data})
 
 
+@pytest.mark.filterwarnings("ignore:The truth is estimated")
 def test_a_certain_fit_is_a_known_truth():
     frame = table(n_cases=100)
     known = study(frame, draws=1000, threshold=1.0)
@@ -335,6 +336,7 @@ def test_areas_against_a_panel_are_sums_over_pairs():
 
 
 @pytest.mark.long
+@pytest.mark.filterwarnings("ignore:The truth is estimated")
 def test_an_uncertain_truth_neither_shrinks_areas_nor_is_ignored():
     # A panel whose errors are independent of the readers': the mean over studies is the area.
     true, areas, widths = [], [], []
@@ -412,6 +414,8 @@ def test_what_understates_is_warned_of():
         found = study(sharp)
     assert float(found["auc"].std(SAMPLE).min()) > 0.003
     assert 0.95 < float(found["auc"].mean()) < 1
+    with pytest.warns(dx.DissensusWarning, match="The truth is estimated.*areas are too large"):
+        study(frame, fit_with(np.arange(60) % 2), draws=None, new_readers=False)
     lacking = table()
     lacking = lacking[~((lacking["reader"] == 3) & (lacking["ill"] == 1))]
     with pytest.warns(dx.DissensusWarning) as told:

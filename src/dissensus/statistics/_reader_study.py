@@ -175,9 +175,10 @@ def reader_study(
     .. math:: \frac{1}{2} + \frac{\sum_{ij} w_i w_j (p_i - p_j) (\psi_{ij} - \frac{1}{2})}
         {\sum_{ij} w_i w_j (p_i - p_j)^2},
 
-    where :math:`\psi_{ij}` is 1 if case i has the higher score, and ½ for equal scores. Areas
-    against drawn, or majority, labels would be too close to ½. Draws above 1 are set to 1, with a
-    warning if they are many.
+    where :math:`\psi_{ij}` is 1 if case i has the higher score, and ½ for equal scores. If readers
+    err independently of the people behind the fit, areas against drawn, or majority, labels are too
+    close to ½, and these are not. If they err on the same cases, areas are too large, as a warning
+    says. Draws above 1 are set to 1, with a warning if they are many.
 
     Sources: DeLong, DeLong & Clarke-Pearson (1988), *Biometrics* 44, for the covariance between
     readers; Obuchowski & Rockette (1995), *Communications in Statistics* 24, for the model; Roe &
@@ -283,6 +284,12 @@ def reader_study(
         new_cases=int(new_cases),
         max_false_positive_rate=most,
     )
+    if not true.known:
+        warn_caller(
+            "The truth is estimated. If readers and the people behind it err on the same cases, "
+            "areas are too large: by .06 to .09 for radiologists with a known truth "
+            "(docs/validation.md). Confirm the true labels of some cases."
+        )
     _warn(out, counts)
     return out.assign_attrs(in_words=in_words(out))
 
