@@ -45,9 +45,9 @@ from dissensus.statistics._reader_scores import (
 from dissensus.statistics._reader_spread import Cells, Chance, of_new_readers, spreads
 from dissensus.wording import counted, listed, share, spoken_probability
 
-SPREAD: Final = {"auc": 0.15, "partial_auc": 0.21, "sensitivity": 0.4, "specificity": 0.4}
+SPREAD: Final = {"auc": 0.2, "partial_auc": 0.28, "sensitivity": 0.4, "specificity": 0.4}
 """Scale of the prior of both standard deviations between readers, on the probit scale. Roe & Metz
-(1997) simulate areas with .07 (small) and .17 (large). A sensitivity differs between readers by
+(1997) simulate areas with .07 (small) and .17 (large): the prior's median is between them. A sensitivity differs between readers by
 the square root of 2 more, and by readers' thresholds too."""
 _LEAST: Final = 1000
 """Draws from which the covariance between readers is computed, at least."""
@@ -164,7 +164,7 @@ def reader_study(
     Half a positive and half a negative case, tied with all others, are then added to draws of that
     reader; sensitivities and specificities of 0 and 1 are drawn with Jeffreys' prior.
 
-    Standard deviations have half-normal priors on the probit scale, of scale .15 for areas, .21 for
+    Standard deviations have half-normal priors on the probit scale, of scale .2 for areas, .28 for
     partial areas, and .4 for sensitivities and specificities. With few readers the interval for new
     readers depends on this prior. Averages of sensitivity and of specificity for new readers are
     drawn independently: their sum or product has the right mean, but not the right spread.
