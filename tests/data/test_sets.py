@@ -83,7 +83,7 @@ CASES = [
     ("empty twice", lambda: read(pd.concat([TEXT, TEXT[2:3]])), "rows 2 and 4 .*one row for each"),
     ("lists of one answer", lambda: read(pd.concat([LISTS, LISTS[1:2]])), "rows 1 and 4"),
     ("none in a compound", lambda: labelled("x;none", "x", "y", "z"),
-     "row 0: expected labels, or the word of none= alone; found 'x;none'"),
+     "row 0: expected labels, or the word of none= alone, .* found 'x;none'"),
     ("none in a list", lambda: labelled(["x", "none"], "x", "y", "z"), "the word of none= alone"),
     ("none in capitals", lambda: labelled("None", "x", "y", "z"), "the word of none= alone"),
     ("none as a label", lambda: read(labels=["none", "x", "y", "z"]), "labels: expected labels w"),
@@ -108,11 +108,12 @@ CASES = [
     ("several kinds", lambda: labelled("1;x", "x", 3, "y"), "column 'label', rows? .*2"),
     ("outside the space", lambda: read(labels=["x", "y"]), "row 3: expected labels of labels="),
     ("all empty", lambda: read(TEXT.assign(label="none")), "expected at least one label in some"),
-    ("the name of none", lambda: labelled("(none)", "x", "y", "z", none=None), "no label.*none="),
+    ("the name of none", lambda: labelled("(none)", "x", "y", "z", none=None),
+     "labels other than .*none="),
     ("separator of blanks", lambda: read(separator=" "), "separator: expected text between labels"),
     ("rank", lambda: read(TEXT.assign(r=1), rank="r"), "rank: expected None with kind=\"set\""),
     ("separator without sets", lambda: dx.annotations(TEXT, separator=";"),
-     "separator: expected None, unless kind=\"set\"; found ';'. If several labels may hold"),
+     "separator: expected None, unless kind=\"set\"; found ';'. If an answer can contain"),
     ("rows without sets", lambda: dx.annotations(pd.concat([TEXT, TEXT])), 'pass kind="set"'),
     ("two confidences", lambda: read(
         pd.concat([TEXT[1:], TEXT[1:2].assign(label="z")]).assign(c=[1, 1, 1, 0.5]),
@@ -129,8 +130,8 @@ CASES = [
      "member, answer 'y;z': expected its labels"),
     ("a file", lambda: dx.read_annotations("x.csv", kind="set"), "Read the table with pandas"),
     ("a model", lambda: dx.models.dirichlet.fit(read()), "For agreement: krippendorff_alpha"),
-    ("an evaluation", lambda: dx.evaluate(read()), "read whether one label is in the answer"),
-    ("another statistic", lambda: dx.percent_agreement(read()), "read whether one label"),
+    ("an evaluation", lambda: dx.evaluate(read()), "one label at a time"),
+    ("another statistic", lambda: dx.percent_agreement(read()), "one label at a time"),
 ]  # fmt: skip
 
 

@@ -193,7 +193,7 @@ def test_every_option_changes_something():
     assert study(frame, draws=7).sizes["draw"] == 7
     same = study(frame)
     xr.testing.assert_identical(base, same)
-    with pytest.warns(dx.DissensusWarning, match="with the other sign"):
+    with pytest.warns(dx.DissensusWarning, match="reverse the scores"):
         other = study(frame, positive=0)
     assert other["observed_auc"].values == pytest.approx(1 - base["observed_auc"].values)
     assert "modality_" not in base.dims
@@ -404,13 +404,42 @@ def test_annotations_are_a_study_with_one_modality():
     assert found["modality"].values.tolist() == ["all"]
 
 
+def test_thresholds_are_scores_and_grades():
+    frame = table(grades=5)
+    rows = frame[frame["modality"] == "CT"]
+    truth = rows.groupby("case")["ill"].first()
+    expected = study(rows.drop(columns="modality"), threshold=3)["sensitivity"]
+    ann = dx.annotations(rows, item="case", annotator="reader", label="score", kind="ordinal")
+    np.testing.assert_array_equal(study(ann, truth, threshold=3)["sensitivity"], expected)
+    words = ["no", "hardly", "maybe", "likely", "sure"]
+    named = rows.assign(score=pd.Categorical.from_codes(rows["score"], words, ordered=True))
+    found = study(named.drop(columns="modality"), threshold=["likely"])
+    np.testing.assert_array_equal(found["sensitivity"], expected)
+    assert found["threshold"].values.tolist() == ["likely"]
+    numbers = rows.assign(score=pd.Categorical(rows["score"] + 10, ordered=True))
+    found = study(numbers.drop(columns="modality"), threshold=13)
+    np.testing.assert_array_equal(found["sensitivity"], expected)
+    with pytest.raises(dx.ArgumentError, match=r"threshold: expected grades: 'no', .* found 3"):
+        study(named, threshold=3)
+
+
+def test_readers_of_few_clusters_have_the_variance_of_few_clusters():
+    frame = table(n_readers=2, n_cases=200)
+    frame["patient"] = frame["case"] // 4
+    part = frame[(frame["reader"] == 0) | (frame["case"] < 48)]
+    alone = frame[(frame["reader"] == 1) & (frame["case"] < 48)]
+    options = {"new_readers": False, "draws": 20_000, "cluster": "patient"}
+    within, without = (study(rows, **options).sel(reader=1)["auc"] for rows in (part, alone))
+    np.testing.assert_allclose(within.std(SAMPLE) / without.std(SAMPLE), 1, atol=0.08)
+
+
 def test_what_understates_is_warned_of():
     frame = table(n_readers=2)
-    with pytest.warns(dx.DissensusWarning, match="has 2 readers: how much new readers differ"):
+    with pytest.warns(dx.DissensusWarning, match="has 2 readers: the interval for new readers"):
         study(frame)
     study(frame, new_readers=False)
     sharp = table(distance=9)
-    with pytest.warns(dx.DissensusWarning, match="0 with CT.*depends on the prior"):
+    with pytest.warns(dx.DissensusWarning, match="0 with CT.*depends on half cases"):
         found = study(sharp)
     assert float(found["auc"].std(SAMPLE).min()) > 0.003
     assert 0.95 < float(found["auc"].mean()) < 1
@@ -420,7 +449,9 @@ def test_what_understates_is_warned_of():
     lacking = lacking[~((lacking["reader"] == 3) & (lacking["ill"] == 1))]
     with pytest.warns(dx.DissensusWarning) as told:
         found = study(pd.concat([lacking, table(n_readers=6).query("reader > 3")]))
-    assert "2 of 12 readings have fewer than 3 positive, or negative, cases" in str(told[0].message)
+    assert "2 of 12 pairs of reader and modality have fewer than 3 positive or fewer" in str(
+        told[0].message
+    )
     assert int(found["auc"].isel(chain=0, draw=0).isnull().sum()) == 2
 
 
@@ -431,7 +462,7 @@ def test_the_sentence_says_for_whom():
     assert text.startswith("Average area under the ROC curve, new readers on new cases: CT .")
     less = found["difference"]
     low, high = less.quantile([0.025, 0.975]).values
-    assert f"CT less MRI: {share(float(less.mean()), 3)} (95 % interval {share(low, 3)}" in text
+    assert f"CT minus MRI: {share(float(less.mean()), 3)} (95 % interval {share(low, 3)}" in text
     assert f"to {share(high, 3)}); above 0 with probability" in text
     assert " System system: ." in text
     here = study(frame, new_readers=False, new_cases=False).attrs["in_words"]
@@ -475,7 +506,7 @@ CASES = [
     ("missing columns", lambda: study(FRAME.drop(columns=["reader", "score"])),
      "columns 'reader', 'score': expected columns of these names"),
     ("modality of another name", lambda: study(FRAME.rename(columns={"modality": "treatment"})),
-     r"two from reader 0, case 0 .*Name the column of what readers read cases with \(modality=\)"),
+     r"two from reader 0, case 0 .*Name the column of modalities with modality="),
     ("scores twice", lambda: study(pd.concat([FRAME, FRAME[:3]])),
      r"rows 0 and 480: expected one score .* \(such rows: 3\)"),
     ("two true labels", lambda: study(changed(ill=np.arange(480) % 7 % 2)),
@@ -485,7 +516,7 @@ CASES = [
     ("text as score", lambda: study(changed(score="high")), "column 'score', row 0"),
     ("few cases", lambda: study(few(2)), "at least 3 positive cases; found 2 of 32"),
     ("cases without truth", lambda: study(FRAME, {0: 1, 1: 0}),
-     "expected a label for every case; found none for 58 of 60"),
+     "expected a label for every case; found no label for 58 of 60"),
     ("labels without a positive", lambda: study(changed(ill=np.where(FRAME["ill"], "yes", "no"))),
      "positive: expected the positive label: one of"),
     ("a positive that is none", lambda: study(FRAME, positive=2), "positive: expected one of"),

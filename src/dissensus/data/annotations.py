@@ -63,12 +63,12 @@ def annotations(
         Columns of the annotator's pool, the item's cluster (such as a patient), the item's stratum,
         and the number of the trial.
     kind : {"nominal", "ordinal", "continuous", "ranking", "set"}, optional
-        Kind of the labels. "set": several labels may hold at once, with a row per label, or a row
-        per answer: text with ``separator=``, or a list. All rows of an annotator and item (and
-        trial, pool) are one answer; blanks around labels are removed. If None the kind is inferred
-        (never "set"), and ``attrs["kind_source"]`` gives the
-        reason: text is nominal, whole numbers are ordinal (continuous if more than 20 differ),
-        other numbers are continuous.
+        Kind of the labels. "set": an answer can contain several labels. The table has a row per
+        label, or a row per answer: text with ``separator=``, or a list. All rows of an annotator
+        and item (and trial, pool) are one answer. Blanks around labels are removed. If None the
+        kind is inferred (never "set"), and ``attrs["kind_source"]`` gives the reason: text is
+        nominal, whole numbers are ordinal (continuous if more than 20 differ), other numbers are
+        continuous.
     labels : sequence, optional
         The whole label space, in order. Needed for ordinal labels in words, and to include unused
         labels.
@@ -79,14 +79,14 @@ def annotations(
     separator : str, optional
         What stands between labels of one row, such as ";". For sets only.
     none : label, optional
-        The word in the table for an empty set, such as "none". An empty set is an answer, a missing
-        label an error. For sets only.
+        The word in the table for an empty set, such as "none", in the same capitals. An empty list
+        is an empty set too. An empty set is an answer; a missing label is an error. For sets only.
 
     Returns
     -------
     xarray.Dataset
         Rows along ``annotation``, names in the coordinates ``item``, ``annotator``, ``label``;
-        see `dissensus.schema`. Of sets, ``label`` has the distinct answers, ``element`` the labels
+        see `dissensus.schema`. For sets, ``label`` has the distinct answers, ``element`` the labels
         in them, and ``member`` (label, element) says which labels an answer contains.
 
     Raises
@@ -128,7 +128,7 @@ def annotations(
         if value is not None:
             raise AnnotationError(
                 argument, expected='None, unless kind="set"', found=brief(value),
-                hint='If several labels may hold at once, add kind="set"',
+                hint='If an answer can contain several labels, add kind="set"',
             )  # fmt: skip
     coded, kind, source = coded_labels(column["label"], names["label"], kind, labels, ranked)
     return _assembled(column, names, coded, items, {}, {"kind": kind, "kind_source": source})

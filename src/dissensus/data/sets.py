@@ -1,4 +1,4 @@
-"""Sets of labels: answers of which several labels may hold at once.
+"""Sets of labels: answers that can contain several labels.
 
 Annotations of kind "set" have one row for each answer. The coordinate ``label`` has the distinct
 answers as text, such as "joy;love", and the variable ``member`` (label, element) says which labels
@@ -22,7 +22,8 @@ EMPTY: Final = "(none)"
 """The name of the empty set, unless there is a word for it."""
 OF_SETS: Final = (
     'For agreement: krippendorff_alpha(annotations, distance="jaccard"), or "masi". For all else, '
-    "read whether one label is in the answer: docs/agreement.md, Sets of labels"
+    "make annotations of one label at a time (in the answer or not): docs/agreement.md, Sets of "
+    "labels"
 )
 """Advice where sets are not taken."""
 _SEVERAL: Final = (list, tuple, set, frozenset)
@@ -96,8 +97,9 @@ def gathered(
     empty = EMPTY if word is None else word
     if empty in space.astype(str):
         raise AnnotationError(
-            f"column {name!r}", expected="a word for the empty set that is no label",
-            found=brief(empty), hint=f"If it is no label, pass none={empty!r}",
+            f"column {name!r}", expected=f"labels other than {empty!r}, the name of the empty set",
+            found=brief(empty), hint=f"If it means no label, pass none={empty!r}. If it is a "
+            "label, pass another word as none=",
         )  # fmt: skip
     answers = tables.as_text(joined(space, member.astype(bool), between, empty))
     label = tables.Encoded(np.asarray(answer, dtype=np.int64).ravel(), answers)
@@ -198,7 +200,7 @@ _NOTHING: Final = (
     "a label, a list of labels, or the word given with none=",
     "Where a blank means no label, write a word instead, and name it with none=",
 )
-_JOINED: Final = ("labels, or the word of none= alone", "")
+_JOINED: Final = ("labels, or the word of none= alone, in the same capitals", "")
 
 
 def _parts(

@@ -26,10 +26,10 @@ def reader_study(
 ) -> Any:
     """Draw the ROC curves of readers with each modality, and of systems.
 
-    Thick lines are means over readers, with intervals of these readers' mean on new cases. Thin
-    lines are single readers on these cases; marks are their sensitivity and specificity at the
-    thresholds. Broken lines are systems. The legend has average areas with intervals, for new
-    readers unless the study is of these.
+    Thick lines are means over readers, with intervals for these readers on new cases. Thin lines
+    are single readers on these cases. Marks are each reader's mean sensitivity and specificity over
+    draws, at the thresholds. Dashed lines are systems; the thin broken diagonal is chance. The
+    legend has average areas with intervals, and areas of systems without intervals.
 
     Parameters
     ----------
@@ -79,9 +79,11 @@ def reader_study(
     ax.legend(frameon=False, fontsize=look.SMALL, loc="lower right", title="area under the curve",
               title_fontsize=look.SMALL)  # fmt: skip
     prob = pieces.interval_settings(ci_kind, ci_prob)[1]
-    text = f"Intervals: {percent(prob)}; bands: these readers on new cases."
+    text = f"Intervals: {percent(prob)}."
+    if data.attrs.get("new_cases", 1):
+        text = f"Intervals: {percent(prob)}; bands: these readers on new cases."
     if THRESHOLD in data:
-        marks = ", ".join(f"{value:g}" for value in data[THRESHOLD].to_numpy())
+        marks = ", ".join(look.label(value) for value in data[THRESHOLD].to_numpy())
         text += f" Marks: scores of at least {marks}."
     look.note(figure, text)
     return figure

@@ -53,10 +53,10 @@ def krippendorff_alpha(
         continuous annotations and "nominal" for all others, since whole numbers may be codes of
         classes.
     distance : {"jaccard", "masi"}, optional
-        The distance of sets, annotations of kind "set", with the intersection I and the union U.
-        "jaccard" (the default for sets): :math:`1 - |I| / |U|`. "masi": :math:`1 - m |I| / |U|`,
-        where m is 1 for equal sets, 2/3 if one contains the other, 1/3 if both have labels in
-        common, and 0 otherwise. Two empty sets are equal.
+        :math:`\delta^2` for annotations of kind "set". I is the intersection of two sets, U their
+        union. "jaccard" (the default): :math:`1 - |I| / |U|`. "masi": :math:`1 - m |I| / |U|`,
+        where m is 1 for equal sets, 2/3 if one contains the other, 1/3 if they only overlap, and 0
+        if they have no label in common. The distance of two empty sets is 0.
     weights : array-like (item), mapping from item to weight, or DataArray, optional
         Weights over items. Whole numbers are counts of items: because of the factor :math:`n - 1`,
         alpha changes if all counts are doubled. Other weights are relative: they are scaled to a

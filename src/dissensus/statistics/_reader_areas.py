@@ -13,6 +13,7 @@ from dissensus.errors import warn_caller
 from dissensus.kernels.roc import area, curve, rates, shares
 from dissensus.kernels.types import Flags, Floats
 from dissensus.statistics._reader_scores import (
+    FEWEST,
     Reading,
     Study,
     Truth,
@@ -51,9 +52,9 @@ def weights_of(
 def _shapes(true: Truth, study: Study) -> Floats:
     """Return the shape of the gamma weight of each case, or of each cluster.
 
-    A gamma variable of shape (n - 2) / n for each of n cases, divided by their sum, has the
-    variance for which that of a weighted mean is s^2 / n, with n - 1 in the denominator of s^2. A
-    cluster with cases of both kinds takes the smaller of two shapes, which is the larger variance.
+    Gamma weights of shape (n - 2) / n for n cases, divided by their sum, give a weighted mean the
+    variance s^2 / n, with n - 1 in the denominator of s^2. A cluster with cases of both kinds takes
+    the smaller of the two shapes, which gives the larger variance.
     """
     if not true.known:
         n = len(study.cases) if study.cluster is None else clusters_of(true, study, True)
@@ -93,7 +94,7 @@ class Measured(NamedTuple):
             curves = [part["curve"][:, modality == k].mean(1) for k in range(self.n_modalities)]
             parts.append(part | {"curve": np.stack(curves, axis=1)})
         out = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        if self.most < 1:  # steep curves: weights repeat the bias of few negative cases
+        if self.most < 1:  # twice: weights repeat the bias of few cases, which the data have too
             seen = self.observed(true)["partial_auc"]
             out["partial_auc"] -= 2 * (out["partial_auc"].mean(axis=0) - seen)
         return out
@@ -146,17 +147,26 @@ def _powers(one: Reading, study: Study, true: Truth) -> Floats | None:
     """
     if len(one.case) == len(study.cases):
         return None
+    unit = np.arange(len(study.cases)) if study.cluster is None else study.cluster
     if not true.known:
-        return np.full(len(one.case), _power(len(study.cases), len(one.case)))
+        power = _power(len(np.unique(unit)), len(np.unique(unit[one.case])))
+        return np.full(len(one.case), power)
     every = true.positive[0]
     mine = every[one.case]
-    kinds = [_power(int((every == k).sum()), int((mine == k).sum())) for k in (False, True)]
+    kinds = [
+        _power(len(np.unique(unit[every == k])), len(np.unique(unit[one.case][mine == k])))
+        for k in (False, True)
+    ]
     return np.asarray(np.where(mine, kinds[1], kinds[0]))
 
 
 def _power(n: int, m: int) -> float:
-    """Return the power of a gamma variable of shape (n - 2) / n with variance m / (m - 2)."""
-    if m == n:
+    """Return p for which G**p over its mean has the variance m / (m - 2).
+
+    G is a gamma variable of shape (n - 2) / n.
+    """
+    m = max(m, FEWEST)
+    if m >= n:
         return 1.0
     shape = (n - 2) / n
 
@@ -174,7 +184,7 @@ def off_the_edge(
     true: Truth,
     rng: np.random.Generator,
 ) -> None:
-    """Give spread to values of 0 or 1, of which weights have none.
+    """Replace draws of values that are 0 or 1 in the data, which have no spread.
 
     Areas of 1 are drawn with half a case of each kind that is tied with all others, rates with
     Jeffreys' prior.

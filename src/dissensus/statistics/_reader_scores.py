@@ -45,6 +45,8 @@ class Study(NamedTuple):
     modalities: Names
     cluster: Ints | None
     """(case,): the cluster of each case."""
+    grades: Names | None
+    """The names of scores that are grades in words, whose places are the scores."""
     columns: Mapping[str, pd.Series[Any]]
     """The columns of the table by name, for a true label in one of them."""
 
@@ -69,11 +71,13 @@ def of_annotations(annotations: xr.Dataset) -> Study:
             "case is positive", found='kind "nominal"',
             hint='Read them with kind="ordinal", and labels=[...] from the lowest to the highest',
         )  # fmt: skip
-    score = given_numbers(annotations) if kind == "continuous" else codes_in(annotations, LABEL)[0]
+    words = kind == "ordinal" and annotations[LABEL].dtype.kind not in "iuf"
+    score = codes_in(annotations, LABEL)[0] if words else given_numbers(annotations)
     study = Study(
         item, reader, np.zeros_like(item), np.asarray(score, dtype=np.float64),
         annotations[ITEM].to_numpy(), annotations[ANNOTATOR].to_numpy(), np.array([ONE]),
-        annotations["cluster_code"].to_numpy() if "cluster_code" in annotations else None, {},
+        annotations["cluster_code"].to_numpy() if "cluster_code" in annotations else None,
+        annotations[LABEL].to_numpy() if words else None, {},
     )  # fmt: skip
     _check_once(study)
     return study
@@ -96,24 +100,26 @@ def of_table(frame: Any, names: Mapping[str, str | None], cluster: str | None) -
     belongs = None
     if "cluster" in code:
         belongs = _one_each(case, code["cluster"], str(names["case"]), str(cluster), "cluster")
+    score, grades = _scores(column["score"], str(names["score"]))
     study = Study(
         case.codes, reader.codes,
         np.zeros_like(case.codes) if modality is None else modality.codes,
-        _scores(column["score"], str(names["score"])),
+        score,
         case.values, reader.values, np.array([ONE]) if modality is None else modality.values,
-        belongs, dict(table),
+        belongs, grades, dict(table),
     )  # fmt: skip
     _check_once(study)
     return study
 
 
-def _scores(column: pd.Series[Any], name: str) -> Floats:
-    """Return scores as numbers; grades that are an ordered categorical by their places."""
+def _scores(column: pd.Series[Any], name: str) -> tuple[Floats, Names | None]:
+    """Return scores as numbers, and the names of grades in words, whose places are the scores."""
     if isinstance(column.dtype, pd.CategoricalDtype) and column.dtype.ordered:
-        return tables.encode(column, name, sort=True).codes.astype(np.float64)
-    return tables.numbers(
-        column, name, hint="For grades in words, pass an ordered pandas.Categorical"
-    )
+        coded = tables.encode(column, name, sort=True)
+        if coded.is_text:
+            return coded.codes.astype(np.float64), coded.values
+    hint = "For grades in words, pass an ordered pandas.Categorical"
+    return tables.numbers(column, name, hint=hint), None
 
 
 def _one_each(
@@ -134,9 +140,8 @@ def _one_each(
             expected=f"one {noun} for each case",
             found=f"{brief(plain_label(both[0]))} and {brief(plain_label(both[1]))} (such cases: "
             f"{cases:,} of {len(case.values):,})",
-            hint="If one name stands for different cases under different modalities, make a name "
-            "for each: frame['case'] = frame['modality'].astype(str) + ' ' + "
-            "frame['case'].astype(str)",
+            hint="If different cases have the same name in different modalities, make the names "
+            "distinct: put the name of the modality before each",
         )  # fmt: skip
     return out
 
@@ -156,8 +161,8 @@ def _check_once(study: Study) -> None:
     elif len(study.modalities) > 1:
         hint = f"Check the columns of reader= and case=, or {average}"
     else:
-        hint = "Name the column of what readers read cases with (modality=); check the columns of "
-        hint += f"reader= and case=; or {average}"
+        hint = "Name the column of modalities with modality=; check the columns of reader= and "
+        hint += f"case=; or {average}"
     raise AnnotationError(
         "ratings", where=f"rows {first} and {row}",
         expected="one score from each reader for each case with each modality",
@@ -226,12 +231,14 @@ def _by_case(study: Study, truth: Any, case: str) -> tuple[Ints, Names]:
     if len(lacking) == len(study.cases):
         raise ArgumentError(
             "truth", expected=f"labels of cases such as {shown(list(study.cases), 3)}",
-            found=f"labels of {shown(list(names), 3)}", hint="Write names of cases in one way",
+            found=f"labels of {shown(list(names), 3)}",
+            hint="Names of cases must be the same in truth= and in the ratings",
         )  # fmt: skip
     if len(lacking):
         raise ArgumentError(
             "truth", expected="a label for every case",
-            found=f"none for {len(lacking):,} of {len(study.cases):,}: {shown(list(lacking))}",
+            found=f"no label for {len(lacking):,} of {len(study.cases):,}: "
+            + shown(list(lacking)),
             hint="Leave out the scores of these cases",
         )  # fmt: skip
     if pd.Index(names[known]).duplicated().any():
@@ -259,7 +266,8 @@ def _of_fit(study: Study, posterior: xr.Dataset, positive: Any) -> Truth:
         lacking = study.cases[place < 0]
         raise ArgumentError(
             "truth", expected="a fit that contains every case",
-            found=f"none of {len(lacking):,} of {len(study.cases):,}: {shown(list(lacking))}",
+            found=f"a fit without {len(lacking):,} of {len(study.cases):,}: "
+            + shown(list(lacking)),
             hint="Leave out the scores of these cases",
         )  # fmt: skip
     labels = truth[LABEL].to_numpy()
@@ -341,14 +349,15 @@ def readings_in(study: Study, truth: Truth) -> list[Reading]:
     empty = set(range(len(study.modalities))) - {one.modality for one in out}
     if empty:
         raise AnnotationError(
-            "ratings", expected=f"with each modality, a reader who scored {FEWEST} positive and "
-            f"{FEWEST} negative cases",
+            "ratings", expected=f"with each modality, a reader who scored at least {FEWEST} "
+            f"positive and {FEWEST} negative cases",
             found=f"none with {shown([study.modalities[k] for k in sorted(empty)])}",
         )  # fmt: skip
     if lacking:
         warn_caller(
-            f"{len(lacking)} of {len(lacking) + len(out)} readings have fewer than {FEWEST} "
-            f"positive, or negative, cases, and are left out: {shown(lacking)}."
+            f"{len(lacking)} of {len(lacking) + len(out)} pairs of reader and modality have fewer "
+            f"than {FEWEST} positive or fewer than {FEWEST} negative cases, and are left out: "
+            f"{shown(lacking)}."
         )
     return out
 
@@ -366,7 +375,7 @@ def scores_of_systems(
             found=f"other cases: {shown(list(dict.fromkeys(rows[1][place < 0].tolist())))}",
             hint="Leave out scores of other cases"
             if (place >= 0).any()
-            else "Write names of cases in one way",
+            else "Names of cases must be the same in predictions= and in the ratings",
         )  # fmt: skip
     out = {}
     for k, name in enumerate(rows[0].values):
@@ -383,14 +392,14 @@ def scores_of_systems(
             raise PredictionError(
                 "predictions", where=f"system {brief(plain_label(name))}",
                 expected=f"scores of at least {FEWEST} positive and {FEWEST} negative cases",
-                found=f"of {few[0]:.3g} and {few[1]:.3g}",
+                found=f"{few[0]:.3g} positive and {few[1]:.3g} negative",
             )  # fmt: skip
         lacking = len(study.cases) - int(mine.sum())
         if lacking:
             warn_caller(
                 f"System {brief(plain_label(name))} has no score for {lacking:,} of "
-                f"{len(study.cases):,} cases. Its area is over the others, those of readers are "
-                "over all."
+                f"{len(study.cases):,} cases. Its area is for the cases with a score; the areas of "
+                "readers are for the cases that each reader scored."
             )
         out[plain_label(name)] = Reading(UNKNOWN, UNKNOWN, place[mine], rows[2][mine])
     return out
@@ -415,7 +424,13 @@ def _rows_of_systems(
         return found, value[ITEM].to_numpy()[item], value.to_numpy()[item, system]
     by_case = isinstance(predictions, Mapping) and not {case, score} <= set(predictions)
     if by_case or isinstance(predictions, pd.Series | xr.DataArray):
-        names_of, values = named(predictions)
+        try:
+            names_of, values = named(predictions)
+        except ArgumentError as problem:
+            raise PredictionError(
+                "predictions", expected="a score for each case: a mapping, or a Series by case",
+                found=brief(predictions),
+            ) from problem  # fmt: skip
         numbers = tables.numbers(pd.Series(values.tolist()), "predictions", PredictionError)
         return one._replace(codes=np.zeros(len(names_of), dtype=np.int64)), names_of, numbers
     try:

@@ -1,9 +1,9 @@
 r"""The spread between readers, from estimates for each reader that contain noise.
 
 An estimate of reader r with modality m is :math:`\mu_m + \rho_r + \delta_{mr}` plus noise with a
-known covariance, which cases bring that readers have in common. The two standard deviations have
-half-normal priors. With a flat prior of :math:`\\mu` the likelihood of both has a closed form, so
-their posterior is a sum over a grid, and its draws are independent.
+known covariance, since all readers see the same cases. The two standard deviations have half-normal
+priors. With a flat prior of :math:`\mu` their likelihood has a closed form, so their posterior is
+computed on a grid, and its draws are independent.
 """
 
 from __future__ import annotations

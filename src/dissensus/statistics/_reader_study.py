@@ -22,7 +22,8 @@ from dissensus.dims import (
 )
 from dissensus.errors import ArgumentError, brief, shown, warn_caller
 from dissensus.kernels.random import generator
-from dissensus.kernels.types import Floats
+from dissensus.kernels.types import Floats, Names
+from dissensus.statistics._read import code_of
 from dissensus.statistics._reader_areas import (
     PLACES,
     Measured,
@@ -31,10 +32,12 @@ from dissensus.statistics._reader_areas import (
     weights_of,
 )
 from dissensus.statistics._reader_scores import (
+    ONE,
     Reading,
     Study,
     Truth,
     check_kinds,
+    clusters_of,
     numbers_of_kinds,
     of_annotations,
     of_table,
@@ -47,8 +50,8 @@ from dissensus.wording import counted, listed, share, spoken_probability
 
 SPREAD: Final = {"auc": 0.2, "partial_auc": 0.28, "sensitivity": 0.4, "specificity": 0.4}
 """Scale of the prior of both standard deviations between readers, on the probit scale. Roe & Metz
-(1997) simulate areas with .07 (small) and .17 (large): the prior's median is between them. A sensitivity differs between readers by
-the square root of 2 more, and by readers' thresholds too."""
+(1997) simulate areas with .07 (small) and .17 (large): the prior's median is between them. A
+sensitivity differs between readers by the square root of 2 more, and by readers' thresholds too."""
 _LEAST: Final = 1000
 """Draws from which the covariance between readers is computed, at least."""
 _FEW_READERS: Final = 4
@@ -83,16 +86,19 @@ def reader_study(
     The area of a reader is the probability that a positive case has a higher score than a negative
     one, equal scores counting half. Cases are weighted by a Bayesian bootstrap, which all readers
     and modalities share. Weights are gamma variables of shape (n - 2) / n, where n is the number of
-    positive cases for positive cases, and of negative cases for negative ones: the variance of a
-    mean is then :math:`s^2 / n`, as usual. For new readers the average area of modality m is
+    positive cases for positive cases, and of negative cases for negative ones (of clusters, with
+    ``cluster=``; of all cases, with a fit): the variance of a mean is then :math:`s^2 / n`. For new
+    readers the average area of modality m is
 
     .. math:: \bar A_m - \frac{1}{J_m} \sum_r (\rho_r + \delta_{mr}), \qquad
         \rho_r \sim N(0, \sigma_\rho^2), \quad \delta_{mr} \sim N(0, \sigma_\delta^2)
 
-    (on the probit scale, so that it stays below 1), where :math:`\bar A_m` is the mean of its
-    :math:`J_m` readers' areas. The posterior of both standard deviations leaves out the part of the
-    spread between readers' areas that comes from the cases. A bootstrap of readers and cases
-    together counts this part three times (Owen 2007, "The pigeonhole bootstrap").
+    where :math:`\bar A_m` is the mean of its :math:`J_m` readers' areas, and :math:`\rho_r` and
+    :math:`\delta_{mr}` are the deviations of these readers from all readers. They are subtracted on
+    the probit scale, so that averages stay between 0 and 1. The posterior of both standard
+    deviations leaves out the part of the spread between readers' areas that comes from the cases. A
+    bootstrap of readers and cases together counts this part three times (Owen 2007, "The pigeonhole
+    bootstrap").
 
     Parameters
     ----------
@@ -105,14 +111,14 @@ def reader_study(
         whose posterior has ``truth`` (item, label), made from labels of other people. Given the
         true label, these people and the readers must err independently.
     reader, case, modality, score : str
-        Columns. A table without a column ``modality`` has one modality. A name of a case means one
-        case under all modalities: if numbers start again under each, make names distinct first.
-        Scores are numbers or an ordered categorical.
+        Columns. A table without a column ``modality`` has one modality, named "all". Equal names
+        mean the same case in all modalities: if each modality numbers its cases from 1, make the
+        names distinct first. Scores are numbers or an ordered categorical.
     cluster : str, optional
         Column of what cases belong to, such as patients. Clusters are weighted instead of cases.
     positive : label, optional
         The positive true label; all others are negative. Default: 1 of 0 and 1.
-    threshold : float or list of floats, optional
+    threshold : float, grade, or list of such, optional
         Adds sensitivities and specificities where scores of at least the threshold are positive.
     max_false_positive_rate : float, default 1
         If below 1, adds the partial area: the mean sensitivity over false positive rates up to
@@ -126,7 +132,7 @@ def reader_study(
     new_cases : bool, default True
         True: areas are for all cases like these. False: for these cases.
     draws : int, optional
-        Default: 4,000, or those of the fit in ``truth``.
+        Default: 4,000. With a fit in ``truth`` it must be None: all its draws are used.
     random_seed : optional
         As in `bayesian_bootstrap`.
 
@@ -135,17 +141,19 @@ def reader_study(
     xarray.Dataset
         Draws (chain, draw) of
 
-        - ``auc`` (modality, reader), NaN where a reader did not use a modality;
+        - ``auc`` (modality, reader), NaN where a reader scored fewer than three positive or three
+          negative cases with a modality;
         - ``average_auc`` (modality), the mean over readers;
-        - ``difference``, the first modality less the second (sorted by name, or in the order of an
-          ordered categorical); with more than two, all differences (modality, modality_);
-        - ``reader_sd`` and ``interaction_sd``, the standard deviations;
+        - ``difference``, with two modalities, the first minus the second (sorted by name, or in the
+          order of an ordered categorical); with more, all differences (modality, modality_);
+        - with ``new_readers=True``, ``reader_sd``, the standard deviation of areas between readers,
+          and with several modalities ``interaction_sd``, between modalities within a reader;
         - ``curve`` (modality, false_positive_rate), the mean sensitivity of these readers;
         - with ``threshold=``, ``sensitivity`` and ``specificity`` (modality, reader, threshold),
-          and with ``max_false_positive_rate=``, ``partial_auc`` (modality, reader), each also with
-          ``average_`` before its name and ``_difference`` after it;
+          and with ``max_false_positive_rate=``, ``partial_auc`` (modality, reader), with averages
+          and differences: ``average_sensitivity``, ``sensitivity_difference``, and so on;
         - with ``predictions=``, ``system_auc`` (system), and ``system_difference`` (modality,
-          system), its area less the average of the readers.
+          system), its area minus the average area of the readers.
 
         Variables ``observed_...`` have no draws: they are for these readers and cases.
 
@@ -160,14 +168,16 @@ def reader_study(
     Readers need not have read all cases, nor all modalities. Each reader has the same weight in the
     average.
 
-    If a reader separates all positive cases from all negative ones, the bootstrap has no spread.
-    Half a positive and half a negative case, tied with all others, are then added to draws of that
-    reader; sensitivities and specificities of 0 and 1 are drawn with Jeffreys' prior.
+    Draws of an observed area of 1 or 0 have no spread. With known true labels they are replaced by
+    draws of the area with half a positive and half a negative case added, both tied with all
+    others. Sensitivities and specificities of 0 and 1 are drawn from their posterior with Jeffreys'
+    prior. Draws of partial areas are corrected for the bias that few negative cases cause.
 
-    Standard deviations have half-normal priors on the probit scale, of scale .2 for areas, .28 for
-    partial areas, and .4 for sensitivities and specificities. With few readers the interval for new
-    readers depends on this prior. Averages of sensitivity and of specificity for new readers are
-    drawn independently: their sum or product has the right mean, but not the right spread.
+    Standard deviations have half-normal priors. On the probit scale, at the mean observed value,
+    their scale is .2 for areas, .28 for partial areas, and .4 for sensitivities and specificities
+    (times :math:`\sqrt{2}` with one modality). With few readers the interval for new readers
+    depends on this prior. For new readers, deviations of sensitivity and of specificity are drawn
+    independently: the sum of both averages has the right mean, but not the right spread.
 
     With a fit as ``truth``, in which case i is positive with probability :math:`p_i`, areas are
     those of a regression,
@@ -176,13 +186,14 @@ def reader_study(
         {\sum_{ij} w_i w_j (p_i - p_j)^2},
 
     where :math:`\psi_{ij}` is 1 if case i has the higher score, and ½ for equal scores. If readers
-    err independently of the people behind the fit, areas against drawn, or majority, labels are too
-    close to ½, and these are not. If they err on the same cases, areas are too large, as a warning
-    says. Draws above 1 are set to 1, with a warning if they are many.
+    err independently of the people behind the fit, areas against drawn labels or majority labels
+    are too close to ½, and areas of this regression are unbiased. If both err on the same cases,
+    areas are too large. Draws outside 0 to 1 are set to 0 or 1, with a warning if they are many.
 
     Sources: DeLong, DeLong & Clarke-Pearson (1988), *Biometrics* 44, for the covariance between
-    readers; Obuchowski & Rockette (1995), *Communications in Statistics* 24, for the model; Roe &
-    Metz (1997), *Academic Radiology* 4, for simulations in which intervals were checked.
+    areas (here computed from the draws); Obuchowski & Rockette (1995), *Communications in
+    Statistics* 24, for the model; Roe & Metz (1997), *Academic Radiology* 4, for simulations in
+    which intervals were checked.
 
     Examples
     --------
@@ -209,7 +220,7 @@ def reader_study(
         study = of_annotations(ratings)
     else:
         study = of_table(ratings, names, cluster)
-    thresholds = _thresholds(threshold, study.score)
+    thresholds = _thresholds(threshold, study)
     true = truth_of(study, truth, case, positive)
     n = true.fit.number_of_draws(draws)
     check_kinds(true, study)
@@ -261,7 +272,7 @@ def reader_study(
     coords: dict[str, Any] = {MODALITY: study.modalities, READER: study.readers}
     coords[FALSE_POSITIVE_RATE] = PLACES
     if len(thresholds):
-        coords[THRESHOLD] = thresholds
+        coords[THRESHOLD] = thresholds if study.grades is None else _grades(thresholds, study)
     if systems:
         coords[SYSTEM] = list(systems)
     if len(study.modalities) > 2:
@@ -287,10 +298,13 @@ def reader_study(
     if not true.known:
         warn_caller(
             "The truth is estimated. If readers and the people behind it err on the same cases, "
-            "areas are too large: by .06 to .09 for radiologists with a known truth "
+            "areas are too large: on CT scans with nodules, whose truth is known, by .06 to .09 "
             "(docs/validation.md). Confirm the true labels of some cases."
         )
-    _warn(out, counts)
+    units = counts if study.cluster is None else tuple(
+        float(clusters_of(true, study, kind)) for kind in (True, False)
+    )  # fmt: skip
+    _warn(out, units, true.known, "cases" if study.cluster is None else "clusters")
     return out.assign_attrs(in_words=in_words(out))
 
 
@@ -313,13 +327,27 @@ def _refuse_columns(names: Mapping[str, str | None], cluster: str | None, predic
         )  # fmt: skip
 
 
-def _thresholds(threshold: Any, scores: Floats) -> Floats:
-    """Return distinct thresholds, ascending; none if none is given."""
+def _grades(thresholds: Floats, study: Study) -> Names:
+    """Return the words of grades by their places."""
+    assert study.grades is not None
+    return np.asarray(study.grades[thresholds.astype(np.int64)])
+
+
+def _thresholds(threshold: Any, study: Study) -> Floats:
+    """Return distinct thresholds, ascending, grades by their places; none if none is given."""
     if threshold is None:
         return np.empty(0)
-    given = threshold if arguments.is_listed(threshold) else [threshold]
+    given = list(threshold) if arguments.is_listed(threshold) else [threshold]
+    if study.grades is not None:
+        place = [code_of(one, study.grades) for one in given]
+        if min(place, default=-1) < 0:
+            raise ArgumentError(
+                "threshold", expected=f"grades: {shown(list(study.grades), 12)}",
+                found=shown([x for x, k in zip(given, place, strict=True) if k < 0] or given),
+            )  # fmt: skip
+        given = [float(k) for k in place]
     out = np.unique(arguments.finite_row("threshold", given))
-    low, high = scores.min(), scores.max()
+    low, high = study.score.min(), study.score.max()
     outside = out[(out <= low) | (out > high)]
     if len(outside):
         raise ArgumentError(
@@ -384,31 +412,32 @@ def _differences(average: Floats, dims: tuple[str, ...]) -> tuple[tuple[str, ...
     return (MODALITY, other(MODALITY), *dims), average[:, :, None] - average[:, None]
 
 
-def _warn(study: xr.Dataset, counts: tuple[float, float]) -> None:
+def _warn(study: xr.Dataset, counts: tuple[float, ...], known: bool, unit: str) -> None:
     """Warn of scores that run the other way, of areas of 1, and of few cases and readers."""
     observed = study["observed_auc"]
     below = (study["average_auc"] < 0.5).mean(SAMPLE)
     below = below[below > _SURE]
     if len(below):
         warn_caller(
-            f"With {shown(below[MODALITY].values.tolist())}, positive cases have lower scores than "
-            "negative ones. If low scores mean positive, pass scores with the other sign."
+            f"With modality {shown(below[MODALITY].values.tolist())}, positive cases have lower "
+            "scores than negative ones. If low scores mean positive, reverse the scores."
         )
     perfect = [
         f"{observed[READER].values[r]} with {observed[MODALITY].values[m]}"
         for m, r in np.argwhere(observed.values > 1 - 1e-9)
     ]
-    if perfect:
+    if perfect and known and study.attrs["new_cases"]:
         warn_caller(
             "All positive cases have higher scores than all negative ones: "
-            f"{shown(perfect)}. How far the area is below 1 depends on the prior (see Notes)."
+            f"{shown(perfect)}. How far the area is below 1 depends on half cases that are added "
+            "(see Notes)."
         )
     few = [f"{n:.3g} {kind}" for n, kind in zip(counts, ("positive", "negative"), strict=True)
            if n < _FEW_CASES]  # fmt: skip
     if few and study.attrs["new_cases"]:
         warn_caller(
-            f"There are only {listed(few)} cases: intervals may be too narrow (.87 instead of .95 "
-            "with four)."
+            f"There are only {listed(few)} {unit}: 95 % intervals may be too narrow (in "
+            "simulations with four, they contained the true value in 87 %)."
         )
     least = study.attrs["max_false_positive_rate"] * counts[1]
     if study.attrs["max_false_positive_rate"] < 1 and least < _FEW_CASES:
@@ -419,8 +448,8 @@ def _warn(study: xr.Dataset, counts: tuple[float, float]) -> None:
     n = int(observed.notnull().sum(READER).min())
     if study.attrs["new_readers"] and n < _FEW_READERS:
         warn_caller(
-            f"A modality has {counted(n, 'reader')}: how much new readers differ is mostly "
-            "assumed. Use new_readers=False for these readers only."
+            f"A modality has {counted(n, 'reader')}: the interval for new readers depends mostly "
+            "on a prior. Use new_readers=False for these readers only."
         )
 
 
@@ -430,13 +459,16 @@ def in_words(study: xr.Dataset) -> str:
     what = "new cases" if study.attrs["new_cases"] else "these cases"
     names = study[MODALITY].values.tolist()
     average = study["average_auc"]
-    areas = [f"{name} {_with_interval(average.sel({MODALITY: name}))}" for name in names]
+    areas = [
+        f"{name} {_with_interval(average.sel({MODALITY: name}))}".removeprefix(f"{ONE} ")
+        for name in names
+    ]
     text = f"Average area under the ROC curve, {whom} on {what}: {listed(areas)}."
     for first, second in combinations(names, 2):
         less = study["difference"]
         if other(MODALITY) in less.dims:
             less = less.sel({MODALITY: first, other(MODALITY): second})
-        text += f" {first} less {second}: {_with_interval(less)}"
+        text += f" {first} minus {second}: {_with_interval(less)}"
         if float(less.std()) > _NONE:
             text += f"; above 0 with probability {spoken_probability(float((less > 0).mean()))}"
         text += "."
