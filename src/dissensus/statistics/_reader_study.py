@@ -298,7 +298,7 @@ def reader_study(
     if not true.known:
         warn_caller(
             "The truth is estimated. If readers and the people behind it err on the same cases, "
-            "areas are too large: on CT scans with nodules, whose truth is known, by .06 to .09 "
+            "areas are too large: on mammograms whose truth is known, by .06 to .09 "
             "(docs/validation.md). Confirm the true labels of some cases."
         )
     units = counts if study.cluster is None else tuple(
