@@ -401,6 +401,8 @@ def test_annotations_are_a_study_with_one_modality():
     assert "difference" not in found
     assert "interaction_sd" not in found
     np.testing.assert_array_equal(found["average_auc"], alone["average_auc"])
+    named = study(ann, truth, reader="annotator", case="item", score="label", modality=None)
+    np.testing.assert_array_equal(found["average_auc"], named["average_auc"])
     assert found["modality"].values.tolist() == ["all"]
 
 
@@ -498,6 +500,9 @@ CASES = [
     ("columns of annotations", lambda: study(
         dx.annotations(FRAME[FRAME["modality"] == "CT"], "case", "reader", "score"), {0: 1},
         cluster="patient"), "cluster: expected None, since ratings are annotations"),
+    ("a column of annotations", lambda: study(
+        dx.annotations(FRAME[FRAME["modality"] == "CT"], "case", "reader", "score"), {0: 1},
+        modality="tool"), "modality: expected the default, since ratings are annotations"),
     ("system of one kind", lambda: study(FRAME, predictions={k: 1.0 * k for k in range(1, 60, 2)}),
      "predictions, system 'system': expected scores of at least 3 positive and 3 negative cases"),
     ("a list of scores", lambda: study(FRAME, predictions=[0.1] * 60), "predictions: expected"),

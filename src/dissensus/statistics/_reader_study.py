@@ -310,8 +310,8 @@ def reader_study(
 
 def _refuse_columns(names: Mapping[str, str | None], cluster: str | None, predictions: Any) -> None:
     """Raise if columns are named that annotations do not have."""
-    usual = {"reader": "reader", "modality": "modality", "case": "case", "score": "score"}
-    given = {role for role, name in names.items() if name not in (usual[role], None)}
+    own = {"reader": "annotator", "modality": None, "case": "item", "score": "label"}
+    given = {role for role, name in names.items() if name not in (role, own[role])}
     if predictions is not None:  # whose columns these name
         given -= {"case", "score"}
     if cluster is not None:
