@@ -43,6 +43,18 @@ def test_all_forms_of_a_table_are_one():
         assert table["label"].tolist() == ["x;y", "x", "none", "y;z"]
 
 
+def test_files_are_read_as_tables(tmp_path):
+    path = tmp_path / "a.csv"
+    TEXT.to_csv(path, index=False)
+    ann = dx.read_annotations(path, kind="set", separator=";", none="none")
+    xr.testing.assert_equal(ann, read())
+    path.write_text("item,annotator,label\n1,a,x;y\n1,b,\n")
+    with pytest.raises(dx.AnnotationError, match=r"a.csv: column 'label', line 3: .*none="):
+        dx.read_annotations(path, kind="set", separator=";")
+    with pytest.raises(dx.AnnotationError, match="separator: expected None, unless"):
+        dx.read_annotations(path, separator=";")
+
+
 def test_the_label_space_and_numbers_are_kept():
     ann = read(labels=["z", "y", "x", "w"])
     assert ann["element"].values.tolist() == ["z", "y", "x", "w"]
@@ -128,7 +140,7 @@ CASES = [
      "member: expected true or false over"),
     ("fewer elements", lambda: dx.validate(read().sel(element=["x"])),
      "member, answer 'y;z': expected its labels"),
-    ("a file", lambda: dx.read_annotations("x.csv", kind="set"), "Read the table with pandas"),
+    ("a format", lambda: dx.read_annotations("x.csv", "wide", kind="set"), "Read the table with"),
     ("a model", lambda: dx.models.dirichlet.fit(read()), "For agreement: krippendorff_alpha"),
     ("an evaluation", lambda: dx.evaluate(read()), "one label at a time"),
     ("another statistic", lambda: dx.percent_agreement(read()), "one label at a time"),

@@ -55,8 +55,7 @@ def test_arguments_are_those_for_tables_in_memory():
     ):
         offered = inspect.signature(read).parameters
         for name, parameter in list(inspect.signature(make).parameters.items())[1:]:
-            # Items come from another table, such as the predictions; sets are read in memory only.
-            if name not in {"items", "separator", "none"}:
+            if name != "items":  # which come from another table, such as the predictions
                 assert offered[name].default == parameter.default
 
 

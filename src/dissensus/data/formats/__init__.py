@@ -38,6 +38,8 @@ def read_annotations(
     trial: str | None = None,
     kind: str | None = None,
     labels: Sequence[Any] | None = None,
+    separator: str | None = None,
+    none: Any = None,
     encoding: str = "utf-8",
     delimiter: str | None = None,
     chunks: int | None = None,
@@ -63,6 +65,8 @@ def read_annotations(
         documentation of a format is ``help(dissensus.formats.get(name).module)``.
     item, annotator, label, rank, confidence, pool, cluster, stratum, trial, kind, labels
         As in `dissensus.annotations`. Named formats have other default names of columns.
+    separator, none
+        As in `dissensus.annotations`, for sets, which are read from single files without a format.
     encoding : str
         Encoding of text files.
     delimiter : str, optional
@@ -102,12 +106,18 @@ def read_annotations(
         "item": item, "annotator": annotator, "label": label, "rank": rank, "trial": trial,
         "confidence": confidence, "pool": pool, "cluster": cluster, "stratum": stratum,
     }  # fmt: skip
-    if kind == "set":
-        raise AnnotationError(
-            "kind", expected="a kind with one label in an answer", found="'set'",
-            hint="Read the table with pandas, then dissensus.annotations(frame, kind='set', ...)",
-        )  # fmt: skip
-    options = ReadOptions(columns, kind=kind, labels=labels, encoding=encoding, delimiter=delimiter)
+    of_sets = {"kind": kind if kind == "set" else None, "separator": separator, "none": none}
+    for argument, value in of_sets.items():
+        if value is not None and (format is not None or is_folder(path)):
+            raise AnnotationError(
+                argument, expected="no sets, which are read from single files without a format",
+                found=brief(value), hint="Read the table with pandas, then "
+                "dissensus.annotations(frame, kind='set', ...)",
+            )  # fmt: skip
+    options = ReadOptions(
+        columns, kind=kind, labels=labels, encoding=encoding, delimiter=delimiter,
+        separator=separator, none=none,
+    )  # fmt: skip
     if chunks is not None:
         chunks = arguments.whole("chunks", chunks)
     target = None if store is None else new_store(store)

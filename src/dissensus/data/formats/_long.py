@@ -62,7 +62,10 @@ def annotations_of(
     columns = _chosen(table, options, names, "annotations", hint)
     with relocated(table.place, table.name):
         frame = _with_typed_labels(table, columns[LABEL], options)
-        return _annotations.annotations(frame, **columns, kind=options.kind, labels=options.labels)
+        return _annotations.annotations(
+            frame, **columns, kind=options.kind, labels=options.labels,
+            separator=options.separator, none=options.none,
+        )  # fmt: skip
 
 
 def _is_wide(table: Table, options: ReadOptions) -> bool:

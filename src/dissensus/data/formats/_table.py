@@ -50,6 +50,8 @@ class ReadOptions:
     encoding: str = "utf-8"
     delimiter: str | None = None
     error: type[AnnotationError] = AnnotationError
+    separator: str | None = None
+    none: Any = None
     notes: dict[str, Any] = field(default_factory=dict)
     """Attributes of the Dataset, filled while reading."""
 
@@ -117,7 +119,7 @@ def typed_labels(column: pd.Series[Any], name: str, options: ReadOptions) -> pd.
 
 def _stays_text(options: ReadOptions) -> bool:
     # Continuous labels are read, and checked, by `dissensus.data.tables.numbers`.
-    if options.kind in {"nominal", "ranking", "continuous"}:
+    if options.kind in {"nominal", "ranking", "continuous", "set"}:
         return True
     if options.columns.get("rank") is not None or options.columns.get("score") is not None:
         return True
