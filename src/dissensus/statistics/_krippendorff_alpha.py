@@ -75,9 +75,9 @@ def krippendorff_alpha(
     disagreements: report `percent_agreement` and `gwet_ac` beside alpha. With few items of rare
     labels alpha is uncertain: `bayesian_bootstrap` gives an interval.
 
-    Sources: Krippendorff (2011), "Computing Krippendorff's alpha-reliability"; Krippendorff,
-    *Content Analysis*, 4th ed., chapter 12; Passonneau (2006), "Measuring agreement on set-valued
-    items", for MASI.
+    Source: Krippendorff (2011), "Computing Krippendorff's alpha-reliability"; Krippendorff,
+    *Content Analysis*, 4th ed., chapter 12. MASI: Passonneau (2006), "Measuring agreement on
+    set-valued items".
 
     Examples
     --------
