@@ -295,6 +295,7 @@ def test_truth_is_taken_in_every_form():
         "array": xr.DataArray(by_case.to_numpy(), {"item": by_case.index.to_numpy()}, ["item"]),
         "table": pd.DataFrame({"item": by_case.index, "label": by_case.to_numpy()}),
     }
+    forms["column"] = frame["ill"]  # whose index is that of rows, among which are names of cases
     for name, truth in forms.items():
         xr.testing.assert_equal(expected, study(frame, truth)["auc"])
         assert study(frame, truth, draws=3).attrs["positive"] == 1, name

@@ -190,6 +190,9 @@ class Truth(NamedTuple):
 
 def truth_of(study: Study, truth: Any, case: str, positive: Any) -> Truth:
     """Return which cases are positive, or raise."""
+    if _is_by_row(study, truth):
+        study = study._replace(columns={**study.columns, "truth": truth})
+        truth = "truth"
     posterior = None if isinstance(truth, str) else posterior_of(truth, "truth")
     if posterior is not None:
         return _of_fit(study, posterior, positive)
@@ -216,6 +219,14 @@ def truth_of(study: Study, truth: Any, case: str, positive: Any) -> Truth:
     chosen = _positive(positive, labels)
     known = TrueLabels(code[None], {}, "known labels")
     return Truth(code[None] == chosen, known, plain_label(labels[chosen]))
+
+
+def _is_by_row(study: Study, truth: Any) -> bool:
+    """Return whether a Series is a column of the table, and not by case."""
+    if not isinstance(truth, pd.Series) or not study.columns:
+        return False
+    rows = next(iter(study.columns.values())).index
+    return truth.index.equals(rows) and set(truth.index) != set(study.cases.tolist())
 
 
 def _by_case(study: Study, truth: Any, case: str) -> tuple[Ints, Names]:

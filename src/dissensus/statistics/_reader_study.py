@@ -107,7 +107,7 @@ def reader_study(
         score, the more likely the case is positive. Or annotations with ordered labels or numbers,
         which are one modality.
     truth : str, mapping, Series, DataArray (item), table, or DataTree
-        The true label of each case: the name of a column of ``ratings``; labels by case; or a fit
+        The true label of each case: a column of ``ratings``, or its name; labels by case; or a fit
         whose posterior has ``truth`` (item, label), made from labels of other people. Given the
         true label, these people and the readers must err independently.
     reader, case, modality, score : str
