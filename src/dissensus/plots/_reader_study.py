@@ -11,6 +11,7 @@ from dissensus.dims import FALSE_POSITIVE_RATE, MODALITY, READER, SAMPLE, SYSTEM
 from dissensus.plots import _source as pieces
 from dissensus.plots import _style as look
 from dissensus.plots._style import Size
+from dissensus.statistics._reader_scores import ONE
 from dissensus.wording import percent, share
 
 _MARKS: Final = "osD^vPX*"
@@ -60,6 +61,8 @@ def reader_study(
            xlabel="false positive rate", ylabel="sensitivity")  # fmt: skip
     x = data[FALSE_POSITIVE_RATE].to_numpy()
     names = look.labels(data[MODALITY].to_numpy().tolist(), 20)
+    if names == [ONE]:
+        names = ["readers"]
     low, high = pieces.interval(data["curve"], ci_kind, ci_prob)
     bounds = pieces.interval(data["average_auc"], ci_kind, ci_prob)
     for k, name in enumerate(names):
@@ -83,7 +86,8 @@ def reader_study(
     if data.attrs.get("new_cases", 1):
         text = f"Intervals: {percent(prob)}; bands: these readers on new cases."
     if THRESHOLD in data:
-        marks = ", ".join(look.label(value) for value in data[THRESHOLD].to_numpy())
+        values = data[THRESHOLD].to_numpy().tolist()
+        marks = ", ".join(f"{v:g}" if isinstance(v, float) else look.label(v) for v in values)
         text += f" Marks: scores of at least {marks}."
     look.note(figure, text)
     return figure
