@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -191,6 +194,8 @@ def test_every_option_changes_something():
     ):  # fmt: skip
         assert not base["difference"].equals(study(frame, **{name: option})["difference"]), name
     assert study(frame, draws=7).sizes["draw"] == 7
+    more = study(frame, threshold=[0, 4.0], max_false_positive_rate=0.5)
+    xr.testing.assert_equal(base["difference"], more["difference"])
     same = study(frame)
     xr.testing.assert_identical(base, same)
     with pytest.warns(dx.DissensusWarning, match="reverse the scores"):
@@ -566,3 +571,23 @@ def test_published_studies(name):
         assert less.mean() == pytest.approx(-0.0438, abs=0.001)
         assert less.std() == pytest.approx(0.0207, abs=0.002)
         np.testing.assert_allclose(np.quantile(less, [0.025, 0.975]), [-0.0879, 0.0003], atol=0.005)
+
+
+def test_a_seed_is_repeated_in_another_process():
+    # The order of a set of names depends on the process; draws must not.
+    code = (
+        "import numpy as np, warnings, dissensus as dx\n"
+        "warnings.simplefilter('ignore')\n"
+        "rows = [{'reader': r, 'case': c, 'score': 9 * (c % 2) + r * c % 5, 'ill': c % 2}\n"
+        "        for r in range(4) for c in range(30)]\n"
+        "found = dx.reader_study(rows, 'ill', threshold=5, draws=20, random_seed=1)\n"
+        "print([float(found[name].sum()) for name in sorted(found.data_vars)])\n"
+    )
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+            env=os.environ | {"PYTHONHASHSEED": str(seed)},
+        ).stdout
+        for seed in (1, 2)
+    }  # fmt: skip
+    assert len(told) == 1

@@ -192,7 +192,7 @@ def off_the_edge(
     if not true.known:
         return
     counts = np.array([numbers_of_kinds(true, one.case) for one in readings])
-    for name in drawn.keys() - {"curve"}:
+    for name in [name for name in drawn if name != "curve"]:
         for place in np.argwhere(np.isclose(np.abs(2 * seen[name] - 1), 1, rtol=0, atol=1e-9)):
             at = (slice(None), *place)
             positive, negative = counts[place[0]]

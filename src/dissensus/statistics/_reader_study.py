@@ -236,7 +236,8 @@ def reader_study(
     drawn = measured.over(weights_of(true, study, max(n, _LEAST), new_cases, rng), study, true)
     seen = measured.observed(true)
     if new_cases:
-        off_the_edge(drawn, seen, every, true, rng)
+        # A stream of its own, so that thresholds do not change areas.
+        off_the_edge(drawn, seen, every, true, generator(random_seed, "edges of a reader study"))
     if not true.known:
         warn_of_bounds(drawn)
 
