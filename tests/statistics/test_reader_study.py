@@ -301,9 +301,17 @@ def test_truth_is_taken_in_every_form():
         "table": pd.DataFrame({"item": by_case.index, "label": by_case.to_numpy()}),
     }
     forms["column"] = frame["ill"]  # whose index is that of rows, among which are names of cases
+    forms["rows"] = frame[["case", "ill"]]
+    forms["columns"] = {"case": frame["case"].tolist(), "ill": frame["ill"].tolist()}
     for name, truth in forms.items():
         xr.testing.assert_equal(expected, study(frame, truth)["auc"])
         assert study(frame, truth, draws=3).attrs["positive"] == 1, name
+    mixed = frame.sample(frac=1, random_state=1)
+    xr.testing.assert_allclose(expected, study(mixed, mixed["ill"])["auc"])
+    part = frame.drop(index=[470])
+    xr.testing.assert_equal(study(part)["auc"], study(part, part["ill"])["auc"])
+    doubled = pd.concat([frame[:240], frame[240:].reset_index(drop=True)])
+    xr.testing.assert_equal(expected, study(doubled, doubled["ill"])["auc"])
     words = {case: "ill" if is_ill else "well" for case, is_ill in by_case.items()}
     xr.testing.assert_equal(expected, study(frame, words, positive="ill")["auc"])
 
@@ -480,6 +488,7 @@ def test_the_sentence_says_for_whom():
 
 
 FRAME = table()
+MIXED = FRAME.sample(frac=1, random_state=1).reset_index(drop=True)
 
 
 def changed(**columns):
@@ -513,7 +522,15 @@ CASES = [
      "predictions, system 'system': expected scores of at least 3 positive and 3 negative cases"),
     ("a list of scores", lambda: study(FRAME, predictions=[0.1] * 60), "predictions: expected"),
     ("threshold outside", lambda: study(FRAME, threshold=[0.5, 100]),
-     "threshold: expected numbers above the lowest score"),
+     "threshold: expected scores above the lowest"),
+    ("a column of other rows", lambda: study(MIXED[1:], MIXED["ill"]),
+     "truth, row .*: expected labels by case, equal to the column 'ill'.*truth='ill'"),
+    ("several true labels", lambda: study(FRAME, pd.Series([0, 1, 1], [0, 0, 1])),
+     "truth: expected one label for each case; found several for 0"),
+    ("a fit with gaps", lambda: study(FRAME, fit_with([np.nan] * 60), draws=None),
+     "truth: expected a probability of each case in each draw"),
+    ("a fit that knows nothing", lambda: study(FRAME, fit_with([0.5] * 60), draws=None),
+     "ratings: expected with each modality, a reader who scored"),
     ("missing columns", lambda: study(FRAME.drop(columns=["reader", "score"])),
      "columns 'reader', 'score': expected columns of these names"),
     ("modality of another name", lambda: study(FRAME.rename(columns={"modality": "treatment"})),
@@ -521,7 +538,7 @@ CASES = [
     ("scores twice", lambda: study(pd.concat([FRAME, FRAME[:3]])),
      r"rows 0 and 480: expected one score .* \(such rows: 3\)"),
     ("two true labels", lambda: study(changed(ill=np.arange(480) % 7 % 2)),
-     r"column 'ill', rows \d+ and \d+ \(case \d+\): expected one true label for each case"),
+     r"column 'ill', rows 3 and 63 \(case 3\): expected one true label .* found 1 and 0"),
     ("two clusters", lambda: study(changed(patient=range(480)), cluster="patient"),
      "column 'patient'.* expected one cluster for each case"),
     ("text as score", lambda: study(changed(score="high")), "column 'score', row 0"),
@@ -591,3 +608,26 @@ def test_a_seed_is_repeated_in_another_process():
         for seed in (1, 2)
     }  # fmt: skip
     assert len(told) == 1
+
+
+def test_edges_know_clusters_and_are_the_same_cases_for_all():
+    frame = table(distance=9, n_cases=200)
+    frame["patient"] = frame["case"] // 20
+    with pytest.warns(dx.DissensusWarning, match="All positive cases"):
+        found = study(frame, threshold=[4.0, 5.0], max_false_positive_rate=0.1)
+    draws = found["auc"].values.reshape(2000, -1)
+    np.testing.assert_allclose(np.corrcoef(draws, rowvar=False), 1.0)
+    assert (found["sensitivity"].diff("threshold") <= 1e-12).all()
+    # Half a tied negative case takes more of a small part of the curve.
+    assert float(found["partial_auc"].mean()) < float(found["auc"].mean())
+    with pytest.warns(dx.DissensusWarning, match="All positive cases"):
+        clustered = study(frame, cluster="patient")
+    ratio = clustered["auc"].std(SAMPLE) / found["auc"].std(SAMPLE)
+    assert float(ratio.min()) > 3
+
+
+def test_a_fit_that_contradicts_the_readers_is_warned_of():
+    frame = table(distance=9)
+    with pytest.warns(dx.DissensusWarning) as told:
+        study(frame, fit_with(np.where(np.arange(60) % 2, 0.8, 0.2)), draws=None)
+    assert any("Do not report these areas" in str(one.message) for one in told)

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import gammaln
+from scipy.special import betaincinv, gammaln
 
 from dissensus.errors import warn_caller
 from dissensus.kernels.roc import area, curve, rates, shares
@@ -18,7 +18,7 @@ from dissensus.statistics._reader_scores import (
     Study,
     Truth,
     clusters_of,
-    numbers_of_kinds,
+    units_of_kinds,
 )
 from dissensus.wording import percent
 
@@ -26,6 +26,7 @@ PLACES: Final = np.linspace(0.0, 1.0, 101)
 """False positive rates at which curves are stored."""
 _BLOCK: Final = 120_000
 """Weights at a time, which stay in the processor's cache."""
+_NEAR: Final = 1e-3
 _MANY: Final = 0.05
 """Share of draws outside of 0 to 1 that is warned of."""
 
@@ -181,36 +182,46 @@ def off_the_edge(
     drawn: dict[str, Floats],
     seen: dict[str, Floats],
     readings: Sequence[Reading],
+    study: Study,
     true: Truth,
+    most: float,
     rng: np.random.Generator,
 ) -> None:
     """Replace draws of values that are 0 or 1 in the data, which have no spread.
 
     Areas of 1 are drawn with half a case of each kind that is tied with all others, rates with
-    Jeffreys' prior.
+    Jeffreys' prior. The added cases are the same for all readings and thresholds.
     """
     if not true.known:
         return
-    counts = np.array([numbers_of_kinds(true, one.case) for one in readings])
+    counts = np.array([units_of_kinds(study, true, one.case) for one in readings])
+    size = len(drawn["auc"])
+    chance, other = rng.random(size), rng.random(size)
     for name in [name for name in drawn if name != "curve"]:
         for place in np.argwhere(np.isclose(np.abs(2 * seen[name] - 1), 1, rtol=0, atol=1e-9)):
             at = (slice(None), *place)
             positive, negative = counts[place[0]]
-            size = len(drawn[name])
-            a, b = rng.beta(0.5, positive, size), rng.beta(0.5, negative, size)
+            low = seen[name][tuple(place)] < 0.5
+            a = betaincinv(0.5, positive, chance)
+            b = betaincinv(0.5, negative, other)
             if name == "sensitivity":
-                less = rng.beta(0.5, positive + 0.5, size)
+                less = betaincinv(0.5, positive + 0.5, chance)
             elif name == "specificity":
-                less = rng.beta(0.5, negative + 0.5, size)
-            else:
+                less = betaincinv(0.5, negative + 0.5, other)
+            elif name == "auc":
                 less = 0.5 * (a + b - a * b)
-            drawn[name][at] = less if seen[name][tuple(place)] < 0.5 else 1.0 - less
+            elif low:
+                less = 0.5 * a * most
+            else:  # the tied negative case takes false positive rates up to b
+                lost = np.where(b < most, b / (2 * most), 1 - most / np.maximum(2 * b, most))
+                less = 0.5 * a + lost * (1 - a)
+            drawn[name][at] = less if low else 1.0 - less
 
 
 def warn_of_bounds(drawn: dict[str, Floats]) -> None:
     """Warn of draws outside of 0 to 1, which a regression on probabilities can give."""
     for name, array in drawn.items():
-        outside = float(((array < 0) | (array > 1)).mean())
+        outside = float(((array < -_NEAR) | (array > 1 + _NEAR)).mean())
         if outside > _MANY and name != "curve":
             warn_caller(
                 f"{percent(outside)} of the draws of {name} were outside 0 to 1, and are set to 0 "

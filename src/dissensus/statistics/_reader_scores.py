@@ -29,6 +29,8 @@ from dissensus.statistics._truth import TrueLabels, fit_name, posterior_of
 
 FEWEST: Final = 3
 """The smallest number of positive, and of negative, cases for which weights can be drawn."""
+_ALIKE: Final = 1e-9
+"""A variance of probabilities below which cases are not told apart."""
 ONE: Final = "all"
 """The name of the modality of a study with one."""
 
@@ -49,6 +51,8 @@ class Study(NamedTuple):
     """The names of scores that are grades in words, whose places are the scores."""
     columns: Mapping[str, pd.Series[Any]]
     """The columns of the table by name, for a true label in one of them."""
+    rows: pd.Index[Any]
+    """The names of the table's rows."""
 
 
 class Reading(NamedTuple):
@@ -77,7 +81,7 @@ def of_annotations(annotations: xr.Dataset) -> Study:
         item, reader, np.zeros_like(item), np.asarray(score, dtype=np.float64),
         annotations[ITEM].to_numpy(), annotations[ANNOTATOR].to_numpy(), np.array([ONE]),
         annotations["cluster_code"].to_numpy() if "cluster_code" in annotations else None,
-        annotations[LABEL].to_numpy() if words else None, {},
+        annotations[LABEL].to_numpy() if words else None, {}, pd.Index([]),
     )  # fmt: skip
     _check_once(study)
     return study
@@ -107,6 +111,7 @@ def of_table(frame: Any, names: Mapping[str, str | None], cluster: str | None) -
         score,
         case.values, reader.values, np.array([ONE]) if modality is None else modality.values,
         belongs, grades, dict(table),
+        frame.index if isinstance(frame, pd.DataFrame) else pd.RangeIndex(len(score)),
     )  # fmt: skip
     _check_once(study)
     return study
@@ -127,7 +132,7 @@ def _one_each(
 ) -> Ints:
     """Return the code of each case, or raise if rows of a case have several."""
     out = np.zeros(len(case.values), dtype=np.int64)
-    out[case.codes] = value.codes
+    out[case.codes[::-1]] = value.codes[::-1]  # of several the first
     differs = np.flatnonzero(out[case.codes] != value.codes)
     if len(differs):
         row = int(differs[0])
@@ -225,19 +230,24 @@ def _is_by_row(study: Study, truth: Any) -> bool:
     """Return whether a Series is a column of the table, and not by case."""
     if not isinstance(truth, pd.Series) or not study.columns:
         return False
-    rows = next(iter(study.columns.values())).index
-    return truth.index.equals(rows) and set(truth.index) != set(study.cases.tolist())
+    by_case = truth.index.is_unique and set(truth.index) == set(study.cases.tolist())
+    return truth.index.equals(study.rows) and not by_case
 
 
 def _by_case(study: Study, truth: Any, case: str) -> tuple[Ints, Names]:
     """Return the code of each case's true label, and the labels, from labels by case."""
-    if hasattr(truth, "columns") and case != ITEM and case in truth.columns:
-        truth = truth.rename(columns={case: ITEM})
-        others = [name for name in truth.columns if name != ITEM]
-        truth = truth.rename(columns={others[0]: LABEL}) if len(others) == 1 else truth
-    names, values = named(truth)
+    names, values = named(_table_of_truth(truth, case))
     known = ~pd.isna(values)
-    place = tables.match(study.cases, names[known])
+    names, values = names[known], values[known]
+    pairs = pd.DataFrame({"name": names, "label": values}).drop_duplicates()
+    names, values = pairs["name"].to_numpy(), pairs["label"].to_numpy()
+    again = pd.Index(names).duplicated()
+    if again.any():
+        raise ArgumentError(
+            "truth", expected="one label for each case",
+            found=f"several for {shown(list(dict.fromkeys(names[again].tolist())))}",
+        )  # fmt: skip
+    place = tables.match(study.cases, names)
     lacking = study.cases[place < 0]
     if len(lacking) == len(study.cases):
         raise ArgumentError(
@@ -252,14 +262,32 @@ def _by_case(study: Study, truth: Any, case: str) -> tuple[Ints, Names]:
             + shown(list(lacking)),
             hint="Leave out the scores of these cases",
         )  # fmt: skip
-    if pd.Index(names[known]).duplicated().any():
-        again = names[known][pd.Index(names[known]).duplicated()]
-        raise ArgumentError(
-            "truth", expected="one label for each case", found=f"several for {shown(list(again))}"
-        )
-    column = pd.Series(values[known][place].tolist())
+    column = pd.Series(values[place].tolist())
     coded = tables.encode(column, "truth", sort=True)
+    name = getattr(truth, "name", None)
+    if isinstance(truth, pd.Series) and name in study.columns:
+        stated = study.columns[str(name)].astype(str).to_numpy()
+        differs = np.flatnonzero(stated != column.astype(str).to_numpy()[study.case])
+        if len(differs):
+            raise ArgumentError(
+                "truth", where=f"row {differs[0]}",
+                expected=f"labels by case, equal to the column {name!r}",
+                found="other labels, perhaps a column of a table with other rows",
+                hint=f"Pass the name of the column: truth={name!r}",
+            )  # fmt: skip
     return coded.codes, coded.values
+
+
+def _table_of_truth(truth: Any, case: str) -> Any:
+    """Return a table of cases and labels as a mapping with the columns item and label."""
+    listed = isinstance(truth, Mapping) and isinstance(truth.get(case), list | tuple | np.ndarray)
+    if not (hasattr(truth, "columns") or listed):
+        return truth
+    table = opened(truth)
+    others = [name for name in table if name != case]
+    if case not in table or len(others) != 1:
+        return truth
+    return {ITEM: table[case].tolist(), LABEL: table[others[0]].tolist()}
 
 
 def _of_fit(study: Study, posterior: xr.Dataset, positive: Any) -> Truth:
@@ -284,6 +312,12 @@ def _of_fit(study: Study, posterior: xr.Dataset, positive: Any) -> Truth:
     labels = truth[LABEL].to_numpy()
     chosen = _positive(positive, labels)
     p = truth.isel({LABEL: chosen}).to_numpy()[:, :, place].reshape(-1, len(place))
+    if not np.isfinite(p).all():
+        lacking = study.cases[~np.isfinite(p).all(axis=0)]
+        raise ArgumentError(
+            "truth", expected="a probability of each case in each draw of the fit",
+            found=f"none for {shown(list(lacking))}",
+        )  # fmt: skip
     coords = {
         dim: truth[dim].to_numpy() if dim in truth.coords else np.arange(truth.sizes[dim])
         for dim in SAMPLE
@@ -342,6 +376,23 @@ def clusters_of(truth: Truth, study: Study, positive: bool) -> int:
     return len(np.unique(study.cluster[truth.positive[0] == positive]))
 
 
+def _is_usable(study: Study, truth: Truth, case: Ints) -> bool:
+    """Return whether there are enough cases of both kinds among some."""
+    if min(numbers_of_kinds(truth, case)) < FEWEST:
+        return False
+    if not truth.known:
+        return bool(truth.positive[:, case].var(axis=1).min() > _ALIKE)
+    return min(units_of_kinds(study, truth, case)) >= FEWEST
+
+
+def units_of_kinds(study: Study, truth: Truth, case: Ints) -> tuple[float, float]:
+    """Return the numbers of positive and of negative cases among some, or of clusters of such."""
+    if study.cluster is None or not truth.known:
+        return numbers_of_kinds(truth, case)
+    positive, cluster = truth.positive[0][case], study.cluster[case]
+    return tuple(float(len(np.unique(cluster[positive == kind]))) for kind in (True, False))  # type: ignore[return-value]
+
+
 def readings_in(study: Study, truth: Truth) -> list[Reading]:
     """Return the scores of each reader with each modality, in which both kinds of cases occur."""
     key = study.modality * len(study.readers) + study.reader
@@ -353,7 +404,7 @@ def readings_in(study: Study, truth: Truth) -> list[Reading]:
             int(study.modality[rows[0]]), int(study.reader[rows[0]]), study.case[rows],
             study.score[rows],
         )  # fmt: skip
-        if min(numbers_of_kinds(truth, one.case)) < FEWEST:
+        if not _is_usable(study, truth, one.case):
             lacking.append(f"{study.readers[one.reader]} with {study.modalities[one.modality]}")
         else:
             out.append(one)
@@ -367,8 +418,10 @@ def readings_in(study: Study, truth: Truth) -> list[Reading]:
     if lacking:
         warn_caller(
             f"{len(lacking)} of {len(lacking) + len(out)} pairs of reader and modality have fewer "
-            f"than {FEWEST} positive or fewer than {FEWEST} negative cases, and are left out: "
-            f"{shown(lacking)}."
+            f"than {FEWEST} positive or fewer than {FEWEST} negative cases"
+            + ("" if study.cluster is None else " or clusters of such")
+            + ("" if truth.known else ", or cases that the fit does not tell apart")
+            + f", and are left out: {shown(lacking)}."
         )
     return out
 
@@ -398,8 +451,8 @@ def scores_of_systems(
                 found=f"several from {brief(plain_label(name))} for {shown(list(again))}",
                 hint="The column with the names of several systems must be called 'system'",
             )  # fmt: skip
-        few = numbers_of_kinds(truth, place[mine])
-        if min(few) < FEWEST:
+        few = units_of_kinds(study, truth, place[mine])
+        if not _is_usable(study, truth, place[mine]):
             raise PredictionError(
                 "predictions", where=f"system {brief(plain_label(name))}",
                 expected=f"scores of at least {FEWEST} positive and {FEWEST} negative cases",

@@ -237,9 +237,11 @@ def reader_study(
     seen = measured.observed(true)
     if new_cases:
         # A stream of its own, so that thresholds do not change areas.
-        off_the_edge(drawn, seen, every, true, generator(random_seed, "edges of a reader study"))
+        edges = generator(random_seed, "edges of a reader study")
+        off_the_edge(drawn, seen, every, study, true, most, edges)
     if not true.known:
         warn_of_bounds(drawn)
+        _warn_of_contradiction(seen["auc"])
 
     cells = Cells(
         np.array([one.modality for one in readings]), np.array([one.reader for one in readings])
@@ -309,6 +311,17 @@ def reader_study(
     return out.assign_attrs(in_words=in_words(out))
 
 
+def _warn_of_contradiction(observed: Floats) -> None:
+    """Warn of areas that no reader can have, if the fit's probabilities were right."""
+    beyond = int(((observed < -0.02) | (observed > 1.02)).sum())
+    if beyond:
+        warn_caller(
+            f"{beyond} of {len(observed)} areas against the fit are outside 0 to 1 before they are "
+            "set to 0 or 1: the fit's probabilities are too close to 1/2 for these readers. Do not "
+            "report these areas."
+        )
+
+
 def _refuse_columns(names: Mapping[str, str | None], cluster: str | None, predictions: Any) -> None:
     """Raise if columns are named that annotations do not have."""
     own = {"reader": "annotator", "modality": None, "case": "item", "score": "label"}
@@ -326,6 +339,11 @@ def _refuse_columns(names: Mapping[str, str | None], cluster: str | None, predic
             name, expected="the default, since ratings are annotations", found=brief(names[name]),
             hint="Pass the table instead of annotations",
         )  # fmt: skip
+
+
+def _spoken(score: float, study: Study) -> str:
+    """Return a score, or the grade that it stands for."""
+    return f"{score:g}" if study.grades is None else repr(str(study.grades[int(score)]))
 
 
 def _grades(thresholds: Floats, study: Study) -> Names:
@@ -352,8 +370,8 @@ def _thresholds(threshold: Any, study: Study) -> Floats:
     outside = out[(out <= low) | (out > high)]
     if len(outside):
         raise ArgumentError(
-            "threshold", expected=f"numbers above the lowest score, {low:g}, up to the highest, "
-            f"{high:g}", found=shown([float(x) for x in outside]),
+            "threshold", expected=f"scores above the lowest, {_spoken(low, study)}, up to the "
+            f"highest, {_spoken(high, study)}", found=", ".join(_spoken(x, study) for x in outside),
             hint="Otherwise all cases, or none, are called positive",
         )  # fmt: skip
     return out
@@ -461,7 +479,9 @@ def in_words(study: xr.Dataset) -> str:
     names = study[MODALITY].values.tolist()
     average = study["average_auc"]
     areas = [
-        f"{name} {_with_interval(average.sel({MODALITY: name}))}".removeprefix(f"{ONE} ")
+        f"{name} {_with_interval(average.sel({MODALITY: name}))}".removeprefix(
+            f"{ONE} " if len(names) == 1 else ""
+        )
         for name in names
     ]
     text = f"Average area under the ROC curve, {whom} on {what}: {listed(areas)}."
