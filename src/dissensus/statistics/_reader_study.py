@@ -145,7 +145,8 @@ def reader_study(
           negative cases with a modality;
         - ``average_auc`` (modality), the mean over readers;
         - ``difference``, with two modalities, the first minus the second (sorted by name, or in the
-          order of an ordered categorical); with more, all differences (``modality``, ``modality_``);
+          order of an ordered categorical); with more, all differences (``modality``,
+          ``modality_``);
         - with ``new_readers=True``, ``reader_sd``, the standard deviation of areas between readers,
           and with several modalities ``interaction_sd``, between modalities within a reader;
         - ``curve`` (modality, false_positive_rate), the mean sensitivity of these readers;
