@@ -350,14 +350,7 @@ def annotator_roc(
     if ANNOTATOR not in data.coords:
         data = data.assign_coords({ANNOTATOR: np.arange(people)})
     outer = pieces.interval_settings(None, ci_prob)[1]
-    width = min(look.width_of(figsize), 5.6)
-    figure, ax = look.canvas(ax, figsize, width, width + 0.2)
-    ax.plot([0, 1], [0, 1], color=look.ink(), linewidth=0.9, linestyle=look.BROKEN, zorder=0)
-    look.tidy(ax, grid="both")
-    for axis in (ax.xaxis, ax.yaxis):
-        look.share_axis(axis)
-    ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal",
-           xlabel="false positive rate", ylabel="sensitivity")  # fmt: skip
+    figure, ax = look.roc_canvas(ax, figsize)
     points = _people(ax, data, outer, named=people <= limit)
     _systems(ax, data, outer)
     texts = [f"Positive: {look.label(data.attrs['positive'])}."] if "positive" in data.attrs else []

@@ -51,14 +51,7 @@ def reader_study(
     'sensitivity'
     """
     data = pieces.returned(source, "reader_study", ("curve",), along=FALSE_POSITIVE_RATE)
-    width = min(look.width_of(figsize), 5.6)
-    figure, ax = look.canvas(ax, figsize, width, width + 0.2)
-    ax.plot([0, 1], [0, 1], color=look.ink(), linewidth=0.9, linestyle=look.BROKEN, zorder=0)
-    look.tidy(ax, grid="both")
-    for axis in (ax.xaxis, ax.yaxis):
-        look.share_axis(axis)
-    ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal",
-           xlabel="false positive rate", ylabel="sensitivity")  # fmt: skip
+    figure, ax = look.roc_canvas(ax, figsize)
     x = data[FALSE_POSITIVE_RATE].to_numpy()
     names = look.labels(data[MODALITY].to_numpy().tolist(), 20)
     if names == [ONE]:

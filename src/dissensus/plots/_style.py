@@ -142,6 +142,19 @@ def canvas(ax: Axes | None, figsize: Size | None, width: float, height: float) -
     return figure, figure.add_subplot()
 
 
+def roc_canvas(ax: Axes | None, figsize: Size | None) -> tuple[Any, Axes]:
+    """Return figure and axes of sensitivity against false positive rate, with the diagonal."""
+    width = min(width_of(figsize), 5.6)
+    figure, ax = canvas(ax, figsize, width, width + 0.2)
+    ax.plot([0, 1], [0, 1], color=ink(), linewidth=0.9, linestyle=BROKEN, zorder=0)
+    tidy(ax, grid="both")
+    for axis in (ax.xaxis, ax.yaxis):
+        share_axis(axis)
+    ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), aspect="equal",
+           xlabel="false positive rate", ylabel="sensitivity")  # fmt: skip
+    return figure, ax
+
+
 def grid_of(
     count: int, figsize: Size | None, columns: int, height: float, **options: Any
 ) -> list[Axes]:

@@ -96,48 +96,38 @@ def krippendorff_alpha(
     0.571
     """
     annotations = read(annotations, sets=True)
+    rows = rows_of(annotations)
     if annotations.attrs["kind"] == "set":
-        return _of_sets(annotations, level, distance).value(weights)
-    if distance is not None:
-        raise ArgumentError(
-            "distance", expected="None, unless annotations are sets", found=brief(distance),
-            hint="Read sets with dissensus.annotations(..., kind='set'); other distances: level=",
-        )  # fmt: skip
-    if level is None:
-        level = "interval" if annotations.attrs["kind"] == "continuous" else "nominal"
-    arguments.one_of("level", level, LEVELS)
-    rows = rows_of(annotations)
-    if level == "ordinal":
-        return _ordinal(annotations, rows).value(weights)
-    if level == "ratio":
-        distances = ratio_disagreement(annotations, rows)
+        if level is not None:
+            raise ArgumentError(
+                "level", expected="None for sets", found=brief(level), hint="Choose distance="
+            )
+        distance = "jaccard" if distance is None else distance
+        arguments.one_of("distance", distance, SET_DISTANCES)
+        distances, attrs = of_sets(rows, annotations, distance), {"distance": distance}
     else:
-        distances = disagreement(annotations, rows, level)
+        if distance is not None:
+            raise ArgumentError(
+                "distance", expected="None, unless annotations are sets", found=brief(distance),
+                hint="Read sets with dissensus.annotations(..., kind='set'); other distances: "
+                "level=",
+            )  # fmt: skip
+        if level is None:
+            level = "interval" if annotations.attrs["kind"] == "continuous" else "nominal"
+        arguments.one_of("level", level, LEVELS)
+        if level == "ordinal":
+            return _ordinal(annotations, rows).value(weights)
+        if level == "ratio":
+            distances = ratio_disagreement(annotations, rows)
+        else:
+            distances = disagreement(annotations, rows, level)
+        attrs = {"level": str(level)}
 
     def finish(totals: Floats, undefined: Undefined) -> Floats:
         return alpha_of(distances, totals, undefined)
 
     items, parts = annotations[ITEM].to_numpy(), alpha_parts(distances, rows.voices)
-    sums = Sums("krippendorff_alpha", parts, finish, items, attrs={"level": str(level)})
-    return sums.value(weights)
-
-
-def _of_sets(annotations: xr.Dataset, level: str | None, distance: str | None) -> Sums:
-    """Return the sums for sets of labels."""
-    if level is not None:
-        raise ArgumentError(
-            "level", expected="None for sets", found=brief(level), hint="Choose distance="
-        )
-    distance = "jaccard" if distance is None else distance
-    arguments.one_of("distance", distance, SET_DISTANCES)
-    rows = rows_of(annotations)
-    distances = of_sets(rows, annotations, distance)
-
-    def finish(totals: Floats, undefined: Undefined) -> Floats:
-        return alpha_of(distances, totals, undefined)
-
-    items, parts = annotations[ITEM].to_numpy(), alpha_parts(distances, rows.voices)
-    return Sums("krippendorff_alpha", parts, finish, items, attrs={"distance": distance})
+    return Sums("krippendorff_alpha", parts, finish, items, attrs=attrs).value(weights)
 
 
 def _ordinal(annotations: xr.Dataset, rows: Grouped) -> Sums:

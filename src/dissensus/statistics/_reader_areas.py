@@ -85,8 +85,12 @@ class Measured(NamedTuple):
         blocks: Iterable[tuple[Flags | Floats, Floats]],
         study: Study,
         true: Truth,
+        seen: dict[str, Floats],
     ) -> dict[str, Floats]:
-        """Return values (draw, reading, ...) by name, and the mean curves (draw, modality, ...)."""
+        """Return values (draw, reading, ...) by name, and the mean curves (draw, modality, ...).
+
+        ``seen`` is what `observed` returns.
+        """
         power = [_powers(one, study, true) for one in self.readings]
         modality = np.array([one.modality for one in self.readings])
         parts = []
@@ -96,8 +100,7 @@ class Measured(NamedTuple):
             parts.append(part | {"curve": np.stack(curves, axis=1)})
         out = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         if self.most < 1:  # twice: weights repeat the bias of few cases, which the data have too
-            seen = self.observed(true)["partial_auc"]
-            out["partial_auc"] -= 2 * (out["partial_auc"].mean(axis=0) - seen)
+            out["partial_auc"] -= 2 * (out["partial_auc"].mean(axis=0) - seen["partial_auc"])
         return out
 
     def observed(self, true: Truth) -> dict[str, Floats]:

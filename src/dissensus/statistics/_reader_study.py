@@ -234,8 +234,9 @@ def reader_study(
     rng = generator(random_seed, "reader study")
     every = [*readings, *systems.values()]
     measured = Measured(every, thresholds, most, len(study.modalities))
-    drawn = measured.over(weights_of(true, study, max(n, _LEAST), new_cases, rng), study, true)
     seen = measured.observed(true)
+    blocks = weights_of(true, study, max(n, _LEAST), new_cases, rng)
+    drawn = measured.over(blocks, study, true, seen)
     if new_cases:
         # A stream of its own, so that thresholds do not change areas.
         edges = generator(random_seed, "edges of a reader study")
