@@ -115,7 +115,7 @@ def annotations(
     column = columns(frame, wanted, needed=("item", "annotator", "label"))
     names = {role: str(name) for role, name in wanted.items() if name is not None}
     ranked = rank is not None
-    if kind == "set":
+    if isinstance(kind, str) and kind == "set":  # an array is refused below
         if ranked:
             raise AnnotationError("rank", expected='None with kind="set"', found=brief(rank))
         space = None if labels is None else _space(labels)
