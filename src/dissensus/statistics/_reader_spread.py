@@ -60,6 +60,11 @@ class Chance(NamedTuple):
         return cls(rng.random(n), normal((n, readers)), normal((n, len(cells.reader))))
 
 
+def half_normal(scale: float) -> Floats:
+    """Return equally probable values of a standard deviation with a half-normal prior (node,)."""
+    return np.asarray(scale * ndtri(0.5 + 0.5 * (np.arange(NODES) + 0.5) / NODES))
+
+
 def spreads(
     cells: Cells, estimate: Floats, noise: Floats, size: Floats, scale: float, chance: Floats
 ) -> Floats:
@@ -84,7 +89,7 @@ def spreads(
         With one modality the second is 0, since it cannot be told from the first, whose scale is
         then that of both together.
     """
-    nodes = scale * ndtri(0.5 + 0.5 * (np.arange(NODES) + 0.5) / NODES)
+    nodes = half_normal(scale)
     single = cells.n_modalities == 1
     pair = (np.sqrt(2.0) * nodes, np.zeros(1)) if single else (nodes, nodes)
     grid = np.stack(np.meshgrid(*pair, indexing="ij"), axis=-1).reshape(-1, 2)

@@ -388,6 +388,12 @@ def _sizes(readings: Sequence[Reading], true: Truth) -> dict[str, Floats]:
     }  # fmt: skip
 
 
+def spread_at(observed: Floats, spread: float) -> float:
+    """Return a standard deviation on the probit scale as one of the values there (reading,)."""
+    at = ndtri(np.clip(np.nanmean(observed), 0.01, 0.99))
+    return float(spread * np.exp(-0.5 * at**2) / np.sqrt(2 * np.pi))
+
+
 def _averages(
     by_reading: Floats,
     estimate: Floats,
@@ -412,9 +418,7 @@ def _averages(
     if chance is None:
         return average, np.empty((0, 2))
     noise = np.atleast_2d(np.cov(by_reading, rowvar=False))
-    at = ndtri(np.clip(estimate.mean(), 0.01, 0.99))
-    scale = spread * np.exp(-0.5 * at**2) / np.sqrt(2 * np.pi)
-    sd = spreads(cells, estimate, noise, size, scale, chance.spread)
+    sd = spreads(cells, estimate, noise, size, spread_at(estimate, spread), chance.spread)
     return of_new_readers(average, cells, sd, chance), sd
 
 

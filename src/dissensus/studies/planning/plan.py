@@ -22,6 +22,7 @@ from dissensus.kernels.types import Floats
 from dissensus.metrics._insight import insight_of
 from dissensus.sampling import fitting
 from dissensus.sampling.learned_prior import LEARNED, learned, plausibilities
+from dissensus.studies.planning.readers import plan_readers
 from dissensus.studies.planning.reliability import plan_reliability
 from dissensus.studies.planning.studies import counts, level, share
 
@@ -127,6 +128,8 @@ def plan(
     accuracy: float | None = None,
     reliability: float | None = None,
     prior_count: float | str | None = None,
+    difference: float | None = None,
+    margin: float | None = None,
     prob: float | None = None,
     draws: int | None = None,
     random_seed: int | None = None,
@@ -138,8 +141,9 @@ def plan(
     The plan is for the reliability of labels if they are *measurements*, that is, numbers, or if
     ``target``, ``width`` or ``family`` is given, or if the pilot is a fit of
     `models.crossed_effects` or `models.cross_replication`; see `dissensus.plan_reliability`.
-    Otherwise it is for the precision of a *system's accuracy*. If items have one true label, use
-    `dissensus.plan_accuracy`.
+    If the pilot is a `dissensus.reader_study`, it is for the precision of *areas under the ROC
+    curve*, and annotators are readers, items are cases. Otherwise it is for the precision of a
+    *system's accuracy*. If items have one true label, use `dissensus.plan_accuracy`.
 
     New studies are drawn from the pilot's posterior, with a system that predicts an item's most
     plausible label with probability ``accuracy``, and analysed by `models.dirichlet`.
@@ -148,7 +152,8 @@ def plan(
     ----------
     pilot : xarray.Dataset or DataTree
         Nominal or ordinal annotations of a first few dozen items. To plan reliability: numbers,
-        ordered labels or two labels, or a fit.
+        ordered labels or two labels, or a fit. To plan areas: a reader study with one or two
+        modalities, for new readers and new cases.
     annotators : sequence of int
         Annotators of each item to try.
     items : sequence of int
@@ -162,10 +167,17 @@ def plan(
     prior_count : "learned" or float, optional
         Prior count in the model, for the pilot and the new studies; learned by default, in new
         studies also from the predictions.
+    difference : float, optional
+        Of reader studies: the assumed difference of areas, the pilot's first modality minus the
+        second, or a system minus the readers. By default it is drawn from the pilot's posterior.
+    margin : float, optional
+        Of reader studies: margin of non-inferiority, above 0.
     prob : float, optional
-        Probability of the (equal-tailed) interval; ArviZ's ``stats.ci_prob`` by default.
+        Probability of the (equal-tailed) interval; ArviZ's ``stats.ci_prob`` by default, .95 for
+        reader studies.
     draws : int, optional
-        Posterior draws in each simulated study; 400 by default.
+        Posterior draws in each simulated study; 400 by default. For reader studies, the number of
+        simulated studies; 1,000 by default.
     random_seed : int, optional
         The same seed gives the same plan.
     progressbar : bool
@@ -184,10 +196,25 @@ def plan(
         annotator). With a learned prior the interval includes the system's knowledge beyond the
         labels (``insight`` in `top_k_accuracy`), which does not depend on the number of items.
 
+        For reader studies, over simulated studies in which each reader scores each case with each
+        modality: ``half_width``, half the length of the interval of the difference between two
+        modalities (with one: of its average area); with two, ``power``, the share of intervals
+        without 0, and with ``margin=``, ``non_inferiority``, the share of intervals above minus the
+        margin. If the pilot has systems, ``system_half_width`` (modality, system, annotator, item),
+        and so on, for the system's area minus the average area of the readers.
+        ``attrs["in_words"]`` names the study with the fewest scores whose power is .8 or more.
+
     See Also
     --------
     plan_accuracy : The accuracy of a system that is better than its annotators.
     plan_reliability : The reliability of labels.
+
+    Notes
+    -----
+    Reader studies: the variance of a difference is that of Obuchowski & Rockette (1995). The parts
+    that come from cases are those of the pilot's draws, times the ratio of both numbers of cases;
+    those between readers have the pilot's posterior. The mean of new readers is normal, and its
+    interval has the prior of `dissensus.reader_study`. The share of positive cases is the pilot's.
 
     Examples
     --------
@@ -202,6 +229,11 @@ def plan(
     own = {"accuracy": accuracy, "reliability": reliability, "prior_count": prior_count}
     shared = {"prob": prob, "draws": draws, "random_seed": random_seed}
     goals = {"target": target, "width": width, "family": family}
+    of_readers = {"difference": difference, "margin": margin}
+    if isinstance(pilot, xr.Dataset) and "average_auc" in pilot:
+        _none_of(own | goals | settings, "none, since areas of readers are planned")
+        return plan_readers(pilot, annotators, items, **_given(of_readers | shared))
+    _none_of(of_readers, "none, since the pilot is not a reader study")
     if _of_measurements(pilot, goals):
         _none_of(own, "none, since reliability is planned")
         return plan_reliability(

@@ -1,0 +1,245 @@
+"""Plans of reader studies: numbers of readers and of cases, from a pilot study."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import product
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import xarray as xr
+from scipy.special import chdtri, ndtr, ndtri
+
+from dissensus import arguments
+from dissensus.dims import ANNOTATOR, ITEM, MODALITY, SAMPLE, SYSTEM
+from dissensus.errors import ArgumentError, brief
+from dissensus.kernels.random import generator
+from dissensus.kernels.types import Floats
+from dissensus.statistics._reader_spread import half_normal
+from dissensus.statistics._reader_study import SPREAD, spread_at
+from dissensus.studies.planning.studies import counts, share
+from dissensus.wording import counted
+from dissensus.wording import share as spoken
+
+_STUDIES: Final = 1000
+_WANTED: Final = 0.8
+"""The probability of an interval without 0 for which studies are usually planned."""
+_HALVINGS: Final = 30
+_LEAST: Final = 1e-9
+"""The least variance of readers' values around their mean, relative to that of one."""
+
+
+class Quantity(NamedTuple):
+    """A mean over readers, such as the difference between two modalities.
+
+    With J readers and the pilot's cases its variance is (between + own) / J + common (1 - 1 / J).
+    """
+
+    is_difference: bool
+    centre: Floats
+    """(draw,): for all readers and cases."""
+    between: Floats
+    """(draw,): the variance between readers."""
+    own: float
+    """The variance of a reader's value that comes from the cases."""
+    common: float
+    """The covariance of two readers' values."""
+    scale: float
+    """Of the half-normal prior of the standard deviation between readers."""
+
+
+def plan_readers(
+    pilot: xr.Dataset,
+    readers: Sequence[int],
+    cases: Sequence[int],
+    *,
+    difference: float | None = None,
+    margin: float | None = None,
+    prob: float = 0.95,
+    draws: int = _STUDIES,
+    random_seed: Any = None,
+) -> xr.Dataset:
+    """Return the plan of `dissensus.plan` for a pilot from `dissensus.reader_study`."""
+    sizes = {ANNOTATOR: counts("annotators", readers), ITEM: counts("items", cases)}
+    prob, n = share("prob", prob), arguments.sample_shape(draws, 1)[1]
+    rng = generator(random_seed, "plan of readers")
+    given: dict[str, float] = {}
+    if difference is not None:
+        given["difference"] = _of_areas(difference)
+    if margin is not None:
+        given["margin"] = share("margin", margin)
+    quantities = _quantities(pilot, given)
+    chosen = rng.integers(pilot["average_auc"].isel({MODALITY: 0}).size, size=n)
+    how = (chosen, sizes, pilot.attrs["n_cases"], prob, given, rng)
+    out = xr.Dataset(coords=sizes)
+    for prefix, parts in quantities.items():
+        dims = (MODALITY, SYSTEM) if prefix else ()
+        planned = [_planned(one, *how) for one in parts]
+        shape = tuple(pilot.sizes[dim] for dim in dims)
+        for name in planned[0]:
+            values = np.stack([one[name] for one in planned])
+            values = values.reshape(*shape, *values.shape[1:])
+            out[f"{prefix}{name}"] = (*dims, ANNOTATOR, ITEM), values
+        out = out.assign_coords({dim: pilot[dim].to_numpy() for dim in dims})
+    out = out.assign_attrs(probability=prob, **given)
+    return out.assign_attrs(in_words=_in_words(out))
+
+
+def _of_areas(difference: Any) -> float:
+    """Return a difference of areas, or raise."""
+    number = arguments.finite("difference", difference)
+    if abs(number) >= 1:
+        raise ArgumentError(
+            "difference", expected="a difference of areas, between -1 and 1",
+            found=brief(difference),
+        )  # fmt: skip
+    return number
+
+
+def _quantities(pilot: xr.Dataset, given: Mapping[str, float]) -> dict[str, list[Quantity]]:
+    """Return the means over readers of a pilot, by what their names begin with."""
+    if not (pilot.attrs.get("new_readers") and pilot.attrs.get("new_cases")):
+        raise ArgumentError(
+            "pilot", expected="a reader study for new readers and new cases",
+            found=f"new_readers={bool(pilot.attrs.get('new_readers'))}, "
+            f"new_cases={bool(pilot.attrs.get('new_cases'))}",
+        )  # fmt: skip
+    modalities = pilot.sizes[MODALITY]
+    if modalities > 2:
+        raise ArgumentError(
+            "pilot", expected="a reader study of one or two modalities", found=str(modalities),
+            hint="Pass the rows of two modalities to reader_study",
+        )  # fmt: skip
+    if given and modalities == 1 and "system_auc" not in pilot:
+        name = next(iter(given))
+        raise ArgumentError(
+            name, expected="None, as the pilot has one modality and no system",
+            found=brief(given[name]),
+        )  # fmt: skip
+    flat = pilot.stack(draws=SAMPLE).transpose("draws", ...)
+    areas = flat["auc"].to_numpy()
+    between = flat["reader_sd"].to_numpy() ** 2
+    scale = np.sqrt(2.0) * spread_at(pilot["observed_auc"].to_numpy(), SPREAD["auc"])
+    if modalities == 2:
+        within = flat["interaction_sd"].to_numpy() ** 2
+        noise = _noise(areas[:, 0] - areas[:, 1], "scored cases with both modalities")
+        first = Quantity(True, flat["difference"].to_numpy(), 2 * within, *noise, scale)
+        between = between + within
+    else:
+        noise = _noise(areas[:, 0], "scored cases")
+        first = Quantity(False, flat["average_auc"].to_numpy()[:, 0], between, *noise, scale)
+    out = {"": [first]}
+    if "system_auc" in pilot:
+        system, less = (flat[f"system_{name}"].to_numpy() for name in ("auc", "difference"))
+        out["system_"] = [
+            Quantity(
+                True, less[:, m, s], between,
+                *_noise(system[:, s, None] - areas[:, m], "scored cases"), scale,
+            )
+            for m, s in product(range(modalities), range(pilot.sizes[SYSTEM]))
+        ]  # fmt: skip
+    return out
+
+
+def _noise(values: Floats, what: str) -> tuple[float, float]:
+    """Return the mean variance and the mean covariance of readers' values (draw, reader)."""
+    values = values[:, ~np.isnan(values).any(axis=0)]
+    n = values.shape[1]
+    if n < 2:
+        raise ArgumentError(
+            "pilot", expected=f"two or more readers who {what}", found=counted(n, "reader")
+        )
+    covariance = np.cov(values, rowvar=False)
+    own = float(np.trace(covariance)) / n
+    return own, float(covariance.sum() - n * own) / (n * (n - 1))
+
+
+def _planned(
+    one: Quantity,
+    chosen: Any,
+    sizes: Mapping[str, list[int]],
+    pilot_cases: int,
+    prob: float,
+    given: Mapping[str, float],
+    rng: np.random.Generator,
+) -> dict[str, Floats]:
+    """Return half the interval's length and probabilities (reader, case) over new studies."""
+    shape = tuple(len(numbers) for numbers in sizes.values())
+    names = ["half_width"]
+    if one.is_difference:
+        names += ["power"] + ["non_inferiority"] * ("margin" in given)
+    out = {name: np.empty(shape) for name in names}
+    between = one.between[chosen]
+    centre = np.full_like(between, given.get("difference", 0.0))
+    if "difference" not in given:
+        centre = one.centre[chosen]
+    chance, spread = rng.standard_normal(len(centre)), rng.random(len(centre))
+    for place, (n, k) in zip(np.ndindex(shape), product(*sizes.values()), strict=True):
+        fewer = pilot_cases / k
+        rest = fewer * max(one.own - one.common, _LEAST * one.own)
+        common = fewer * max(one.common, 0.0)
+        # The sum of squares of readers' values around their mean, and this mean.
+        squares = (between + rest) * chdtri(max(n - 1, 1), spread) * (n > 1)
+        mean = centre + chance * np.sqrt((between + rest) / n + common)
+        half = _half_widths(n, squares, rest, common, one.scale, prob)
+        values = {
+            "half_width": half,
+            "power": np.abs(mean) > half,
+            "non_inferiority": mean - half > -given.get("margin", 0.0),
+        }
+        for name in names:
+            out[name][place] = values[name].mean()
+    return out
+
+
+def _half_widths(
+    n: int, squares: Floats, rest: float, common: float, scale: float, prob: float
+) -> Floats:
+    """Return half the length of each study's interval, as `dissensus.reader_study` gives it.
+
+    The mean over readers is normal given their standard deviation, which has a posterior on a grid.
+    """
+    total = half_normal(scale) ** 2 + rest
+    log = -0.5 * (n - 1) * np.log(total) - 0.5 * squares[:, None] / total
+    weight = np.exp(log - log.max(axis=1, keepdims=True))
+    weight /= weight.sum(axis=1, keepdims=True)
+    sd = np.sqrt(total / n + common)
+    low, high = np.zeros(len(squares)), np.full(len(squares), -ndtri((1 - prob) / 2) * sd.max())
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        inside = (weight * (2 * ndtr(middle[:, None] / sd) - 1)).sum(axis=1)
+        low, high = np.where(inside < prob, middle, low), np.where(inside < prob, high, middle)
+    return (low + high) / 2
+
+
+def _in_words(plan: xr.Dataset) -> str:
+    """Name the smallest study that is likely to show a difference, or the length of intervals."""
+    about = plan.attrs
+    interval = f"{about['probability']:.0%} interval"
+    if "power" not in plan:
+        cell = plan["half_width"].isel({ANNOTATOR: -1, ITEM: -1})
+        return (
+            f"{_study(cell)}: the {interval} of the average area extends ± "
+            f"{spoken(cell.item(), 3)} on average."
+        )
+    flat = plan[["power", "half_width"]].stack(cell=(ANNOTATOR, ITEM))
+    power, scores = flat["power"].to_numpy(), (flat[ANNOTATOR] * flat[ITEM]).to_numpy()
+    enough = power >= _WANTED
+    # The fewest scores that are enough; else the highest probability.
+    order = np.lexsort((scores, ~enough)) if enough.any() else np.lexsort((scores, -power))
+    best = flat.isel(cell=int(order[0]))
+    known = "difference" in about
+    given = f"the difference is {spoken(about['difference'], 3)}" if known else (
+        "the difference is as uncertain as after the pilot"
+    )  # fmt: skip
+    out = f"If {given}, the {interval} excludes 0 with probability {spoken(_WANTED)} or more "
+    out += "with " if enough.any() else "in no study tried; the nearest are "
+    return (
+        f"{out}{_study(best)} (probability {spoken(best['power'].item())}; on average the interval "
+        f"extends ± {spoken(best['half_width'].item(), 3)})."
+    )
+
+
+def _study(cell: Any) -> str:
+    readers, cases = cell[ANNOTATOR].item(), cell[ITEM].item()
+    return f"{counted(readers, 'reader')} and {counted(cases, 'case')}"
