@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from dissensus import arguments
 from dissensus.dims import (
     ANNOTATOR,
     ITEM,
@@ -39,6 +40,7 @@ from dissensus.evaluation.doubts import (
     of_numbers,
 )
 from dissensus.evaluation.ground_truth import GROUP
+from dissensus.evaluation.readers import is_reader_study, reader_rows
 from dissensus.evaluation.votes import LEADERBOARD, leaderboard_rows
 from dissensus.sampling.intervals import effective, spread, whole
 
@@ -249,13 +251,13 @@ _COLUMNS = ["statistic", SYSTEM, ANNOTATOR, "observed", "mean", "sd", "lower", "
             DOUBT]  # fmt: skip
 
 
-def summary(evaluation: xr.DataTree, of: str | None = None) -> pd.DataFrame:
-    """Summarise a group of an evaluation, or the posterior of a fit.
+def summary(evaluation: xr.DataTree | xr.Dataset, of: str | None = None) -> pd.DataFrame:
+    """Summarise a group of an evaluation, the posterior of a fit, or a reader study.
 
     Parameters
     ----------
-    evaluation : xarray.DataTree
-        From `dissensus.evaluate`, or from ``fit`` of a model.
+    evaluation : xarray.DataTree or Dataset
+        From `dissensus.evaluate`, from ``fit`` of a model, or from `dissensus.reader_study`.
     of : {"metrics", "answers", "statistics", "components", "accuracy", ...}, optional
         The group; also "weighted_reliability", "leaderboard" and "posterior". By default the
         metrics, of votes on pairs the leaderboard, or the posterior of a fit.
@@ -286,6 +288,8 @@ def summary(evaluation: xr.DataTree, of: str | None = None) -> pd.DataFrame:
           equal-tailed; it is infinite if no number suffices, and mean and sd are NaN then.
         - leaderboard: system (best first); the numbers are of its win rate. rank (median),
           rank_lower, rank_upper, probability_best, votes (on the system), ess_bulk, r_hat.
+        - a reader study: quantity, modality, ``modality_``, system, threshold (empty where a number
+          has none), observed (for these readers and cases), probability_positive (of differences).
         - posterior: those of `arviz.summary`. ``attrs["left_out"]`` names variables of items, which
           are left out unless there are no others.
 
@@ -308,7 +312,11 @@ def summary(evaluation: xr.DataTree, of: str | None = None) -> pd.DataFrame:
     >>> list(dx.summary(result).columns)[:6]
     ['model', 'metric', 'reliability', 'scope', 'system', 'mean']
     """
+    if is_reader_study(evaluation):
+        arguments.one_of("of", of, (None,))
+        return _noted(reader_rows(evaluation))
     of = _checked_group(evaluation, of)
+    assert isinstance(evaluation, xr.DataTree)
     if of == POSTERIOR:
         return posterior_rows(evaluation)
     if of != "metrics":
@@ -320,7 +328,7 @@ def summary(evaluation: xr.DataTree, of: str | None = None) -> pd.DataFrame:
     return out
 
 
-def _checked_group(evaluation: xr.DataTree, of: str | None) -> str:
+def _checked_group(evaluation: Any, of: str | None) -> str:
     """Return the group to summarise; a fit has only its posterior."""
     groups = set(evaluation.children) if isinstance(evaluation, xr.DataTree) else set()
     of_votes = LEADERBOARD in groups

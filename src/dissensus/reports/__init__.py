@@ -10,15 +10,17 @@ from typing import Any
 import xarray as xr
 
 from dissensus.errors import ArgumentError, shown
+from dissensus.evaluation.readers import is_reader_study
 from dissensus.evaluation.votes import LEADERBOARD
 from dissensus.storage import check_target, replace, there
 
 _NEEDED = ("posterior", "statistics", "annotations")
+_OF_READERS = 0.95
 _OF_VOTES = ("posterior", LEADERBOARD, "annotations")
 
 
 def report(
-    evaluation: xr.DataTree,
+    evaluation: xr.DataTree | xr.Dataset,
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
@@ -26,16 +28,17 @@ def report(
     ci_prob: float | None = None,
     overwrite: bool = False,
 ) -> Path:
-    """Write an evaluation as one self-contained HTML page.
+    """Write an evaluation, or a reader study, as one self-contained HTML page.
 
     The page has sentences, figures and tables. It needs no network, can be printed, and follows
     the reader's setting of light or dark. The same evaluation gives the same bytes.
 
     Parameters
     ----------
-    evaluation : xarray.DataTree
+    evaluation : xarray.DataTree or Dataset
         From `dissensus.evaluate`. Known values in a group ``truth``, with variables named like
-        the metrics over (system) or (scope, system), are shown beside the intervals.
+        the metrics over (system) or (scope, system), are shown beside the intervals. Or from
+        `dissensus.reader_study`.
     path : path
         The file to write.
     title : str, optional
@@ -43,7 +46,7 @@ def report(
     ci_kind : {"eti", "hdi"}, optional
         Kind of the intervals; ArviZ's setting by default.
     ci_prob : float, optional
-        Probability of the intervals; ArviZ's setting by default.
+        Probability of the intervals; ArviZ's setting by default, .95 for reader studies.
     overwrite : bool
         Whether to replace an existing file.
 
@@ -72,24 +75,32 @@ def report(
 
     from dissensus.plots._source import interval_settings
     from dissensus.reports.page import page
+    from dissensus.reports.readers_page import page as readers_page
     from dissensus.reports.votes_page import page as votes_page
 
     _check(evaluation)
     target = Path(path)
     _check_target(target, overwrite)
+    of_readers = is_reader_study(evaluation)
+    if of_readers and ci_prob is None:
+        ci_prob = _OF_READERS
     kind, prob = interval_settings(ci_kind, ci_prob)
     with rc_context({"stats.ci_kind": kind, "stats.ci_prob": prob}):
-        write = votes_page if LEADERBOARD in evaluation.children else page
+        write: Any = readers_page
+        if not of_readers:
+            write = votes_page if LEADERBOARD in evaluation.children else page
         html = write(evaluation, title)
     replace(target, partial(_write, html), overwrite=overwrite)
     return target
 
 
 def _check(evaluation: Any) -> None:
+    if is_reader_study(evaluation):
+        return
     if not isinstance(evaluation, xr.DataTree):
         raise ArgumentError(
             "evaluation",
-            expected="a DataTree from dissensus.evaluate",
+            expected="a DataTree from dissensus.evaluate, or a Dataset from dissensus.reader_study",
             found=type(evaluation).__name__,
         )
     needed = _OF_VOTES if LEADERBOARD in evaluation.children else _NEEDED

@@ -102,7 +102,9 @@ def environment(*, page: bool) -> Environment:
         "probability_words": spoken_probability,
         "whole_percent": _whole_percent,
         "in_percent": _in_percent,
-        "bracketed": lambda row: f"{share(row['mean'])} [{interval(row)}]",
+        "bracketed": lambda row, digits=2: (
+            f"{share(row['mean'], digits)} [{interval(row, digits)}]"
+        ),
         "tint": _tint,
         "code": Markup("<code>{}</code>").format if page else str,
         "breakable": lambda name: Markup("_<wbr>").join(name.split("_")),

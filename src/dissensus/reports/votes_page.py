@@ -40,7 +40,7 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
     unreliable = sentences("unreliable", {"reason": few} if few else {}, page=True)
     return (
         environment(page=True)
-        .get_template("votes.html")
+        .get_template("sections.html")
         .render(
             **frame(),
             title=title or _title(data),

@@ -54,8 +54,8 @@ SPREAD: Final = {"auc": 0.2, "partial_auc": 0.28, "sensitivity": 0.4, "specifici
 sensitivity differs between readers by the square root of 2 more, and by readers' thresholds too."""
 _LEAST: Final = 1000
 """Draws from which the covariance between readers is computed, at least."""
-_FEW_READERS: Final = 4
-_FEW_CASES: Final = 10
+FEW_READERS: Final = 4
+FEW_CASES: Final = 10
 _SURE: Final = 0.95
 _NONE: Final = 1e-9
 """A standard deviation that is rounding."""
@@ -300,16 +300,17 @@ def reader_study(
         new_cases=int(new_cases),
         max_false_positive_rate=most,
     )
-    if not true.known:
-        warn_caller(
-            "The truth is estimated. If readers and the people behind it err on the same cases, "
-            "areas are too large: on mammograms whose truth is known, by .06 to .09 "
-            "(docs/validation.md). Confirm the true labels of some cases."
-        )
     units = counts if study.cluster is None else tuple(
         float(clusters_of(true, study, kind)) for kind in (True, False)
     )  # fmt: skip
-    _warn(out, units, true.known, "cases" if study.cluster is None else "clusters")
+    out = out.assign_attrs(
+        truth_known=int(true.known),
+        unit="cases" if study.cluster is None else "clusters",
+        units_positive=units[0],
+        units_negative=units[1],
+    )
+    for text in concerns(out).values():
+        warn_caller(text)
     return out.assign_attrs(in_words=in_words(out))
 
 
@@ -437,13 +438,20 @@ def _differences(average: Floats, dims: tuple[str, ...]) -> tuple[tuple[str, ...
     return (MODALITY, other(MODALITY), *dims), average[:, :, None] - average[:, None]
 
 
-def _warn(study: xr.Dataset, counts: tuple[float, ...], known: bool, unit: str) -> None:
-    """Warn of scores that run the other way, of areas of 1, and of few cases and readers."""
-    observed = study["observed_auc"]
+def concerns(study: xr.Dataset) -> dict[str, str]:
+    """Return, by topic, the reasons to be careful with a study: what `reader_study` warns of."""
+    about, observed = study.attrs, study["observed_auc"]
+    out = {}
+    if not about["truth_known"]:
+        out["truth"] = (
+            "The truth is estimated. If readers and the people behind it err on the same cases, "
+            "areas are too large: on mammograms whose truth is known, by .06 to .09 "
+            "(docs/validation.md). Confirm the true labels of some cases."
+        )
     below = (study["average_auc"] < 0.5).mean(SAMPLE)
     below = below[below > _SURE]
     if len(below):
-        warn_caller(
+        out["direction"] = (
             f"With modality {shown(below[MODALITY].values.tolist())}, positive cases have lower "
             "scores than negative ones. If low scores mean positive, reverse the scores."
         )
@@ -451,31 +459,32 @@ def _warn(study: xr.Dataset, counts: tuple[float, ...], known: bool, unit: str) 
         f"{observed[READER].values[r]} with {observed[MODALITY].values[m]}"
         for m, r in np.argwhere(observed.values > 1 - 1e-9)
     ]
-    if perfect and known and study.attrs["new_cases"]:
-        warn_caller(
+    if perfect and about["truth_known"] and about["new_cases"]:
+        out["perfect"] = (
             "All positive cases have higher scores than all negative ones: "
             f"{shown(perfect)}. How far the area is below 1 depends on half cases that are added "
-            "(see Notes)."
+            "(see Notes of dx.reader_study)."
         )
-    few = [f"{n:.3g} {kind}" for n, kind in zip(counts, ("positive", "negative"), strict=True)
-           if n < _FEW_CASES]  # fmt: skip
-    if few and study.attrs["new_cases"]:
-        warn_caller(
-            f"There are only {listed(few)} {unit}: 95 % intervals may be too narrow (in "
+    counts = {kind: about[f"units_{kind}"] for kind in ("positive", "negative")}
+    few = [f"{n:.3g} {kind}" for kind, n in counts.items() if n < FEW_CASES]
+    if few and about["new_cases"]:
+        out["cases"] = (
+            f"There are only {listed(few)} {about['unit']}: 95 % intervals may be too narrow (in "
             "simulations with four, they contained the true value in 87 %)."
         )
-    least = study.attrs["max_false_positive_rate"] * counts[1]
-    if study.attrs["max_false_positive_rate"] < 1 and least < _FEW_CASES:
-        warn_caller(
+    least = about["max_false_positive_rate"] * counts["negative"]
+    if about["max_false_positive_rate"] < 1 and least < FEW_CASES:
+        out["partial"] = (
             f"The partial area depends on {least:.2g} negative cases: it is uncertain, and may be "
             "biased."
         )
     n = int(observed.notnull().sum(READER).min())
-    if study.attrs["new_readers"] and n < _FEW_READERS:
-        warn_caller(
+    if about["new_readers"] and n < FEW_READERS:
+        out["readers"] = (
             f"A modality has {counted(n, 'reader')}: the interval for new readers depends mostly "
             "on a prior. Use new_readers=False for these readers only."
         )
+    return out
 
 
 def in_words(study: xr.Dataset) -> str:

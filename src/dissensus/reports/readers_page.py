@@ -1,0 +1,287 @@
+"""The page of a reader study: areas under ROC curves, with the reasons to trust them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+import xarray as xr
+
+from dissensus import plots
+from dissensus.dims import MODALITY, READER, SAMPLE, SYSTEM, THRESHOLD, other
+from dissensus.errors import ArgumentError
+from dissensus.evaluation.evidence import summary
+from dissensus.evaluation.next_votes import SURE
+from dissensus.evaluation.readers import OBSERVED, POSITIVE, QUANTITY
+from dissensus.reports import evidence
+from dissensus.reports.evidence import Facts
+from dissensus.reports.page import frame
+from dissensus.reports.sections import Section
+from dissensus.reports.sentences import Name, environment, interval, sentences
+from dissensus.reports.svg import picture
+from dissensus.reports.tables import Body, Table
+from dissensus.reports.trust import Box
+from dissensus.reports.verdict import LIKELY
+from dissensus.reports.votes_page import Part
+from dissensus.sampling.intervals import spread
+from dissensus.statistics._reader_study import FEW_CASES, FEW_READERS, concerns
+from dissensus.studies.planning.readers import plan_readers
+from dissensus.wording import counted, number, probability, share, short
+
+_SOURCE: Final = "reader_sentences.html"
+_DIGITS: Final = 3
+"""Areas are reported with three decimals in this field."""
+_HIDDEN: Final = ("in_words", "unit", "units_positive", "units_negative", "truth_known")
+
+
+def page(study: xr.Dataset, title: str | None = None) -> str:
+    """Return the page as text."""
+    found = concerns(study)
+    return (
+        environment(page=True)
+        .get_template("sections.html")
+        .render(
+            **frame(),
+            title=title or _title(study),
+            troubles=[],
+            verdict=_said("headline", headline(study)),
+            lead_picture=picture(
+                "reader_study",
+                {"interval": evidence.interval_title(), "areas": study.attrs["in_words"]},
+                lambda **size: plots.reader_study(study, **size), name="verdict",
+            ),
+            lead_table=averages(study),
+            boxes=boxes(study, found),
+            cautions=[found[name] for name in ("perfect", "partial") if name in found],
+            steps=steps(study, found),
+            next_table=None,
+            opening={
+                "data": _said("data", data(study)),
+                "intervals": _said("intervals", _intervals(study)),
+            },
+            sections=list(_parts(study)),
+            control={"reference": -1, "wanted": False, "values": []},
+            data=[(str(key).replace("_", " "), _plain(value)) for key, value in study.attrs.items()
+                  if key not in _HIDDEN],
+            cards_of=[],
+            diagnosis=["Draws are independent: there are no Markov chains to check."],
+            chains=[],
+            provenance=[],
+        )
+    )  # fmt: skip
+
+
+def _said(topic: str, facts: Facts) -> list[str]:
+    return sentences(topic, facts, page=True, source=_SOURCE)
+
+
+def _plain(value: Any) -> str:
+    return number(float(value)) if isinstance(value, int | float) else short(str(value), 200)
+
+
+def _title(study: xr.Dataset) -> str:
+    readers = counted(study.sizes[READER], "reader")
+    return f"{readers} on {counted(study.attrs['n_cases'], 'case')}"
+
+
+def data(study: xr.Dataset) -> Facts:
+    """Return the numbers of readers, modalities, systems and cases."""
+    about = study.attrs
+    return {
+        "n_readers": study.sizes[READER], "n_modalities": study.sizes[MODALITY],
+        "systems": study.sizes.get(SYSTEM, 0), "n_cases": about["n_cases"],
+        "n_positive": number(about["n_positive"]),
+    }  # fmt: skip
+
+
+def headline(study: xr.Dataset) -> Facts:
+    """Return the areas, the best modality and how sure that is, and systems beside readers."""
+    average, names = study["average_auc"], study[MODALITY].to_numpy().tolist()
+    rows = summary(study)
+    areas = [
+        {"name": row[MODALITY], **row}
+        for row in rows[rows[QUANTITY] == "average_auc"].to_dict("records")
+    ]
+    facts: Facts = {"areas": areas, "systems": _systems(rows)}
+    if len(names) > 1:
+        order = average.mean(SAMPLE).to_numpy().argsort(kind="stable")[::-1]
+        best, second = (average.isel({MODALITY: int(k)}, drop=True) for k in order[:2])
+        chance = float((best > second).mean())
+        facts |= {
+            "best": names[order[0]], "second": names[order[1]], "chance": chance,
+            "state": "sure" if chance >= SURE else "likely" if chance >= LIKELY else "open",
+            "difference": {name: float(part) for name, part in spread(best - second).items()},
+        }  # fmt: skip
+    return facts
+
+
+def _systems(rows: Any) -> list[Facts]:
+    """Return the area of each system, and how likely it is above the readers' average."""
+    out = []
+    for row in rows[rows[QUANTITY] == "system_auc"].to_dict("records"):
+        here = rows[(rows[QUANTITY] == "system_difference") & (rows[SYSTEM] == row[SYSTEM])]
+        beside = [
+            {"name": one[MODALITY], "chance": one[POSITIVE]} for one in here.to_dict("records")
+        ]
+        out.append({"name": row[SYSTEM], **row, "beside": beside})
+    return out
+
+
+def _intervals(study: xr.Dataset) -> Facts:
+    about = study.attrs
+    return {
+        "name": evidence.interval_title(),
+        "readers": "new readers like these" if about["new_readers"] else "these readers",
+        "cases": "new cases like these" if about["new_cases"] else "these cases",
+    }  # fmt: skip
+
+
+# Tables.
+
+
+_AREAS: Final = ("average_auc", "difference", "system_auc", "system_difference")
+_OTHERS: Final = {
+    "partial_auc": "Partial areas", "sensitivity": "Sensitivities",
+    "specificity": "Specificities",
+}  # fmt: skip
+
+
+def averages(study: xr.Dataset) -> Table:
+    """Return average areas, their differences, and systems beside readers."""
+    rows = summary(study)
+    names = study[MODALITY].to_numpy().tolist()
+    note = "Observed: for these readers and cases."
+    return _table("table-verdict", "Areas under ROC curves, averages over readers",
+                  rows[rows[QUANTITY].isin(_AREAS)], names, note)  # fmt: skip
+
+
+def _table(id_: str, title: str, rows: Any, modalities: list[Any], note: str = "") -> Table:
+    """Return rows of a summary as a table; thresholds have rows of their own headings."""
+    bodies = []
+    for threshold, part in rows.groupby(THRESHOLD, sort=False):
+        body = [
+            [Name(_of(row, modalities)), share(row["mean"], _DIGITS), interval(row, _DIGITS),
+             _known(row[OBSERVED], share, _DIGITS), _known(row[POSITIVE], probability)]
+            for row in part.to_dict("records")
+        ]  # fmt: skip
+        heading = "" if threshold == "" else f"Scores of at least {_score(threshold)}"
+        bodies.append(Body(-1, body, heading))
+    head = ["", "Mean", f"Interval, {evidence.level()}", "Observed", "P(> 0)"]
+    return Table(id_, title, list(head), bodies, note, stacked=True)
+
+
+def _score(threshold: Any) -> str:
+    return f"{threshold:g}" if isinstance(threshold, float) else short(str(threshold))
+
+
+def _known(value: float, write: Any, *how: Any) -> str:
+    return "" if np.isnan(value) else str(write(value, *how))
+
+
+def _of(row: Any, modalities: list[Any]) -> str:
+    """Return of what a number is: a modality, two of them, or a system."""
+    modality = str(row[MODALITY]) if len(modalities) > 1 else "readers"
+    if row[QUANTITY] == "system_difference":
+        return f"{row[SYSTEM]} minus {modality}"
+    if row[QUANTITY] == "system_auc":
+        return str(row[SYSTEM])
+    if row[QUANTITY].endswith("difference"):
+        pair = [row[MODALITY], row[other(MODALITY)]] if row[MODALITY] != "" else modalities
+        return " minus ".join(map(str, pair))
+    return modality
+
+
+def _parts(study: xr.Dataset) -> Iterator[Part]:
+    """Yield the closed sections."""
+    rows = summary(study)
+    names = study[MODALITY].to_numpy().tolist()
+    tables = []
+    for measure, title in _OTHERS.items():
+        here = rows[QUANTITY].isin([f"average_{measure}", f"{measure}_difference"])
+        if here.any():
+            tables.append(_table(f"table-{measure}", title, rows[here], names))
+    if tables:
+        title = (
+            "What are sensitivities and specificities"
+            if THRESHOLD in study
+            else "What is the partial area"
+        )
+        yield Part("rates", f"{title}?", Section([], tables))
+    words = _said("spread", _spread(rows))
+    yield Part("readers", "How do the readers differ?", Section(words, [_readers(study)]))
+
+
+def _spread(rows: Any) -> Facts:
+    """Return the standard deviations between readers, for new readers."""
+    known = {row[QUANTITY]: row for row in rows.to_dict("records")}
+    found = {name: known[name] for name in ("reader_sd", "interaction_sd") if name in known}
+    return found and {"interaction_sd": None, **found}
+
+
+def _readers(study: xr.Dataset) -> Table:
+    """Return each reader's area with each modality."""
+    parts = spread(study["auc"])
+    rows = []
+    for r, reader in enumerate(study[READER].to_numpy().tolist()):
+        for m, modality in enumerate(study[MODALITY].to_numpy().tolist()):
+            here = {READER: r, MODALITY: m}
+            row = {name: float(part.isel(here)) for name, part in parts.items()}
+            seen = float(study["observed_auc"].isel(here))
+            if np.isfinite(seen):
+                rows.append([Name(reader), Name(modality), share(seen, _DIGITS),
+                             interval(row, _DIGITS)])  # fmt: skip
+    head = ["Reader", "Modality", "Observed", f"Interval, {evidence.level()}"]
+    note = f"Intervals are for {_intervals(study)['cases']}."
+    return Table("table-readers", "Areas of readers", list(head), [Body(-1, rows)], note)
+
+
+# Trust, and what to do next.
+
+
+def boxes(study: xr.Dataset, found: dict[str, str]) -> list[Box]:
+    """Return what can be checked of a reader study; ``found`` are its `concerns`."""
+    about = study.attrs
+    unit = about["unit"]
+    n = int(study["observed_auc"].notnull().sum(READER).min())
+    known = f"The true labels are given; positive is {short(about['positive'])}."
+    counts = " and ".join(
+        f"{about[f'units_{kind}']:.3g} {kind}" for kind in ("positive", "negative")
+    )
+    people = f"{counted(n, 'reader')} or more with each modality."
+    if not about["new_readers"]:
+        people = f"{counted(n, 'reader')}; averages are for these readers only."
+    return [
+        _box("Is the truth known?", found.get("truth"), known,
+             "Fine means: true labels are known, not estimated from other people's labels.",
+             "Confirm the true labels of some cases, and repeat the study with these alone."),
+        _box("Are there enough cases?", found.get("cases"), f"{counts} {unit}.",
+             f"Fine means: {FEW_CASES} or more of both kinds.", f"Get more {unit}."),
+        _box("Are there enough readers?", found.get("readers"), people,
+             f"Fine means: {FEW_READERS} or more with each modality, if averages are for new "
+             "readers.", "Get more readers."),
+        _box("Do high scores mean positive?", found.get("direction"),
+             "No average area is below 1/2.",
+             "Fine means: no average area is below 1/2 with probability .95.",
+             "Look at the direction of the scores.", "stop"),
+    ]  # fmt: skip
+
+
+def _box(
+    question: str, concern: str | None, fine: str, rule: str, remedy: str, state: str = "careful"
+) -> Box:
+    if concern is None:
+        return Box(question, "fine", fine, rule)
+    return Box(question, state, concern, rule, remedy)
+
+
+def steps(study: xr.Dataset, found: dict[str, str]) -> list[str]:
+    """Return what to do next: a further study, of which size."""
+    out = []
+    if "truth" in found:
+        out.append("Confirm the true labels of some cases, those with uncertain labels first.")
+    try:
+        plan = plan_readers(study, (5, 10, 20), (100, 200, 400, 800), random_seed=1)
+    except ArgumentError:  # for these readers or cases only, or with more than two modalities
+        return [*out, "Repeat the study with new readers and new cases."]
+    return [*out, f"A further study: {plan.attrs['in_words']} dx.plan plans others."]
