@@ -141,7 +141,7 @@ CASES = [
     ("fewer elements", lambda: dx.validate(read().sel(element=["x"])),
      "member, answer 'y;z': expected its labels"),
     ("a format", lambda: dx.read_annotations("x.csv", "wide", kind="set"), "Read the table with"),
-    ("a model", lambda: dx.models.dirichlet.fit(read()), "For agreement: krippendorff_alpha"),
+    ("a model", lambda: dx.models.dirichlet.fit(read()), '"masi": krippendorff_alpha'),
     ("an evaluation", lambda: dx.evaluate(read()), "one label at a time"),
     ("another statistic", lambda: dx.percent_agreement(read()), "one label at a time"),
 ]  # fmt: skip
@@ -241,3 +241,129 @@ def test_distances_are_for_sets_and_levels_for_others():
         ("labels", lambda: dx.krippendorff_alpha(dx.from_matrix([[1, 2]]), distance="masi"),
          "distance: expected None, unless annotations are sets"),
     ])  # fmt: skip
+
+
+# Systems that predict sets.
+
+
+def system_sets(seed=5):
+    """Return sets of two systems for the items of `simulated`: some empty, some as annotators."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        (item, system, set(rng.choice(list("abcdef"), rng.integers(0, 4), replace=False).tolist()))
+        for item in range(60) for system in ("m", "n")
+    ]  # fmt: skip
+    return pd.DataFrame(rows, columns=["item", "system", "label"])
+
+
+def predicted(frame=None, **options):
+    frame = system_sets() if frame is None else frame
+    return dx.predictions(frame, kind="set", **options)
+
+
+def test_predicted_sets_are_lists_without_order():
+    pred = predicted()
+    given = {(row.item, row.system): row.label for row in system_sets().itertuples()}
+    for (item, system), held in given.items():
+        code = pred["label_code"].sel(item=item, system=system).to_numpy()
+        assert set(pred["label"].values[code[code >= 0]].tolist()) == held
+    assert pred.attrs == {"kind": "set", "separator": ";", "none": "(none)"}
+    table = dx.to_dataframe(pred)
+    back = dx.predictions(table, kind="set", separator=";", none="(none)")
+    xr.testing.assert_identical(back, pred)
+    xr.testing.assert_identical(dx.validate(pred), pred)
+
+
+def test_all_forms_of_predicted_sets_are_one(tmp_path):
+    text = system_sets().assign(label=lambda x: x["label"].map(lambda s: ";".join(sorted(s))))
+    text["label"] = text["label"].replace("", "none")
+    whole = predicted(text, separator=";", none="none")
+    rows = text.assign(label=text["label"].str.split(";")).explode("label")
+    xr.testing.assert_identical(predicted(rows, none="none"), whole)
+    text.to_csv(tmp_path / "sets.csv", index=False)
+    read_back = dx.read_predictions(tmp_path / "sets.csv", kind="set", separator=";", none="none")
+    xr.testing.assert_identical(read_back.drop_attrs(), whole.drop_attrs())
+    few = predicted(text[1:], separator=";", none="none", on_missing="drop")
+    assert few.attrs["items_dropped"] == 1
+
+
+@pytest.mark.parametrize("distance", ["jaccard", "masi"])
+def test_discrepancies_are_means_over_pairs(distance):
+    frame, said = simulated(), system_sets()
+    frame.loc[frame.index % 9 == 0, "label"] = [set()] * (frame.index % 9 == 0).sum()
+    ann, pred = read(frame, separator=None), predicted(said)
+    within, of_system = [], {"m": [], "n": []}
+    own = said.set_index(["item", "system"])["label"]
+    for item, rows in frame.groupby("item"):
+        sets = rows["label"].tolist()
+        if len(sets) < 2:
+            continue
+        pairs = [apart(a, b, distance) for i, a in enumerate(sets) for b in sets[:i]]
+        within.append(np.mean(pairs))
+        for name, held in of_system.items():
+            held.append(np.mean([apart(own[item, name], one, distance) for one in sets]))
+    found = dx.discrepancy_ratio(ann, pred, distance=distance)
+    assert float(found["annotator_discrepancy"]) == pytest.approx(np.mean(within))
+    for name, held in of_system.items():
+        ratio = found["discrepancy_ratio"].sel(system=name)
+        assert float(ratio) == pytest.approx(np.mean(held) / np.mean(within))
+    drawn = dx.bayesian_bootstrap(
+        dx.discrepancy_ratio, ann, pred, distance=distance, draws=200, random_seed=1
+    )
+    assert drawn["discrepancy_ratio"].sizes == {"chain": 1, "draw": 200, "system": 2}
+
+
+def test_jaccard_is_the_default_and_annotators_are_compared_too():
+    ann, pred = read(simulated()), predicted()
+    xr.testing.assert_identical(
+        dx.discrepancy_ratio(ann, pred), dx.discrepancy_ratio(ann, pred, distance="jaccard")
+    )
+    masi = dx.annotator_discrepancy_ratio(ann, distance="masi")
+    assert not masi.equals(dx.annotator_discrepancy_ratio(ann))
+    # A system that answers as one of the annotators is as close to the others as that one is.
+    frame = simulated()
+    copied = frame[frame["annotator"] == "x"].drop(columns="annotator").assign(system="copy")
+    both = frame[frame["item"].isin(copied["item"])]
+    advantage = dx.advantage_probability(read(both), predicted(copied))
+    assert float(advantage.sel(system="copy", annotator="x")) == 1.0
+
+
+def test_an_annotators_repeated_answers_are_averaged():
+    frame = pd.DataFrame({
+        "item": [1, 1, 1], "annotator": ["x", "x", "y"], "trial": [1, 2, 1],
+        "label": ["a", "a;b", "b"],
+    })  # fmt: skip
+    ann = read(frame, trial="trial")
+    found = dx.discrepancy_ratio(ann, predicted(pd.DataFrame(
+        {"item": [1], "system": ["m"], "label": ["b"]}
+    )))  # fmt: skip
+    assert float(found["annotator_discrepancy"]) == pytest.approx((1 + 0.5) / 2)
+    assert found["system_discrepancy"].item() == pytest.approx(((1 + 0.5) / 2 + 0) / 2)
+
+
+def test_refusals_of_predicted_sets():
+    pred = predicted()
+    labels = dx.from_matrix([["a", "b"]] * 60)
+    one = {"item": [1, 1], "system": ["m", "m"]}
+    check_refused(dx.PredictionError, [
+        ("nominal", lambda: dx.naive_accuracy(labels, pred), "found sets of labels"),
+        ("metric", lambda: dx.top_k_accuracy(THETA, pred), "found sets of labels"),
+        ("model", lambda: dx.models.dirichlet.fit(labels, predictions=pred), "found sets"),
+        ("evaluate", lambda: dx.evaluate(labels, pred), "found sets of labels"),
+        ("distance", lambda: dx.discrepancy_ratio(labels, pred, "nominal"), "found sets"),
+        ("separator", lambda: dx.predictions(system_sets(), separator=";"), "separator: .*kind="),
+        ("none", lambda: dx.predictions(system_sets(), none="x"), "none: .*kind="),
+        ("score", lambda: predicted(score="label"), "kind: expected .*score= or rank="),
+        ("mixed", lambda: predicted({**one, "label": ["a;b", "c"]}, separator=";"),
+         r"rows 0 and 1 \(item 1, system 'm'\).*one row for each answer"),
+        ("twice", lambda: predicted({**one, "label": ["a", "a"]}), "each label once"),
+        ("empty", lambda: predicted({"item": [1], "system": ["m"], "label": [[]]}), "empty sets"),
+        ("missing", lambda: predicted(system_sets()[1:]), "1 items without one"),
+        ("tool", lambda: dx.read_predictions("x.json", "argilla", kind="set"), "no sets"),
+    ])  # fmt: skip
+
+
+THETA = xr.DataArray(
+    np.full((1, 1, 60, 2), 0.5), dims=("chain", "draw", "item", "label"),
+    coords={"item": range(60), "label": ["a", "b"]},
+)  # fmt: skip

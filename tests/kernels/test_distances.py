@@ -11,7 +11,7 @@ import pytest
 from kernels.said_by_pairs import by_annotator, pairs, random_rows
 
 import dissensus as dx
-from dissensus.kernels.distances import far_pairs, jaccard, lists_of, rank_distance
+from dissensus.kernels.distances import far_pairs, lists_of, rank_distance, set_distance
 from dissensus.kernels.grouped import grouped
 
 
@@ -84,7 +84,7 @@ def test_jaccard_of_sets():
     one, lists = random_lists(rng, 12, 6)
     two, others = random_lists(rng, 12, 6)
     left, right = (grid.ravel() for grid in np.indices((12, 12)))
-    found = jaccard(lists, others, left, right)
+    found = set_distance(lists, others, left, right, "jaccard")
     sets = [
         [{code for block in blocks for code in block} for blocks in side] for side in (one, two)
     ]

@@ -46,8 +46,8 @@ def quick(ann, table, formula=FORMULA, **more):
     return dawid_skene.fit(ann, formula=formula, annotators=table, **settings)
 
 
+@pytest.mark.slow
 @SOME
-@pytest.mark.long
 def test_true_coefficients_are_found_though_nobody_knows_the_truth():
     """In twelve crowds the errors, in posterior standard deviations, are those of a normal."""
     z = []
@@ -64,8 +64,8 @@ def test_true_coefficients_are_found_though_nobody_knows_the_truth():
     assert 0.5 < np.sqrt((z**2).mean()) < 1.6
 
 
+@pytest.mark.unit(0, long=1)
 @SOME
-@pytest.mark.long
 @pytest.mark.parametrize(("spread", "more"), [(0.0, {}), (0.6, {}), (0.0, {"difficulty": True})])
 def test_coefficients_move_whether_annotators_are_alike_or_not(spread, more):
     import arviz as az
@@ -158,7 +158,7 @@ def test_a_checkpoint_has_the_coefficients_and_is_of_one_table(tmp_path):
         quick(ann, table.assign(experience=table["experience"] * 2), checkpoint=tmp_path / "fit")
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @SOME
 @pytest.mark.filterwarnings("ignore:.*transitions diverged")  # after five steps of warm-up
 def test_draws_of_nuts_are_named_alike():

@@ -59,7 +59,7 @@ def study(family, n_items=30, n_annotators=12, each=4, seed=1):
 FAMILIES = pytest.mark.parametrize("family", ["gaussian", "bernoulli", "ordinal"])
 
 
-@pytest.mark.long
+@pytest.mark.unit(0, long=1)
 @FAMILIES
 def test_true_coefficients_lie_within_their_intervals(family):
     ann, known = study(family, 400, 60, 6)
@@ -71,7 +71,7 @@ def test_true_coefficients_lie_within_their_intervals(family):
     assert (draws.std(("chain", "draw")) < 0.25).all()
 
 
-@pytest.mark.unit(0, long=1)
+@pytest.mark.slow
 @pytest.mark.compiled
 # One to three transitions of 1,600 diverge, where a standard deviation of effects is small.
 @pytest.mark.filterwarnings("ignore:.*transitions diverged")
@@ -89,7 +89,7 @@ def test_nuts_finds_the_same_posterior(family):
         assert (abs(np.log(a.std(("chain", "draw")) / sd)) < 0.2).all(), name
 
 
-@pytest.mark.long
+@pytest.mark.unit(0, long=1)
 @FAMILIES
 def test_pymc_takes_the_gibbs_step_for_the_same_model(family):
     ann, known = study(family)

@@ -216,7 +216,7 @@ BAMBI = {
 156 effective draws, the others 170 to 1,300."""
 
 
-@pytest.mark.long
+@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize("family", BAMBI)
 def test_bambi_on_demographics_of_annotators_who_differ(family, shared):
     ann, known = popquorn(shared, "ordinal" if family == "ordinal" else "continuous")

@@ -84,7 +84,7 @@ def test_the_gibbs_step_reads_what_is_known_off_the_model(build):
 FEW = [(ROWS, {"pooling": "none"}), (SYMMETRIC, {"accuracy": "annotator"})]
 
 
-@pytest.mark.long
+@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize(("model", "options"), FEW)
 def test_draws_go_with_the_gradient_that_nuts_follows(model, options):
     ann, truth = votes(n_items=24, n_annotators=3, seed=3)
@@ -192,7 +192,7 @@ def test_intervals_hold_where_every_item_has_a_crowd_of_its_own(n_known):
     Dirichlet crowds with the concentration 1.2 have labels of the intraclass correlation 1 / 2.2.
     """
     held, majority = [], []
-    for seed in range(16):
+    for seed in range(10):
         ann, truth, systems = crowd(seed)
         frame = pd.DataFrame(systems).rename_axis("item").reset_index()
         pred = dx.predictions(frame.melt("item", var_name="system", value_name="label"))

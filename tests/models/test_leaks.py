@@ -19,7 +19,7 @@ REFITS = 5  # a leak leaves at least one with each
 
 
 # Five draws after five sweeps may have labels of six items anywhere, and the fit says so.
-@pytest.mark.unit(0, long=3)
+@pytest.mark.unit(0, long=1)
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore:In the posterior, annotators:dissensus.errors.DissensusWarning")
 @pytest.mark.skipif(not FILES.is_dir(), reason="open files are listed on Linux only")

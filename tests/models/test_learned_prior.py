@@ -124,7 +124,7 @@ def test_two_labels_by_integration_over_a_grid():
 
 
 @pytest.mark.long
-@pytest.mark.unit(1)
+@pytest.mark.unit(1, long=1)
 @pytest.mark.parametrize("reliability", [1.0, 2.5])
 def test_draws_go_with_the_gradient_of_the_model_that_build_writes(reliability):
     """With answers of one system, and probabilities of another.

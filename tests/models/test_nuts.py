@@ -155,13 +155,13 @@ def built(name, **changes):
     return dx.models.get(model).module.build(ann, **options)
 
 
-@pytest.mark.unit(0, long=4)
+@pytest.mark.unit(0, long=2)
 @pytest.mark.parametrize("name", [name for name in CASES if name not in SPECIAL])
 def test_draws_go_with_the_gradient_that_nuts_follows(name):
     assert disagreements(built(name)) == {}
 
 
-@pytest.mark.long
+@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize(
     ("name", "one", "other"),
     [
@@ -175,7 +175,7 @@ def test_draws_under_another_prior_do_not(name, one, other):
     assert disagreements(built(name, **other), built(name, **one))
 
 
-@pytest.mark.long
+@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize("kind", ["nominal", "ordinal"])
 def test_two_labels_have_no_rows_of_errors(kind):
     """There are no errors to choose from."""

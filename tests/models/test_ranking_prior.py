@@ -222,7 +222,7 @@ def test_few_items_move_with_their_prior(few):
     assert np.corrcoef(first, second)[0, 1] < -0.25
 
 
-@pytest.mark.long
+@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize("given", ["predictions", "labels alone"])
 def test_draws_go_with_the_gradient_of_the_model_that_build_writes(given):
     """Of ten readers, who name all labels: no strength is next to nothing."""

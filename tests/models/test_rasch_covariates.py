@@ -55,7 +55,7 @@ def some(truth, n):
     return dict(list(truth.items())[:n]) or None
 
 
-@pytest.mark.unit(0, long=2)
+@pytest.mark.unit(0, long=1)
 @pytest.mark.filterwarnings("ignore:No truth is known, and nobody guesses")  # warned of below
 @pytest.mark.parametrize(
     ("n_labels", "truth", "guessing"),
@@ -94,7 +94,7 @@ def test_nuts_finds_the_same_posterior(n_known):
     crossed_reference.compare_fits(ours, other, enough=100, errors=4.0)
 
 
-@pytest.mark.long
+@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize(
     ("n_known", "more"), [(0, {}), (20, {}), (8, {"guessing": False, "confidence": True})]
 )
@@ -104,7 +104,7 @@ def test_draws_of_the_step_go_with_the_gradient_that_nuts_follows(n_known, more)
     assert disagreements(model) == {}
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_draws_under_another_prior_of_coefficients_do_not():
     ann, known, truth = study()
     given = {**known, "truth": truth}
@@ -112,7 +112,7 @@ def test_draws_under_another_prior_of_coefficients_do_not():
     assert disagreements(narrow, rasch.build(ann, **given))
 
 
-@pytest.mark.unit(0, long=1)
+@pytest.mark.slow
 @pytest.mark.parametrize("n_known", [400, 0])
 def test_true_coefficients_lie_within_their_intervals(n_known):
     ann, known, truth = study(400, 60, 6, guessing=not n_known)
@@ -150,7 +150,7 @@ SETTINGS = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.long
+@pytest.mark.unit(0, long=2)
 @short
 @SETTINGS
 def test_accuracies_of_all_pairs_and_likelihoods_know_the_covariates(n_known, more):
@@ -205,7 +205,7 @@ def test_new_labels_are_as_often_right_as_accuracies_say(n_known, more):
     assert np.abs(error).max() * np.sqrt(found.shape[0] * found.shape[1]) < 4.5
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @short
 def test_nuts_draws_are_completed_with_the_covariates():
     ann, known, truth = study()
@@ -226,12 +226,12 @@ def test_nuts_draws_are_completed_with_the_covariates():
 @pytest.mark.long
 def test_pymc_takes_the_gibbs_step_and_its_trace_has_contrasts():
     ann, known, truth = study()
-    trace = run(rasch.build(ann, truth=truth, **known), draws=600)
+    trace = run(rasch.build(ann, truth=truth, **known), draws=300, tune=100)
     assert "step_size" not in trace["sample_stats"]
     fit = rasch.fit(ann, truth=truth, **known, **QUIET)
     weights = {"age": 1.0, "group[b]:age": 1.0}
     a, b = (dx.contrast(tree, weights) for tree in (fit, trace))
-    assert abs(a.mean() - b.mean()) < 0.25 * a.std()
+    assert abs(a.mean() - b.mean()) < 0.3 * a.std()
     of_terms = trace["posterior"]["coefficient"].sel(term=list(weights)).sum("term")
     np.testing.assert_allclose(b, of_terms)
 

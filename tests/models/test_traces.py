@@ -24,7 +24,7 @@ def drawn(model):
     return run(model, draws=30, tune=10)
 
 
-@pytest.mark.unit(0, long=6)
+@pytest.mark.unit(0, long=3)
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli", "ordinal"])
 @pytest.mark.parametrize("pools", [None, ("old", "new")], ids=["one pool", "two pools"])
 @pytest.mark.parametrize("scale", ["latent", "observed"])
@@ -77,6 +77,7 @@ TRUTHS = [
 ]
 
 
+@pytest.mark.unit(1, long=2)
 @pytest.mark.parametrize(("name", "settings"), TRUTHS)
 def test_accuracies_truths_and_likelihoods_are_the_kernels_of_the_same_parameters(name, settings):
     study = dx.simulate.confusion_study(30, 4, 3, system_accuracy=[0.9, 0.7], random_seed=1)
@@ -158,6 +159,7 @@ AGED = 8 / 30
 """The share of the labels that annotator 1 gave."""
 
 
+@pytest.mark.unit(3, long=2)
 @pytest.mark.parametrize(
     "settings",
     [{}, {"truth": {0: 1, 4: 2}, "confidence": True}, {"guessing": False, "formula": "~ aged"}],
@@ -195,7 +197,7 @@ def test_truth_of_new_items_of_unknown_difficulty():
     """Weighted by the likelihood of an item it is that of a grid of difficulties."""
     ann = simulated(20, 4, 2, seed=4)[0]
     model = dx.models.rasch.build(ann)
-    trace = run(model, draws=1000, tune=100)
+    trace = run(model, draws=20, tune=100)
     one = trace["posterior"].to_dataset().isel(chain=[0], draw=[-1])
     repeated = one.isel(draw=np.zeros(4000, int)).assign_coords(draw=np.arange(4000))
     trace = xr.DataTree.from_dict({"posterior": repeated})
@@ -235,6 +237,7 @@ def test_truth_of_new_items_of_unknown_difficulty():
         assert share == pytest.approx(both[0][1] / (both[0][1] + both[1][1]), abs=0.01)
 
 
+@pytest.mark.unit(3, long=3)
 @pytest.mark.filterwarnings("ignore:The following trace variables were implicitly frozen")
 @pytest.mark.parametrize(
     ("change", "how", "words"),

@@ -35,7 +35,7 @@ SIZES = {
 """Draws of a chain, how the prior is integrated over, and how the two are compared."""
 
 
-@pytest.mark.unit(0, long=4)
+@pytest.mark.unit(0, long=2)
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "size"),

@@ -175,9 +175,11 @@ class Systems(NamedTuple):
     """Predictions of these items, in the order of the annotations."""
 
 
-def systems_of(annotations: xr.Dataset, predictions: Any, on_missing: str = "raise") -> Systems:
-    """Align predictions with the items of the annotations."""
-    predictions = checked_predictions(predictions)
+def systems_of(
+    annotations: xr.Dataset, predictions: Any, on_missing: str = "raise", *, sets: bool = False
+) -> Systems:
+    """Align predictions with the items of the annotations; ``sets`` may be predicted, or not."""
+    predictions = checked_predictions(predictions, sets=sets)
     places = xr.DataArray(
         np.arange(annotations.sizes[ITEM]), dims=ITEM, coords={ITEM: annotations[ITEM].to_numpy()}
     )

@@ -9,6 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from dissensus.data.schema import CODES, checked_annotations, checked_predictions
+from dissensus.data.sets import joined
 from dissensus.dims import ANNOTATION, ITEM, LABEL, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, shown
 
@@ -50,7 +51,7 @@ def to_dataframe(data: Any) -> pd.DataFrame:
     1     1         b     y
     """
     if isinstance(data, xr.Dataset) and SYSTEM in data.dims and not set(SAMPLE) & set(data.dims):
-        return _of_predictions(checked_predictions(data))
+        return _of_predictions(checked_predictions(data, sets=True))
     if isinstance(data, xr.Dataset) and f"{ITEM}_code" in data:
         return _of_annotations(checked_annotations(data))
     if isinstance(data, xr.DataArray | xr.Dataset) and set(SAMPLE) <= set(data.dims):
@@ -93,12 +94,25 @@ def _of_predictions(data: xr.Dataset) -> pd.DataFrame:
         data[name].transpose(ITEM, SYSTEM, "position").to_numpy()
         for name in ("label_code", "block")
     )
+    if data.attrs["kind"] == "set":
+        return _of_sets(data, code)
     item, system, place = np.nonzero(code >= 0)
     at = (item, system, place)
     out = {ITEM: items[item], SYSTEM: systems[system], LABEL: data[LABEL].to_numpy()[code[at]]}
     if data.attrs["kind"] == "ranking":
         out["rank"] = block[at]  # blocks are numbered as ranks are: 1, 2, 2, 3
     return pd.DataFrame(out)
+
+
+def _of_sets(data: xr.Dataset, code: Any) -> pd.DataFrame:
+    """Write each set as text."""
+    row, system = np.indices(code.shape[:2]).reshape(2, -1)
+    elements = data[LABEL].to_numpy()
+    member = (code[row, system, :, None] == np.arange(len(elements))).any(axis=1)
+    words = joined(elements, member, data.attrs["separator"], data.attrs["none"])
+    return pd.DataFrame(
+        {ITEM: data[ITEM].to_numpy()[row], SYSTEM: data[SYSTEM].to_numpy()[system], LABEL: words}
+    )
 
 
 def _of_draws(data: xr.DataArray | xr.Dataset) -> pd.DataFrame:

@@ -17,8 +17,16 @@ from dissensus.data.schema import (
     check_predictions,
     checked_predictions,
 )
+from dissensus.data.sets import gathered
 from dissensus.dims import ITEM, LABEL, POSITION, SCORED_SYSTEM, SYSTEM
-from dissensus.errors import PredictionError, misspelt, shown, warn_caller
+from dissensus.errors import (
+    AnnotationError,
+    PredictionError,
+    brief,
+    misspelt,
+    shown,
+    warn_caller,
+)
 from dissensus.kernels.types import Array, Floats, Ints
 
 
@@ -43,6 +51,8 @@ def predictions(
     score: str | None = None,
     rank: str | None = None,
     kind: str | None = None,
+    separator: str | None = None,
+    none: Any = None,
     on_missing: str = "raise",
 ) -> xr.Dataset:
     """Read predictions from a table: one row per item and system, or several if ordered.
@@ -63,9 +73,13 @@ def predictions(
         scores are ties.
     rank : str, optional
         Column of ranks 1, 2, 2, 3 (ties share a rank, no gaps) instead of scores.
-    kind : {"nominal", "ranking", "continuous"}, optional
-        "continuous" reads the labels as numbers. By default "ranking" if ``score`` or
-        ``rank`` is given, else "nominal" (or "continuous" for numbers with fractions).
+    kind : {"nominal", "ranking", "continuous", "set"}, optional
+        "continuous" reads the labels as numbers. "set": a prediction can contain several labels.
+        The table has a row per label, or per prediction, as in `dissensus.annotations`. By default
+        "ranking" if ``score`` or ``rank`` is given, else "nominal" (or "continuous" for numbers
+        with fractions).
+    separator, none
+        Of sets: what is between labels of a row, and the word for no label.
     on_missing : {"raise", "drop"}
         What to do about items for which a system has no prediction. ``attrs["items_dropped"]`` is
         the number of dropped items.
@@ -93,6 +107,15 @@ def predictions(
     """
     _check_options(score, rank, kind)
     check_on_missing(on_missing)
+    if kind == "set":
+        return _sets(frame, {"item": item, "system": system, "label": label}, separator, none,
+                     on_missing)  # fmt: skip
+    for argument, value in (("separator", separator), ("none", none)):
+        if value is not None:
+            raise PredictionError(
+                argument, expected='None, unless kind="set"', found=brief(value),
+                hint='If a prediction can contain several labels, add kind="set"',
+            )  # fmt: skip
     wide = _wide(frame, item, system, label) if score is None and rank is None else None
     if wide is not None:
         frame, score = wide, _PROBABILITY
@@ -131,6 +154,39 @@ def predictions(
         out = _lists(rows.pair, labels, key, coords, scored=score is not None)
     out.attrs["kind"] = kind
     out = _complete(out, on_missing)
+    check_predictions(out)
+    return out
+
+
+def _sets(
+    frame: Any, wanted: dict[str, Any], separator: Any, none: Any, on_missing: str
+) -> xr.Dataset:
+    """Read predictions that are sets of labels."""
+    column = columns(frame, wanted, PredictionError, tuple(wanted))
+    names = {role: str(name) for role, name in wanted.items()}
+    items, systems = (
+        tables.encode(column[role], names[role], error=PredictionError)
+        for role in ("item", "system")
+    )
+    try:
+        answers = gathered(column, names, separator, none, None)
+    except AnnotationError as problem:
+        hint = "" if "labels=" in problem.hint else problem.hint  # an argument of annotations
+        raise PredictionError(
+            problem.subject, where=problem.where, expected=problem.expected, found=problem.found,
+            hint=hint,
+        ) from problem  # fmt: skip
+    pair = (items.codes * len(systems.values) + systems.codes)[answers.first]
+    member = answers.member[answers.label.codes]
+    answer, label = np.nonzero(member)
+    coords = {ITEM: items.values, SYSTEM: systems.values}
+    labels = tables.Encoded(label, answers.elements)
+    out = _lists(pair[answer], labels, np.zeros(len(answer)), coords, scored=False)
+    out = out.assign_attrs(kind="set", **answers.words)
+    said = np.zeros(len(items.values) * len(systems.values), dtype=bool)
+    said[pair] = True
+    absent = ~said.reshape(len(items.values), -1)
+    out = _complete(out, on_missing, xr.DataArray(absent, dims=(ITEM, SYSTEM)))
     check_predictions(out)
     return out
 
@@ -206,7 +262,7 @@ def _check_options(score: str | None, rank: str | None, kind: str | None) -> Non
     if kind == "ranking" and not ordered:
         expected = 'score= or rank= together with kind="ranking"'
         raise PredictionError("kind", expected=expected, found="neither")
-    if kind in ("nominal", "continuous") and ordered:
+    if kind in ("nominal", "continuous", "set") and ordered:
         expected = 'kind="ranking" (or None) together with score= or rank='
         raise PredictionError("kind", expected=expected, found=repr(kind))
 
@@ -285,13 +341,15 @@ def _lists(
     return xr.Dataset(variables, coords={**coords, LABEL: labels.values})
 
 
-def _complete(pred: xr.Dataset, on_missing: str) -> xr.Dataset:
+def _complete(pred: xr.Dataset, on_missing: str, absent: xr.DataArray | None = None) -> xr.Dataset:
     """Drop items without a prediction of every system, or raise.
 
-    Systems can be compared only on the same items.
+    Systems can be compared only on the same items. ``absent`` (item, system) says where there is
+    none, if lists may be empty.
     """
-    lists = "label_code" in pred
-    absent = (pred["label_code"] < 0).all(POSITION) if lists else pred["value"].isnull()
+    if absent is None:
+        lists = "label_code" in pred
+        absent = (pred["label_code"] < 0).all(POSITION) if lists else pred["value"].isnull()
     lacking = absent.any(SYSTEM).to_numpy()
     if not lacking.any():
         return pred

@@ -34,7 +34,8 @@ variable            dims                      meaning
 ``value``           item, system              the number predicted (kind "continuous")
 ==================  ========================  ============================================
 
-Attributes: ``kind`` ("nominal", "ranking", "continuous").
+Attributes: ``kind`` ("nominal", "ranking", "continuous", "set"). A set is a list of one block, and
+can be empty; ``separator`` and ``none`` are the words of its text.
 
 Both can be stored with ``to_netcdf`` and opened with `xarray.open_dataset`; `validate` checks them.
 """
@@ -346,7 +347,7 @@ def _who(annotations: xr.Dataset, row: int) -> str:
     return ", ".join(f"{dim} {shown([annotations[dim].to_numpy()[code[dim]]])}" for dim in dims)
 
 
-PREDICTION_KINDS: Final = ("nominal", "ranking", "continuous")
+PREDICTION_KINDS: Final = ("nominal", "ranking", "continuous", "set")
 _WHOLE: Final = 0.01
 """Tolerance of the sum of an item's probabilities, which are often rounded."""
 
@@ -426,14 +427,15 @@ def _check_lists(predictions: xr.Dataset, dims: tuple[str, ...]) -> None:
     listed, n_labels = code >= 0, predictions.sizes[LABEL]
     _require(predictions, "label_code", (code >= -1) & (code < n_labels),
              f"a code from 0 to {n_labels - 1}, or -1 past the end of a list")  # fmt: skip
-    _require(predictions, "label_code", listed[..., 0], "at least one label in each list")
+    if predictions.attrs["kind"] != "set":
+        _require(predictions, "label_code", listed[..., 0], "at least one label in each list")
     _require(predictions, "block", (block > 0) == listed, "a block for each label, 0 past the end")
     step = np.diff(block, axis=-1, prepend=0)
     rising = (step == 0) | (step == 1) | ~listed
     rising[..., 1:] &= (
         listed[..., :-1] | ~listed[..., 1:]
     )  # there is no label after the end of a list
-    rising[..., 0] &= block[..., 0] == 1
+    rising[..., 0] &= (block[..., 0] == 1) | ~listed[..., 0]
     _require(predictions, "block", rising, "blocks that count 1, 1, 2, ... along a list")
     ordered = np.sort(np.where(listed, code, -1 - np.arange(code.shape[-1])), axis=-1)
     again = (np.diff(ordered, axis=-1) == 0).any(axis=-1)
@@ -557,8 +559,10 @@ def no_predictions(data: Any) -> Any:
     return data
 
 
-def checked_predictions(data: Any) -> xr.Dataset:
+def checked_predictions(data: Any, *, sets: bool = False) -> xr.Dataset:
     """Return predictions that follow the schema, or raise; annotations are refused.
+
+    Sets of labels are refused too, unless ``sets``.
 
     Examples
     --------
@@ -577,6 +581,13 @@ def checked_predictions(data: Any) -> xr.Dataset:
             expected="predictions of systems, a Dataset made by dissensus.predictions",
             found=f"{type(data).__name__}{of}",
         )
+    if data.attrs.get("kind") == "set" and not sets:
+        raise PredictionError(
+            "predictions", expected="one label, a list or a number from each system and item",
+            found='sets of labels (kind "set")',
+            hint='They are for discrepancy_ratio and advantage_probability, distance="jaccard" or '
+            '"masi"',
+        )  # fmt: skip
     return validate(data)
 
 

@@ -21,14 +21,15 @@ SEPARATOR: Final = ";"
 EMPTY: Final = "(none)"
 """The name of the empty set, unless there is a word for it."""
 OF_SETS: Final = (
-    'For agreement: krippendorff_alpha(annotations, distance="jaccard"), or "masi". For all else, '
-    "make annotations of one label at a time (in the answer or not): docs/agreement.md, Sets of "
-    "labels"
+    'With distance="jaccard" or "masi": krippendorff_alpha, discrepancy_ratio, '
+    "advantage_probability. For all else, make annotations of one label at a time (in the answer "
+    "or not): docs/agreement.md, Sets of labels"
 )
 """Advice where sets are not taken."""
 _SEVERAL: Final = (list, tuple, set, frozenset)
-_STATEMENT: Final = ("item", "annotator", "trial", "pool")
+_STATEMENT: Final = ("item", "annotator", "system", "trial", "pool")
 """Columns whose rows with the same values are one answer."""
+_REPEATED: Final = "For repetitions, name the column of their numbers with trial="
 
 
 class Answers(NamedTuple):
@@ -87,7 +88,9 @@ def gathered(
     element, space = _elements(read, name, labels)
     statement, first = _statements(column, names)
     _require_whole(read, statement, column, name)
-    _require_once(statement[read.row], element, read.row, space, name)
+    _require_once(
+        statement[read.row], element, read.row, space, name, repeated="annotator" in column
+    )
     held = np.zeros((len(first), len(space)), dtype=bool)
     held[statement[read.row], element] = True
     kept = {role: values.iloc[first].reset_index(drop=True) for role, values in column.items()}
@@ -286,16 +289,19 @@ def _require_whole(
         f"column {name!r}", where=f"rows {first} and {second} ({_who(column, row)})",
         expected="one row for each answer, or rows of one label each",
         found=f"{brief(cells[first])} and {brief(cells[second])} (such rows: {len(bad):,})",
-        hint="For repetitions, name the column of their numbers with trial=",
+        hint=_REPEATED if "annotator" in column else "",
     )  # fmt: skip
 
 
 def _who(column: dict[str, pd.Series[Any]], row: int) -> str:
-    cells = {role: column[role].iloc[[row]].tolist()[0] for role in _STATEMENT[:2]}
+    who = [role for role in _STATEMENT if role in column][:2]
+    cells = {role: column[role].iloc[[row]].tolist()[0] for role in who}
     return ", ".join(f"{role} {brief(cell)}" for role, cell in cells.items())
 
 
-def _require_once(statement: Ints, element: Ints, row: Ints, space: Names, name: str) -> None:
+def _require_once(
+    statement: Ints, element: Ints, row: Ints, space: Names, name: str, *, repeated: bool
+) -> None:
     """Raise if an answer contains a label twice."""
     key = statement * len(space) + element
     again = np.flatnonzero(pd.Series(key).duplicated().to_numpy())
@@ -309,7 +315,7 @@ def _require_once(statement: Ints, element: Ints, row: Ints, space: Names, name:
         where=f"row {row[second]}" if same else f"rows {row[first]} and {row[second]}",
         expected="each label once in an answer",
         found=f"{brief(space[element[second]].item())} twice (such labels: {len(again):,})",
-        hint="" if same else "For repetitions, name the column of their numbers with trial=",
+        hint="" if same or not repeated else _REPEATED,
     )  # fmt: skip
 
 

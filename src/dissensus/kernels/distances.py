@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.grouped import Grouped
 from dissensus.kernels.sorting import sorted_with_order
-from dissensus.kernels.types import Floats, Ints
+from dissensus.kernels.types import Array, Floats, Ints
 
 
 @inner
@@ -106,23 +106,47 @@ def lists_of(number: Ints, code: Ints, block: Ints, n_lists: int) -> Lists:
 
 
 @kernel
-def _jaccard(start: Ints, code: Ints, starts: Ints, codes: Ints, left: Ints, right: Ints) -> Floats:
+def _common(start: Ints, code: Ints, starts: Ints, codes: Ints, left: Ints, right: Ints) -> Floats:
     out = np.empty(len(left))
     for pair in range(len(left)):
         one, two = start[left[pair]], starts[right[pair]]
         end, ends = start[left[pair] + 1], starts[right[pair] + 1]
-        union, common = end - one + ends - two, 0
+        common = 0
         while one < end and two < ends:
             common += code[one] == codes[two]
             forth, back = code[one] <= codes[two], code[one] >= codes[two]
             one, two = one + forth, two + back
-        out[pair] = 1.0 - common / (union - common)
+        out[pair] = common
     return out
 
 
-def jaccard(lists: Lists, others: Lists, left: Ints, right: Ints) -> Floats:
-    r"""Return :math:`1 - |A \cap B| / |A \cup B|` for pairs of lists, none of them empty."""
-    return _jaccard(lists.start, lists.code, others.start, others.code, left, right)
+def set_distance(lists: Lists, others: Lists, left: Ints, right: Ints, name: str) -> Floats:
+    """Return the distance "jaccard" or "masi" of pairs of lists, taken as sets."""
+    common = _common(lists.start, lists.code, others.start, others.code, left, right)
+    sizes = (np.diff(one.start)[at] for one, at in ((lists, left), (others, right)))
+    return distance_of_sets(common, *sizes, name)
+
+
+_MASI: Final = (2 / 3, 1 / 3)
+"""Weights of sets of which one contains the other, and of sets that overlap (Passonneau 2006)."""
+
+
+def distance_of_sets(common: Floats, left: Array, right: Array, name: str) -> Floats:
+    r"""Return distances of sets from the numbers of labels in common, and in each.
+
+    Jaccard's distance is :math:`1 - |A \cap B| / |A \cup B|`, 0 for empty sets.
+
+    >>> distance_of_sets(np.array([1.0, 1.0, 0.0, 0.0]), np.array([1, 2, 1, 0]),
+    ...                  np.array([2, 2, 1, 0]), "masi").round(3)
+    array([0.667, 0.889, 1.   , 0.   ])
+    """
+    union = left + right - common
+    share = np.divide(common, union, out=np.ones_like(common), where=union > 0)
+    if name == "jaccard":
+        return np.asarray(1.0 - share)
+    smaller, equal = np.minimum(left, right), common == union
+    weight = np.where(common == smaller, _MASI[0], _MASI[1])
+    return np.asarray(1.0 - share * np.where(equal, 1.0, np.where(common > 0, weight, 0.0)))
 
 
 @inner

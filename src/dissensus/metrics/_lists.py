@@ -84,6 +84,8 @@ def check_lists(predictions: Any) -> None:
         found = "numbers" if "value" in predictions else f"variables {list(predictions.data_vars)}"
     elif "block" not in predictions or LABEL not in predictions.coords:
         found = "a Dataset without 'block' or 'label' (are these annotations?)"
+    elif predictions.attrs.get("kind") == "set":
+        found = 'sets of labels (kind "set")'
     elif set(predictions["label_code"].dims) != set(dims):
         found = f"dims {predictions['label_code'].dims}"
     if found:

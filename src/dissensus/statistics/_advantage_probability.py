@@ -14,8 +14,9 @@ from dissensus.dims import ANNOTATOR, ITEM, SYSTEM
 from dissensus.errors import shown, warn_caller
 from dissensus.kernels.types import Array, Flags, Floats, Ints, Names
 from dissensus.statistics._distances import Distance
-from dissensus.statistics._pairwise import StatementDistances, statement_distances
+from dissensus.statistics._pairwise import StatementDistances, described, statement_distances
 from dissensus.statistics._read import proportion, read, whole
+from dissensus.statistics._sets import SET_DISTANCES
 from dissensus.statistics._sums import Matrix, Sums, Undefined, compact, indicator
 
 RELATIVE: Final = 1e-9
@@ -53,7 +54,8 @@ def advantage_probability(
         Predictions on the same items.
     distance : str or callable, optional
         As for `discrepancy_ratio`. None is "nominal" for names, "squared" for numbers (also ordered
-        ones), and "ranking" for rankings. The source calls "nominal" accuracy and "squared" RMSE.
+        ones), "jaccard" for sets, and "ranking" for rankings. The source calls "nominal" accuracy
+        and "squared" RMSE.
     min_items : int
         The value of an annotator with fewer items in :math:`I_j` (not counting weights) is NaN.
     tolerance, depth, on_missing, weights
@@ -157,8 +159,9 @@ def comparisons(
     depth: int | None,
 ) -> Comparisons:
     """Compare each annotator with each system, item by item."""
-    annotations = read(annotations, rankings=True)
-    systems = systems_of(annotations, predictions, on_missing)
+    annotations = read(annotations, rankings=True, sets=True)
+    name = described(annotations, distance, tolerance=tolerance, depth=depth)["distance"]
+    systems = systems_of(annotations, predictions, on_missing, sets=name in SET_DISTANCES)
     distances = statement_distances(
         annotations, distance, systems, tolerance=tolerance, depth=depth
     )

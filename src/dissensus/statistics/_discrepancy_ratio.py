@@ -18,6 +18,7 @@ from dissensus.statistics._chance import NO_PAIRS
 from dissensus.statistics._distances import Distance
 from dissensus.statistics._pairwise import StatementDistances, described, statement_distances
 from dissensus.statistics._read import read
+from dissensus.statistics._sets import SET_DISTANCES
 from dissensus.statistics._sums import Finish, Matrix, Sums, Undefined, compact
 
 NO_DISAGREEMENT: Final = (
@@ -58,12 +59,13 @@ def discrepancy_ratio(
         Predictions on the same items.
     distance : str or callable, optional
         "squared" (or "interval"), "absolute", or "hinge": differences of numbers. "nominal": 0 or
-        1. "jaccard": distance of sets. All labels of an annotator for an item, over all trials, are
-        one set, and so is a system's list. "ranking": 1 minus the mean average overlap. Or a
+        1. "jaccard" or "masi": distance of sets, see `krippendorff_alpha`; a system's list is one
+        too. Of other kinds than "set", all labels of an annotator for an item, over all trials, are
+        one set. "ranking": 1 minus the mean average overlap. Or a
         callable of two labels, which must be symmetric and 0 for equal labels, and is called once
         for each distinct pair that occurs; rankings are passed as tuples of blocks, best first, and
-        a block is a tuple of labels. None is "ranking" for rankings, "squared" for numbers (also
-        ordered ones), "nominal" for names.
+        a block is a tuple of labels. None is "ranking" for rankings, "jaccard" for sets, "squared"
+        for numbers (also ordered ones), "nominal" for names.
     tolerance : float, optional
         For "hinge", :math:`\max(0, |y - y'| - \lambda)`: differences up to the tolerance
         :math:`\lambda` count as 0.
@@ -114,10 +116,12 @@ def discrepancy_ratio(
     0.5
     """
     arguments.flags(stratified=stratified, by_pool=by_pool)
-    annotations = read(annotations, rankings=True)
+    annotations = read(annotations, rankings=True, sets=True)
     attrs = described(annotations, distance, tolerance=tolerance, depth=depth)
     options: dict[str, Any] = {"tolerance": tolerance, "depth": attrs.get("depth")}
-    systems = systems_of(annotations, predictions, on_missing)
+    systems = systems_of(
+        annotations, predictions, on_missing, sets=attrs["distance"] in SET_DISTANCES
+    )
     strata = _strata_of(annotations) if stratified else None
     sums = [
         _discrepancies(statement_distances(group, distance, systems, **options), systems.present)
@@ -318,7 +322,7 @@ def annotator_discrepancy_ratio(
     {0: 1.0, 1: 0.5, 2: 2.5}
     """
     arguments.one_of("alpha_items", alpha_items, ALPHA_ITEMS)
-    annotations = read(annotations, rankings=True)
+    annotations = read(annotations, rankings=True, sets=True)
     distances = statement_distances(annotations, distance, tolerance=tolerance, depth=depth)
     n_annotators = annotations.sizes[ANNOTATOR]
     parts = _same_items(distances, n_annotators)

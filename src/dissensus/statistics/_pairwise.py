@@ -18,9 +18,9 @@ from dissensus.arguments import is_whole
 from dissensus.data import tables
 from dissensus.data.alignment import Systems, numbers_by_systems, said_by_systems
 from dissensus.data.rows import ranking_code, ranks
-from dissensus.dims import LABEL
+from dissensus.dims import ELEMENT, LABEL
 from dissensus.errors import ArgumentError, brief
-from dissensus.kernels.distances import Lists, jaccard, lists_of, rank_distance
+from dissensus.kernels.distances import Lists, lists_of, rank_distance, set_distance
 from dissensus.kernels.grouped import Grouped, grouped
 from dissensus.kernels.types import Floats, Ints, Names
 from dissensus.kernels.voices import (
@@ -46,8 +46,9 @@ from dissensus.statistics._read import (
     real,
     rows_of,
 )
+from dissensus.statistics._sets import SET_DISTANCES
 
-NAMED: Final = ("squared", "absolute", "nominal", "hinge", "jaccard", "ranking")
+NAMED: Final = ("squared", "absolute", "nominal", "hinge", *SET_DISTANCES, "ranking")
 
 Measured = tuple[Floats, Floats | None, Callable[[int], Floats]]
 """`StatementDistances.to_others`, `without` (or None) and `to_system`."""
@@ -101,15 +102,16 @@ def statement_distances(
     """Compute the distances of statements from each other, and from systems."""
     attrs = described(annotations, distance, tolerance=tolerance, depth=depth)
     name = attrs["distance"]
-    read(annotations, rankings=name in {"jaccard", "ranking", "callable"})
+    of_sets = name in SET_DISTANCES
+    read(annotations, rankings=of_sets or name in {"ranking", "callable"}, sets=of_sets)
     rows = rows_of(annotations)
     statements = voices_of(rows)
     if callable(distance):
         measured = _by_callable(annotations, rows, systems, distance)
     elif name == "ranking":
         measured = _by_ranking(annotations, rows, systems, attrs["depth"])
-    elif name == "jaccard":
-        measured = _by_set(annotations, rows, statements, systems)
+    elif of_sets:
+        measured = _by_set(annotations, rows, statements, systems, name)
     elif name == "nominal":
         measured = _by_name(annotations, rows, statements, systems)
     else:
@@ -162,8 +164,8 @@ def described(
 
 def _default(annotations: xr.Dataset) -> str:
     kind = annotations.attrs["kind"]
-    if kind == "ranking":
-        return "ranking"
+    if kind in {"ranking", "set"}:
+        return "ranking" if kind == "ranking" else SET_DISTANCES[0]
     words = kind != "continuous" and annotations[LABEL].dtype.kind not in "if"
     return "nominal" if kind == "nominal" or words else "squared"
 
@@ -258,23 +260,29 @@ def _pair_by_pair(
 
 
 def _by_set(
-    annotations: xr.Dataset, rows: Grouped, statements: Voices, systems: Systems | None
+    annotations: xr.Dataset, rows: Grouped, statements: Voices, systems: Systems | None, name: str
 ) -> Measured:
-    """Compare sets: all labels that an annotator gave an item, over all trials."""
-    codes, labels = labels_of(annotations)
-    statement = np.repeat(np.arange(len(statements.item)), np.diff(statements.start))
-    key = np.unique(statement * len(labels) + codes[rows.order])
-    number, code = np.divmod(key, len(labels))
-    sets = lists_of(number, code, np.ones_like(code), len(statements.item))
-    units = grouped(statements.item, np.arange(len(statements.item)), len(rows.voices))
+    """Compare sets: answers, or all labels that an annotator gave an item, over all trials."""
+    if "member" in annotations:
+        units, labels = rows, annotations[ELEMENT].to_numpy()
+        member = annotations["member"].transpose(LABEL, ELEMENT).to_numpy()
+        number, code = np.nonzero(member[annotations["label_code"].to_numpy()[rows.order]])
+    else:
+        codes, labels = labels_of(annotations)
+        units = grouped(statements.item, np.arange(len(statements.item)), len(rows.voices))
+        statement = np.repeat(np.arange(len(statements.item)), np.diff(statements.start))
+        number, code = np.divmod(
+            np.unique(statement * len(labels) + codes[rows.order]), len(labels)
+        )
+    sets = lists_of(number, code, np.ones_like(code), len(units.order))
     predicted = None if systems is None else lists_by_systems(systems, labels)
 
     def towards(place: int) -> Delta:
         assert predicted is not None
         lists = predicted.of(place)
-        return lambda unit, item: jaccard(sets, lists, unit, item)
+        return lambda unit, item: set_distance(sets, lists, unit, item, name)
 
-    return _pair_by_pair(units, systems, lambda a, b: jaccard(sets, sets, a, b), towards)
+    return _pair_by_pair(units, systems, lambda a, b: set_distance(sets, sets, a, b, name), towards)
 
 
 def _by_ranking(

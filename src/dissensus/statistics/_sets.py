@@ -7,32 +7,15 @@ from typing import Final
 import numpy as np
 import xarray as xr
 
+from dissensus.kernels.distances import distance_of_sets
 from dissensus.kernels.grouped import Grouped, label_shares
 from dissensus.kernels.labels import label_pairs
 from dissensus.kernels.types import Flags, Floats, Ints
 from dissensus.statistics._distances import Disagreement, shares_matrix
 
 SET_DISTANCES: Final = ("jaccard", "masi")
-_MASI: Final = (2 / 3, 1 / 3)
-"""Weights of sets of which one contains the other, and of sets that overlap (Passonneau 2006)."""
 _ENTRIES: Final = 4_000_000
 """Distances that are in memory at a time."""
-
-
-def distances(common: Floats, left: Floats, right: Floats, name: str) -> Floats:
-    """Return distances of sets from the numbers of labels in common, and in each.
-
-    >>> distances(np.array([1.0, 1.0, 0.0, 0.0]), np.array([1, 2, 1, 0]), np.array([2, 2, 1, 0]),
-    ...           "masi").round(3)
-    array([0.667, 0.889, 1.   , 0.   ])
-    """
-    union = left + right - common
-    share = np.divide(common, union, out=np.ones_like(common), where=union > 0)
-    if name == "jaccard":
-        return np.asarray(1.0 - share)
-    smaller, equal = np.minimum(left, right), common == union
-    weight = np.where(common == smaller, _MASI[0], _MASI[1])
-    return np.asarray(1.0 - share * np.where(equal, 1.0, np.where(common > 0, weight, 0.0)))
 
 
 def of_sets(rows: Grouped, annotations: xr.Dataset, name: str) -> Disagreement:
@@ -58,7 +41,7 @@ def of_sets(rows: Grouped, annotations: xr.Dataset, name: str) -> Disagreement:
         out = np.zeros(np.broadcast_shapes(left.shape[:-1], right.shape[:-1]))
         for start in range(0, n, step):
             part = slice(start, start + step)
-            apart = distances(number[part] @ number.T, size[part, None], size, name)
+            apart = distance_of_sets(number[part] @ number.T, size[part, None], size, name)
             out = out + ((right @ apart.T) * left[..., part]).sum(axis=-1)
         return np.asarray(out)
 
@@ -73,5 +56,5 @@ def _of_pairs(member: Flags, size: Floats, cell: Ints, name: str) -> Floats:
     for start in range(0, len(cell), step):
         a, b = left[start : start + step], right[start : start + step]
         common = (member[a] & member[b]).sum(axis=1).astype(np.float64)
-        out[start : start + step] = distances(common, size[a], size[b], name)
+        out[start : start + step] = distance_of_sets(common, size[a], size[b], name)
     return out

@@ -106,14 +106,7 @@ def read_annotations(
         "item": item, "annotator": annotator, "label": label, "rank": rank, "trial": trial,
         "confidence": confidence, "pool": pool, "cluster": cluster, "stratum": stratum,
     }  # fmt: skip
-    of_sets = {"kind": kind if kind == "set" else None, "separator": separator, "none": none}
-    for argument, value in of_sets.items():
-        if value is not None and (format is not None or is_folder(path)):
-            raise AnnotationError(
-                argument, expected="no sets, which are read from single files without a format",
-                found=brief(value), hint="Read the table with pandas, then "
-                "dissensus.annotations(frame, kind='set', ...)",
-            )  # fmt: skip
+    _refuse_sets(kind, separator, none, other=format is not None or is_folder(path))
     options = ReadOptions(
         columns, kind=kind, labels=labels, encoding=encoding, delimiter=delimiter,
         separator=separator, none=none,
@@ -135,6 +128,23 @@ def read_annotations(
     if target is not None:
         return stored(chunked(ann, chunks), target)
     return ann if chunks is None else chunked(ann, chunks)
+
+
+def _refuse_sets(
+    kind: Any, separator: Any, none: Any, *, other: bool,
+    error: type[AnnotationError] = AnnotationError,
+) -> None:  # fmt: skip
+    """Raise if sets are to be read from ``other`` than a single file without a format."""
+    is_set = isinstance(kind, str) and kind == "set"
+    given = {"kind": kind if is_set else None, "separator": separator, "none": none}
+    for argument, value in given.items():
+        if value is not None and other:
+            make = "predictions" if error is PredictionError else "annotations"
+            raise error(
+                argument, expected="no sets, which are read from single files without a format",
+                found=brief(value), hint="Read the table with pandas, then "
+                f"dissensus.{make}(frame, kind='set', ...)",
+            )  # fmt: skip
 
 
 def _reopened(
@@ -177,6 +187,8 @@ def read_predictions(
     score: str | None = None,
     rank: str | None = None,
     kind: str | None = None,
+    separator: str | None = None,
+    none: Any = None,
     on_missing: str = "raise",
     encoding: str = "utf-8",
     delimiter: str | None = None,
@@ -193,8 +205,8 @@ def read_predictions(
     format : str, optional
         "wide", or of a tool: "argilla", "label-studio"; "deepeval", "inspect-ai", "lm-eval" and
         "promptfoo", whose scorers or judges are the systems.
-    item, system, label, score, rank, kind, on_missing
-        As in `dissensus.predictions`.
+    item, system, label, score, rank, kind, separator, none, on_missing
+        As in `dissensus.predictions`. Sets (``kind="set"``) are read without a format.
     encoding, delimiter
         As in `read_annotations`.
 
@@ -222,9 +234,11 @@ def read_predictions(
     "wide (recognised: no column 'system' or 'label'; the systems are the columns m1, m2)"
     """
     columns = {"item": item, "system": system, "label": label, "score": score, "rank": rank}
+    _refuse_sets(kind, separator, none, other=format is not None, error=PredictionError)
     options = ReadOptions(
-        columns, kind, None, on_missing, encoding, delimiter, error=PredictionError
-    )
+        columns, kind, None, on_missing, encoding, delimiter, separator=separator, none=none,
+        error=PredictionError,
+    )  # fmt: skip
     check_on_missing(on_missing)
     place = checked_path(path, folder=format is None)
     pred = _reader("predictions", format, options).read_predictions(place, options)

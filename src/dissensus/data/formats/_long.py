@@ -48,7 +48,10 @@ def read_predictions(path: Path, options: ReadOptions) -> xr.Dataset:
     )
     with relocated(table.place, table.name):
         frame = _with_typed_labels(table, columns[LABEL], options)
-        return predictions(frame, **columns, kind=options.kind, on_missing=options.on_missing)
+        return predictions(
+            frame, **columns, kind=options.kind, separator=options.separator, none=options.none,
+            on_missing=options.on_missing,
+        )  # fmt: skip
 
 
 def _form(path: Path) -> str:
