@@ -103,7 +103,8 @@ def test_the_page_is_whole(result, page):
     assert f"tool {share(float(best.mean()), 3)} [{low} to {high}]" in text
     assert "5 readers on 60 cases" in text
     assert "5 readers with 2 modalities, and 1 system; 60 cases, of which 20 are positive." in text
-    assert "A further study: If the difference is as uncertain as after the pilot" in text
+    assert "Plan a further study. The smallest study tried that is large enough has" in text
+    assert "The difference is drawn from the pilot's posterior." in text
     assert "new readers like these and new cases like these" in text
 
 
@@ -118,10 +119,11 @@ def test_tables_are_the_rows(result):
     table = readers_page.averages(result)
     rows = {str(row[0]): row[1:] for row in table.bodies[0].rows}
     assert list(rows) == [
-        "alone", "tool", "alone minus tool", "system", "system minus alone", "system minus tool"
+        "alone", "tool", "alone minus tool", "system system", "system system minus alone",
+        "system system minus tool",
     ]  # fmt: skip
     less = result["system_difference"].sel(modality="tool", system="system")
-    mean, between, seen, chance = rows["system minus tool"]
+    mean, between, seen, chance = rows["system system minus tool"]
     assert mean == share(float(less.mean()), 3)
     assert between.split(" to ")[0] == share(float(less.quantile(0.055)), 3)
     observed = result["observed_system_auc"] - result["observed_auc"].sel(modality="tool").mean()
@@ -144,13 +146,18 @@ def test_the_lead_says_how_sure_it_is():
 
 
 @pytest.mark.filterwarnings("ignore::dissensus.errors.DissensusWarning")
-def test_boxes_are_careful_where_the_study_warns():
+@pytest.mark.usefixtures("no_pictures")
+def test_boxes_are_careful_where_the_study_warns(page):
     assert [box.state for box in readers_page.boxes(study(), {})] == ["fine"] * 4
     table, _ = scores(n_readers=3, n_cases=24)
     table["score"] *= -1
     few = dx.reader_study(table, "ill", draws=500, random_seed=1)
     states = [box.state for box in readers_page.boxes(few, concerns(few))]
     assert states == ["fine", "careful", "careful", "stop"]
+    text = page(few).text
+    assert "Do not rely on these numbers" in text
+    assert "positive cases have lower scores than negative ones" in text
+    assert "Plan a further study" not in text
     panel, _ = scores(n_readers=3, seed=3)
     votes = dx.annotations(
         {"item": panel["case"], "annotator": panel["reader"] + panel["modality"],
@@ -162,7 +169,7 @@ def test_boxes_are_careful_where_the_study_warns():
     assert box.state == "careful"
     assert "The truth is estimated" in box.reason
     steps = readers_page.steps(estimated, concerns(estimated))
-    assert steps[0].startswith("Confirm the true labels")
+    assert steps[0].startswith("Find out the true labels of some cases, drawn at random")
 
 
 @pytest.mark.usefixtures("no_pictures")
@@ -172,8 +179,42 @@ def test_readers_of_these_cases_only(page):
     text = re.sub(r"\s+", " ", page(one).text)
     assert "The average area under the ROC curve of readers is" in text
     assert "these readers and these cases" in text
-    assert "Repeat the study with new readers and new cases." in text
+    assert "analyse this one for new readers and new cases." in text
+    assert "[" not in text[text.index("The average area") :][:80]
     assert "averages are for these readers only" in text
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_three_modalities_and_partial_areas_have_a_page(page):
+    table, _ = scores(modalities=("a", "b", "c"))
+    three = dx.reader_study(table, "ill", max_false_positive_rate=0.6, draws=200, random_seed=1)
+    text = re.sub(r"\s+", " ", page(three).text)
+    assert "analyse two modalities at a time" in text
+    assert "Mean sensitivities at false positive rates up to .6" in text
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_a_study_from_a_file_has_the_same_page(result, tmp_path):
+    result.to_netcdf(tmp_path / "study.nc")
+    pages = []
+    for name, one in (("now", result), ("then", xr.open_dataset(tmp_path / "study.nc"))):
+        pages.append(dx.report(one, tmp_path / f"{name}.html").read_text(encoding="utf-8"))
+    assert pages[0] == pages[1]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        lambda study: study.isel(modality=[1, 0]),
+        lambda study: study.isel(modality=0),
+        lambda study: study.sel(reader=["r1", "r2"]),
+        lambda study: study[["average_auc", "difference"]],
+    ],
+)
+def test_parts_of_a_study_are_refused(result, part, tmp_path):
+    for call in (dx.summary, lambda one: dx.report(one, tmp_path / "x.html")):
+        with pytest.raises(ArgumentError, match="expected a whole reader study"):
+            call(part(result))
 
 
 def test_what_is_no_study_is_refused(tmp_path):

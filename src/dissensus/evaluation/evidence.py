@@ -43,6 +43,7 @@ from dissensus.evaluation.ground_truth import GROUP
 from dissensus.evaluation.readers import is_reader_study, reader_rows
 from dissensus.evaluation.votes import LEADERBOARD, leaderboard_rows
 from dissensus.sampling.intervals import effective, spread, whole
+from dissensus.statistics._reader_study import checked_study
 
 # Accuracy: one row for each system and scope, and for each annotator.
 
@@ -314,7 +315,7 @@ def summary(evaluation: xr.DataTree | xr.Dataset, of: str | None = None) -> pd.D
     """
     if is_reader_study(evaluation):
         arguments.one_of("of", of, (None,))
-        return _noted(reader_rows(evaluation))
+        return _noted(reader_rows(checked_study(evaluation, "evaluation")))
     of = _checked_group(evaluation, of)
     assert isinstance(evaluation, xr.DataTree)
     if of == POSTERIOR:

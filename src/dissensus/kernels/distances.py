@@ -123,8 +123,7 @@ def _common(start: Ints, code: Ints, starts: Ints, codes: Ints, left: Ints, righ
 def set_distance(lists: Lists, others: Lists, left: Ints, right: Ints, name: str) -> Floats:
     """Return the distance "jaccard" or "masi" of pairs of lists, taken as sets."""
     common = _common(lists.start, lists.code, others.start, others.code, left, right)
-    sizes = (np.diff(one.start)[at] for one, at in ((lists, left), (others, right)))
-    return distance_of_sets(common, *sizes, name)
+    return distance_of_sets(common, np.diff(lists.start)[left], np.diff(others.start)[right], name)
 
 
 _MASI: Final = (2 / 3, 1 / 3)

@@ -12,6 +12,7 @@ import xarray as xr
 from dissensus.errors import ArgumentError, shown
 from dissensus.evaluation.readers import is_reader_study
 from dissensus.evaluation.votes import LEADERBOARD
+from dissensus.statistics._reader_study import checked_study
 from dissensus.storage import check_target, replace, there
 
 _NEEDED = ("posterior", "statistics", "annotations")
@@ -96,6 +97,7 @@ def report(
 
 def _check(evaluation: Any) -> None:
     if is_reader_study(evaluation):
+        checked_study(evaluation, "evaluation")
         return
     if not isinstance(evaluation, xr.DataTree):
         raise ArgumentError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from numbers import Real
 from typing import Any, Final
 
 import numpy as np
@@ -14,6 +15,7 @@ from dissensus.errors import ArgumentError
 from dissensus.evaluation.evidence import summary
 from dissensus.evaluation.next_votes import SURE
 from dissensus.evaluation.readers import OBSERVED, POSITIVE, QUANTITY
+from dissensus.plots._source import interval_settings
 from dissensus.reports import evidence
 from dissensus.reports.evidence import Facts
 from dissensus.reports.page import frame
@@ -30,9 +32,14 @@ from dissensus.studies.planning.readers import plan_readers
 from dissensus.wording import counted, number, probability, share, short
 
 _SOURCE: Final = "reader_sentences.html"
+_NONE: Final = 1e-9
+"""A standard deviation that is rounding."""
+_NAME: Final = 13
+"""Letters of a name, of which a row's heading has two: the page cuts headings at 40."""
 _DIGITS: Final = 3
 """Areas are reported with three decimals in this field."""
-_HIDDEN: Final = ("in_words", "unit", "units_positive", "units_negative", "truth_known")
+_HIDDEN: Final = ("in_words", "unit", "units_positive", "units_negative", "truth_known",
+                  "modalities", "n_readers")  # fmt: skip
 
 
 def page(study: xr.Dataset, title: str | None = None) -> str:
@@ -44,7 +51,7 @@ def page(study: xr.Dataset, title: str | None = None) -> str:
         .render(
             **frame(),
             title=title or _title(study),
-            troubles=[],
+            troubles=[found["direction"]] if "direction" in found else [],
             verdict=_said("headline", headline(study)),
             lead_picture=picture(
                 "reader_study",
@@ -63,7 +70,7 @@ def page(study: xr.Dataset, title: str | None = None) -> str:
             sections=list(_parts(study)),
             control={"reference": -1, "wanted": False, "values": []},
             data=[(str(key).replace("_", " "), _plain(value)) for key, value in study.attrs.items()
-                  if key not in _HIDDEN],
+                  if key not in _HIDDEN and not str(key).startswith("new_")],
             cards_of=[],
             diagnosis=["Draws are independent: there are no Markov chains to check."],
             chains=[],
@@ -77,7 +84,12 @@ def _said(topic: str, facts: Facts) -> list[str]:
 
 
 def _plain(value: Any) -> str:
-    return number(float(value)) if isinstance(value, int | float) else short(str(value), 200)
+    return number(float(value)) if isinstance(value, Real) else short(str(value), 200)
+
+
+def _about(count: float) -> str:
+    """Write a number of cases, which is an expectation if the truth is a fit."""
+    return f"{count:,.0f}" if float(count).is_integer() else f"about {count:,.0f}"
 
 
 def _title(study: xr.Dataset) -> str:
@@ -91,7 +103,7 @@ def data(study: xr.Dataset) -> Facts:
     return {
         "n_readers": study.sizes[READER], "n_modalities": study.sizes[MODALITY],
         "systems": study.sizes.get(SYSTEM, 0), "n_cases": about["n_cases"],
-        "n_positive": number(about["n_positive"]),
+        "n_positive": _about(about["n_positive"]),
     }  # fmt: skip
 
 
@@ -103,7 +115,8 @@ def headline(study: xr.Dataset) -> Facts:
         {"name": row[MODALITY], **row}
         for row in rows[rows[QUANTITY] == "average_auc"].to_dict("records")
     ]
-    facts: Facts = {"areas": areas, "systems": _systems(rows)}
+    fixed = float(average.std(SAMPLE).max()) < _NONE
+    facts: Facts = {"areas": areas, "systems": _systems(rows), "fixed": fixed}
     if len(names) > 1:
         order = average.mean(SAMPLE).to_numpy().argsort(kind="stable")[::-1]
         best, second = (average.isel({MODALITY: int(k)}, drop=True) for k in order[:2])
@@ -111,6 +124,7 @@ def headline(study: xr.Dataset) -> Facts:
         facts |= {
             "best": names[order[0]], "second": names[order[1]], "chance": chance,
             "state": "sure" if chance >= SURE else "likely" if chance >= LIKELY else "open",
+            "equal": float(abs(best - second).max()) < _NONE,
             "difference": {name: float(part) for name, part in spread(best - second).items()},
         }  # fmt: skip
     return facts
@@ -142,8 +156,8 @@ def _intervals(study: xr.Dataset) -> Facts:
 
 _AREAS: Final = ("average_auc", "difference", "system_auc", "system_difference")
 _OTHERS: Final = {
-    "partial_auc": "Partial areas", "sensitivity": "Sensitivities",
-    "specificity": "Specificities",
+    "sensitivity": "Sensitivities", "specificity": "Specificities",
+    "partial_auc": "Mean sensitivities at false positive rates up to {}",
 }  # fmt: skip
 
 
@@ -181,14 +195,14 @@ def _known(value: float, write: Any, *how: Any) -> str:
 
 def _of(row: Any, modalities: list[Any]) -> str:
     """Return of what a number is: a modality, two of them, or a system."""
-    modality = str(row[MODALITY]) if len(modalities) > 1 else "readers"
+    modality = short(row[MODALITY], _NAME) if len(modalities) > 1 else "readers"
     if row[QUANTITY] == "system_difference":
-        return f"{row[SYSTEM]} minus {modality}"
+        return f"system {short(row[SYSTEM], _NAME)} minus {modality}"
     if row[QUANTITY] == "system_auc":
-        return str(row[SYSTEM])
+        return f"system {short(row[SYSTEM], _NAME)}"
     if row[QUANTITY].endswith("difference"):
         pair = [row[MODALITY], row[other(MODALITY)]] if row[MODALITY] != "" else modalities
-        return " minus ".join(map(str, pair))
+        return " minus ".join(short(one, _NAME) for one in pair)
     return modality
 
 
@@ -200,14 +214,10 @@ def _parts(study: xr.Dataset) -> Iterator[Part]:
     for measure, title in _OTHERS.items():
         here = rows[QUANTITY].isin([f"average_{measure}", f"{measure}_difference"])
         if here.any():
-            tables.append(_table(f"table-{measure}", title, rows[here], names))
+            most = number(study.attrs["max_false_positive_rate"])
+            tables.append(_table(f"table-{measure}", title.format(most), rows[here], names))
     if tables:
-        title = (
-            "What are sensitivities and specificities"
-            if THRESHOLD in study
-            else "What is the partial area"
-        )
-        yield Part("rates", f"{title}?", Section([], tables))
+        yield Part("rates", "Sensitivities, specificities and partial areas", Section([], tables))
     words = _said("spread", _spread(rows))
     yield Part("readers", "How do the readers differ?", Section(words, [_readers(study)]))
 
@@ -223,15 +233,17 @@ def _readers(study: xr.Dataset) -> Table:
     """Return each reader's area with each modality."""
     parts = spread(study["auc"])
     rows = []
+    one = study.sizes[MODALITY] == 1
     for r, reader in enumerate(study[READER].to_numpy().tolist()):
         for m, modality in enumerate(study[MODALITY].to_numpy().tolist()):
             here = {READER: r, MODALITY: m}
             row = {name: float(part.isel(here)) for name, part in parts.items()}
             seen = float(study["observed_auc"].isel(here))
             if np.isfinite(seen):
-                rows.append([Name(reader), Name(modality), share(seen, _DIGITS),
-                             interval(row, _DIGITS)])  # fmt: skip
-    head = ["Reader", "Modality", "Observed", f"Interval, {evidence.level()}"]
+                who = [Name(reader)] if one else [Name(reader), Name(modality)]
+                rows.append([*who, share(seen, _DIGITS), interval(row, _DIGITS)])
+    head = ["Reader", "Observed", f"Interval, {evidence.level()}"]
+    head = head if one else [head[0], "Modality", *head[1:]]
     note = f"Intervals are for {_intervals(study)['cases']}."
     return Table("table-readers", "Areas of readers", list(head), [Body(-1, rows)], note)
 
@@ -246,22 +258,26 @@ def boxes(study: xr.Dataset, found: dict[str, str]) -> list[Box]:
     n = int(study["observed_auc"].notnull().sum(READER).min())
     known = f"The true labels are given; positive is {short(about['positive'])}."
     counts = " and ".join(
-        f"{about[f'units_{kind}']:.3g} {kind}" for kind in ("positive", "negative")
+        f"{_about(about[f'units_{kind}'])} {kind}" for kind in ("positive", "negative")
     )
-    people = f"{counted(n, 'reader')} or more with each modality."
+    people = counted(n, "reader")
+    if study.sizes[MODALITY] > 1:
+        people += " or more with each modality"
     if not about["new_readers"]:
-        people = f"{counted(n, 'reader')}; averages are for these readers only."
+        people += "; averages are for these readers only"
     return [
         _box("Is the truth known?", found.get("truth"), known,
              "Fine means: true labels are known, not estimated from other people's labels.",
-             "Confirm the true labels of some cases, and repeat the study with these alone."),
+             "Find out the true labels of cases drawn at random, and repeat the study with these "
+             "cases."),
         _box("Are there enough cases?", found.get("cases"), f"{counts} {unit}.",
-             f"Fine means: {FEW_CASES} or more of both kinds.", f"Get more {unit}."),
-        _box("Are there enough readers?", found.get("readers"), people,
+             f"Fine means: {FEW_CASES} or more of both kinds, if areas are for new cases.",
+             f"Get more {unit}."),
+        _box("Are there enough readers?", found.get("readers"), f"{people}.",
              f"Fine means: {FEW_READERS} or more with each modality, if averages are for new "
              "readers.", "Get more readers."),
         _box("Do high scores mean positive?", found.get("direction"),
-             "No average area is below 1/2.",
+             "No average area is surely below 1/2.",
              "Fine means: no average area is below 1/2 with probability .95.",
              "Look at the direction of the scores.", "stop"),
     ]  # fmt: skip
@@ -276,12 +292,19 @@ def _box(
 
 
 def steps(study: xr.Dataset, found: dict[str, str]) -> list[str]:
-    """Return what to do next: a further study, of which size."""
+    """Return what to do next: to find out true labels, and a further study."""
+    if "direction" in found:
+        return ["Look at the direction of the scores, and repeat the analysis."]
     out = []
     if "truth" in found:
-        out.append("Confirm the true labels of some cases, those with uncertain labels first.")
+        out.append("Find out the true labels of some cases, drawn at random.")
+    if not (study.attrs["new_readers"] and study.attrs["new_cases"]):
+        return [*out, "To plan a further study, analyse this one for new readers and new cases."]
+    if study.sizes[MODALITY] > 2:
+        return [*out, "To plan a further study, analyse two modalities at a time."]
     try:
-        plan = plan_readers(study, (5, 10, 20), (100, 200, 400, 800), random_seed=1)
-    except ArgumentError:  # for these readers or cases only, or with more than two modalities
-        return [*out, "Repeat the study with new readers and new cases."]
-    return [*out, f"A further study: {plan.attrs['in_words']} dx.plan plans others."]
+        prob = interval_settings()[1]
+        plan = plan_readers(study, (5, 10, 20), (100, 200, 400, 800), prob=prob, random_seed=1)
+    except ArgumentError as problem:
+        return [*out, f"A further study cannot be planned: {problem.found}."]
+    return [*out, f"Plan a further study. {plan.attrs['in_words']}"]

@@ -303,7 +303,11 @@ def reader_study(
     units = counts if study.cluster is None else tuple(
         float(clusters_of(true, study, kind)) for kind in (True, False)
     )  # fmt: skip
+    cells_of = len(study.readers) * len(study.modalities) * len(study.cases)
     out = out.assign_attrs(
+        modalities=[str(name) for name in study.modalities],
+        n_readers=len(study.readers),
+        share_scored=len(study.case) / cells_of,
         truth_known=int(true.known),
         unit="cases" if study.cluster is None else "clusters",
         units_positive=units[0],
@@ -436,6 +440,30 @@ def _differences(average: Floats, dims: tuple[str, ...]) -> tuple[tuple[str, ...
     if average.shape[1] == 2:
         return dims, average[:, 0] - average[:, 1]
     return (MODALITY, other(MODALITY), *dims), average[:, :, None] - average[:, None]
+
+
+_PARTS: Final = ("auc", "average_auc", "observed_auc", "curve")
+
+
+def checked_study(study: xr.Dataset, name: str) -> xr.Dataset:
+    """Return a reader study, or raise if it is a part of one; ``name`` is the argument's."""
+    lacking = [part for part in _PARTS if part not in study]
+    about = study.attrs
+    if lacking or "n_readers" not in about:
+        found = f"no {listed(lacking)}" if lacking else "no attributes"
+    elif MODALITY not in study["auc"].dims or READER not in study["auc"].dims:
+        found = f"dims {study['auc'].dims}"
+    else:
+        names = [str(one) for one in study[MODALITY].to_numpy().tolist()]
+        whole = [str(one) for one in np.atleast_1d(about["modalities"]).tolist()]
+        if names == whole and study.sizes[READER] == about["n_readers"]:
+            return study
+        found = f"{study.sizes[READER]} of {counted(about['n_readers'], 'reader')}, "
+        found += f"modalities {shown(names)} of {shown(whole)}"
+    raise ArgumentError(
+        name, expected="a whole reader study, as dissensus.reader_study returns it", found=found,
+        hint="For fewer readers or modalities, pass their rows to reader_study",
+    )  # fmt: skip
 
 
 def concerns(study: xr.Dataset) -> dict[str, str]:

@@ -41,9 +41,17 @@ def pilot(between=None, n_draws=4000, seed=1, readers=5, system=False, **compone
             "reader_sd": (("chain", "draw"), sd),
             "interaction_sd": (("chain", "draw"), sd),
             "observed_auc": (("modality", "reader"), areas.mean(axis=(0, 1))),
+            "curve": (("chain", "draw", "modality"), areas.mean(axis=-1)),  # not read
         },
         coords={"modality": ["film", "screen"], "reader": list(range(readers))},
-        attrs={"new_readers": 1, "new_cases": 1, "n_cases": 114},
+        attrs={
+            "new_readers": 1,
+            "new_cases": 1,
+            "n_cases": 114,
+            "share_scored": 1.0,
+            "n_readers": readers,
+            "modalities": ["film", "screen"],
+        },
     )
     if system:
         alone = 0.95 + 0.02 * rng.standard_normal((1, n_draws, 1))
@@ -89,6 +97,18 @@ def roe_and_metz(readers, cases, rng, between=0.03):
     return dx.reader_study(frame, truth="ill", draws=1000, random_seed=int(rng.integers(1000)))
 
 
+def test_a_pilot_in_which_readers_had_their_own_cases_is_refused():
+    table, ill = [], np.arange(60) % 2
+    rng = np.random.default_rng(1)
+    for r, c in np.ndindex(4, 60):
+        if c // 2 % 2 == r % 2:
+            table.append({"reader": r, "case": c, "score": ill[c] + rng.normal(), "ill": ill[c]})
+    study = dx.reader_study(table, "ill", draws=200, random_seed=1)
+    assert study.attrs["share_scored"] == 0.5
+    with pytest.raises(ArgumentError, match=r"found 50% of these scores.*that all readers scored"):
+        dx.plan(study)
+
+
 @pytest.mark.long
 def test_intervals_of_studies_of_this_size_are_as_long_as_planned():
     # Pilots of 6 readers and 80 cases, and what studies of 10 and 200 then show.
@@ -121,14 +141,31 @@ def test_more_readers_and_cases_are_better_and_options_count():
     assert dx.plan(study, **one, prob=0.5)["half_width"].item() < base["half_width"].item() / 2
     assert dx.plan(study, **one, difference=-0.2)["power"].item() == 1
     assert not dx.plan(study, **(one | {"random_seed": 2})).equals(base)
-    assert not dx.plan(study, **one, draws=50).equals(base)
+    assert not dx.plan(study, **one, draws=150).equals(base)
     wide, narrow = (
-        dx.plan(study, **one, difference=0.0, margin=margin)["non_inferiority"].item()
+        dx.plan(study, **one, difference=0.0, margin=margin)["non_inferiority"]
         for margin in (0.1, 0.01)
     )
-    assert wide > 0.95 > 0.5 > narrow
-    system = dx.plan(study, **one, difference=0.0, margin=0.1)
-    assert system["system_non_inferiority"].sizes == system["system_power"].sizes
+    assert (wide > 0.95).all()
+    assert (narrow < 0.5).all()
+    worse = dx.plan(study, **one, difference=-0.05, margin=0.05)
+    first, second = worse["non_inferiority"].squeeze().to_numpy()
+    assert first < 0.1  # the film, which is worse by the margin
+    assert second > 0.99
+    assert worse["system_non_inferiority"].sizes == worse["system_power"].sizes
+    # The difference that is taken for granted is that of the modalities.
+    free = dx.plan(study, **one, margin=0.05)
+    xr.testing.assert_equal(free["system_non_inferiority"], worse["system_non_inferiority"])
+
+
+def test_with_one_modality_the_difference_is_that_of_the_system():
+    study = pilot(system=True).isel(modality=[0]).assign_attrs(modalities=["film"])
+    study = study.drop_vars(["difference", "interaction_sd"])
+    one = {"annotators": (10,), "items": (200,), "random_seed": 1}
+    plan = dx.plan(study, **one, difference=0.2)
+    assert plan["system_power"].item() == 1
+    assert dx.plan(study, **one, difference=0.0)["system_power"].item() < 0.1
+    assert "interval of cad minus the readers excludes 0" in plan.attrs["in_words"]
 
 
 def test_one_modality_has_the_width_of_its_average_area():
@@ -150,18 +187,22 @@ def test_the_sentence_names_the_cheapest_study_that_is_enough():
     flat = plan["power"].stack(cell=("annotator", "item"))
     enough = flat[flat >= 0.8]
     cheapest = enough[int(np.argmin((enough["annotator"] * enough["item"]).to_numpy()))]
-    study = f"with {cheapest['annotator'].item()} readers and {cheapest['item'].item()} cases"
-    assert study in plan.attrs["in_words"]
-    assert "If the difference is \N{MINUS SIGN}.044" in plan.attrs["in_words"]
-    never = dx.plan(pilot(), annotators=(2,), items=(20,))
-    assert "in no study tried; the nearest are 2 readers and 20 cases" in never.attrs["in_words"]
+    study = f"{cheapest['annotator'].item()} readers and {cheapest['item'].item()} cases: "
+    words = plan.attrs["in_words"].replace("\N{NO-BREAK SPACE}", " ")
+    assert words.startswith(f"The smallest study tried that is large enough has {study}")
+    assert words.endswith("The difference is taken to be \N{MINUS SIGN}.044.")
+    never = dx.plan(pilot(), annotators=(2,), items=(20,)).attrs["in_words"]
+    assert never.startswith("No study tried is large enough. The best has 2 readers and 20 cases: ")
+    assert never.endswith("The difference is drawn from the pilot's posterior.")
 
 
 def test_refusals_say_what_is_wrong():
     study = pilot()
     three = xr.concat([study, study.isel(modality=[0]).assign_coords(modality=["x"])], "modality",
                       data_vars="minimal")  # fmt: skip
-    one = study.isel(modality=[0])
+    one = study.isel(modality=[0]).assign_attrs(modalities=["film"])
+    three = three.assign_attrs(modalities=["film", "screen", "x"])
+    certain = study.assign(auc=study["auc"] * 0 + 1)
     alone = study.where(study["reader"] == 0)
     ann = dx.annotations({"item": [1, 1], "annotator": [1, 2], "label": ["a", "b"]})
     check_refused(ArgumentError, [
@@ -169,6 +210,14 @@ def test_refusals_say_what_is_wrong():
         ("these cases", lambda: dx.plan(study.assign_attrs(new_cases=0)), "new_cases=False"),
         ("three", lambda: dx.plan(three), "one or two modalities; found 3"),
         ("one", lambda: dx.plan(one, difference=0.1), "one modality and no system"),
+        ("a part", lambda: dx.plan(study.isel(modality=[0])), "a whole reader study.*modalities"),
+        ("turned", lambda: dx.plan(study.isel(modality=[1, 0])), "a whole reader study"),
+        ("few", lambda: dx.plan(study.isel(reader=[0, 1])), "found 2 of 5 readers"),
+        ("no attributes", lambda: dx.plan(study.drop_attrs()), "found no attributes"),
+        ("half read", lambda: dx.plan(study.assign_attrs(share_scored=0.5)), "found 50% of these"),
+        ("certain", lambda: dx.plan(certain), "found no variance"),
+        ("draws", lambda: dx.plan(study, draws=10), "draws: expected"),
+        ("readers", lambda: dx.plan(study, readers=(5,)), "numbers of readers are annotators="),
         ("one reader", lambda: dx.plan(alone), "two or more readers"),
         ("accuracy", lambda: dx.plan(study, accuracy=0.8), "areas of readers are planned"),
         ("target", lambda: dx.plan(study, target=0.8), "areas of readers are planned"),

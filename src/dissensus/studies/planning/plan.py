@@ -169,7 +169,8 @@ def plan(
         studies also from the predictions.
     difference : float, optional
         Of reader studies: the assumed difference of areas, the pilot's first modality minus the
-        second, or a system minus the readers. By default it is drawn from the pilot's posterior.
+        second; with one modality, the system minus the readers. By default it is drawn from the
+        pilot's posterior.
     margin : float, optional
         Of reader studies: margin of non-inferiority, above 0.
     prob : float, optional
@@ -199,10 +200,12 @@ def plan(
         For reader studies, over simulated studies in which each reader scores each case with each
         modality: ``half_width``, half the length of the interval of the difference between two
         modalities (with one: of its average area); with two, ``power``, the share of intervals
-        without 0, and with ``margin=``, ``non_inferiority``, the share of intervals above minus the
-        margin. If the pilot has systems, ``system_half_width`` (modality, system, annotator, item),
+        without 0, and with ``margin=``, ``non_inferiority`` (modality, annotator, item), the share
+        of intervals in which this modality is worse by less than the margin. If the pilot has
+        systems, ``system_half_width`` (modality, system, annotator, item),
         and so on, for the system's area minus the average area of the readers.
         ``attrs["in_words"]`` names the study with the fewest scores whose power is .8 or more.
+        Each reader should have scored (nearly) each case of the pilot with each modality.
 
     See Also
     --------
@@ -250,6 +253,12 @@ def _all_known(settings: dict[str, Any]) -> None:
     )
     known.remove("settings")
     for name, value in settings.items():
+        if name in ("readers", "cases"):
+            other = "annotators" if name == "readers" else "items"
+            raise ArgumentError(
+                name, expected=f"no such argument: numbers of {name} are {other}=",
+                found=brief(value),
+            )  # fmt: skip
         if name not in known:
             hint = "".join(f"Did you mean {near}=?" for near in get_close_matches(name, known, n=1))
             expected = f"no such argument: plan takes {', '.join(known)}"

@@ -16,15 +16,21 @@ from dissensus.errors import ArgumentError, brief
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Floats
 from dissensus.statistics._reader_spread import half_normal
-from dissensus.statistics._reader_study import SPREAD, spread_at
+from dissensus.statistics._reader_study import SPREAD, checked_study, spread_at
 from dissensus.studies.planning.studies import counts, share
-from dissensus.wording import counted
+from dissensus.wording import counted, percent
 from dissensus.wording import share as spoken
 
 _STUDIES: Final = 1000
+_FEWEST: Final = 100
+"""Simulated studies."""
+_CROSSED: Final = 0.9
+"""Share of all scores from which a pilot is taken for one in which all readers saw all cases."""
+_NONE: Final = 1e-9
 _WANTED: Final = 0.8
 """The probability of an interval without 0 for which studies are usually planned."""
 _HALVINGS: Final = 30
+_NOT_INFERIOR: Final = "non_inferiority"
 _LEAST: Final = 1e-9
 """The least variance of readers' values around their mean, relative to that of one."""
 
@@ -36,6 +42,8 @@ class Quantity(NamedTuple):
     """
 
     is_difference: bool
+    is_assumed: bool
+    """Whether ``difference=`` is of this one."""
     centre: Floats
     """(draw,): for all readers and cases."""
     between: Floats
@@ -61,7 +69,8 @@ def plan_readers(
 ) -> xr.Dataset:
     """Return the plan of `dissensus.plan` for a pilot from `dissensus.reader_study`."""
     sizes = {ANNOTATOR: counts("annotators", readers), ITEM: counts("items", cases)}
-    prob, n = share("prob", prob), arguments.sample_shape(draws, 1)[1]
+    prob, n = share("prob", prob), arguments.whole("draws", draws, least=_FEWEST)
+    pilot = checked_study(pilot, "pilot")
     rng = generator(random_seed, "plan of readers")
     given: dict[str, float] = {}
     if difference is not None:
@@ -73,14 +82,19 @@ def plan_readers(
     how = (chosen, sizes, pilot.attrs["n_cases"], prob, given, rng)
     out = xr.Dataset(coords=sizes)
     for prefix, parts in quantities.items():
-        dims = (MODALITY, SYSTEM) if prefix else ()
+        dims = [MODALITY, SYSTEM] if prefix else []
         planned = [_planned(one, *how) for one in parts]
-        shape = tuple(pilot.sizes[dim] for dim in dims)
         for name in planned[0]:
             values = np.stack([one[name] for one in planned])
-            values = values.reshape(*shape, *values.shape[1:])
-            out[f"{prefix}{name}"] = (*dims, ANNOTATOR, ITEM), values
-        out = out.assign_coords({dim: pilot[dim].to_numpy() for dim in dims})
+            of = dims
+            if name == _NOT_INFERIOR and not prefix:  # of the first modality, and of the second
+                values, of = values[0], [MODALITY]
+            elif name == _NOT_INFERIOR:
+                values = values[:, 0]
+            values = values.reshape(*(pilot.sizes[dim] for dim in of), *values.shape[-2:])
+            out[f"{prefix}{name}"] = (*of, ANNOTATOR, ITEM), values
+    used = [dim for dim in (MODALITY, SYSTEM) if dim in out.dims]
+    out = out.assign_coords({dim: pilot[dim].to_numpy() for dim in used})
     out = out.assign_attrs(probability=prob, **given)
     return out.assign_attrs(in_words=_in_words(out))
 
@@ -104,6 +118,12 @@ def _quantities(pilot: xr.Dataset, given: Mapping[str, float]) -> dict[str, list
             found=f"new_readers={bool(pilot.attrs.get('new_readers'))}, "
             f"new_cases={bool(pilot.attrs.get('new_cases'))}",
         )  # fmt: skip
+    if pilot.attrs["share_scored"] < _CROSSED:
+        raise ArgumentError(
+            "pilot", expected="a pilot in which each reader scored (nearly) each case with each "
+            "modality", found=f"{pilot.attrs['share_scored']:.0%} of these scores",
+            hint="Pass the rows of cases that all readers scored to reader_study",
+        )  # fmt: skip
     modalities = pilot.sizes[MODALITY]
     if modalities > 2:
         raise ArgumentError(
@@ -123,17 +143,17 @@ def _quantities(pilot: xr.Dataset, given: Mapping[str, float]) -> dict[str, list
     if modalities == 2:
         within = flat["interaction_sd"].to_numpy() ** 2
         noise = _noise(areas[:, 0] - areas[:, 1], "scored cases with both modalities")
-        first = Quantity(True, flat["difference"].to_numpy(), 2 * within, *noise, scale)
+        first = Quantity(True, True, flat["difference"].to_numpy(), 2 * within, *noise, scale)
         between = between + within
     else:
         noise = _noise(areas[:, 0], "scored cases")
-        first = Quantity(False, flat["average_auc"].to_numpy()[:, 0], between, *noise, scale)
+        first = Quantity(False, False, flat["average_auc"].to_numpy()[:, 0], between, *noise, scale)
     out = {"": [first]}
     if "system_auc" in pilot:
         system, less = (flat[f"system_{name}"].to_numpy() for name in ("auc", "difference"))
         out["system_"] = [
             Quantity(
-                True, less[:, m, s], between,
+                True, modalities == 1, less[:, m, s], between,
                 *_noise(system[:, s, None] - areas[:, m], "scored cases"), scale,
             )
             for m, s in product(range(modalities), range(pilot.sizes[SYSTEM]))
@@ -151,6 +171,11 @@ def _noise(values: Floats, what: str) -> tuple[float, float]:
         )
     covariance = np.cov(values, rowvar=False)
     own = float(np.trace(covariance)) / n
+    if own < _NONE:
+        raise ArgumentError(
+            "pilot", expected="areas that vary with the cases",
+            found="no variance: readers without errors, or modalities with the same scores",
+        )  # fmt: skip
     return own, float(covariance.sum() - n * own) / (n * (n - 1))
 
 
@@ -167,12 +192,11 @@ def _planned(
     shape = tuple(len(numbers) for numbers in sizes.values())
     names = ["half_width"]
     if one.is_difference:
-        names += ["power"] + ["non_inferiority"] * ("margin" in given)
-    out = {name: np.empty(shape) for name in names}
-    between = one.between[chosen]
-    centre = np.full_like(between, given.get("difference", 0.0))
-    if "difference" not in given:
-        centre = one.centre[chosen]
+        names += ["power"] + [_NOT_INFERIOR] * ("margin" in given)
+    out = {name: np.empty((2, *shape) if name == _NOT_INFERIOR else shape) for name in names}
+    between, centre = one.between[chosen], one.centre[chosen]
+    if one.is_assumed and "difference" in given:
+        centre = np.full_like(between, given["difference"])
     chance, spread = rng.standard_normal(len(centre)), rng.random(len(centre))
     for place, (n, k) in zip(np.ndindex(shape), product(*sizes.values()), strict=True):
         fewer = pilot_cases / k
@@ -182,13 +206,13 @@ def _planned(
         squares = (between + rest) * chdtri(max(n - 1, 1), spread) * (n > 1)
         mean = centre + chance * np.sqrt((between + rest) / n + common)
         half = _half_widths(n, squares, rest, common, one.scale, prob)
-        values = {
-            "half_width": half,
-            "power": np.abs(mean) > half,
-            "non_inferiority": mean - half > -given.get("margin", 0.0),
-        }
+        values = {"half_width": half, "power": np.abs(mean) > half}
         for name in names:
-            out[name][place] = values[name].mean()
+            if name == _NOT_INFERIOR:  # of what is first, and of what is second
+                worse = np.stack([-mean, mean]) + half
+                out[name][:, *place] = (worse < given["margin"]).mean(axis=1)
+            else:
+                out[name][place] = values[name].mean()
     return out
 
 
@@ -215,28 +239,36 @@ def _half_widths(
 def _in_words(plan: xr.Dataset) -> str:
     """Name the smallest study that is likely to show a difference, or the length of intervals."""
     about = plan.attrs
-    interval = f"{about['probability']:.0%} interval"
-    if "power" not in plan:
+    interval = f"{percent(about['probability'])} interval"
+    power, half = plan.get("power", plan.get("system_power")), plan["half_width"]
+    if power is None:
         cell = plan["half_width"].isel({ANNOTATOR: -1, ITEM: -1})
         return (
-            f"{_study(cell)}: the {interval} of the average area extends ± "
+            f"With {_study(cell)}, the {interval} of the average area extends ± "
             f"{spoken(cell.item(), 3)} on average."
         )
-    flat = plan[["power", "half_width"]].stack(cell=(ANNOTATOR, ITEM))
-    power, scores = flat["power"].to_numpy(), (flat[ANNOTATOR] * flat[ITEM]).to_numpy()
-    enough = power >= _WANTED
+    first = {dim: 0 for dim in (MODALITY, SYSTEM) if dim in power.dims}
+    if first:
+        interval += f" of {power[SYSTEM][0].item()} minus the readers"
+        half = plan["system_half_width"]
+    flat = xr.Dataset({"power": power.isel(first), "half": half.isel(first)}).stack(
+        cell=(ANNOTATOR, ITEM)
+    )
+    chance, scores = flat["power"].to_numpy(), (flat[ANNOTATOR] * flat[ITEM]).to_numpy()
+    enough = chance >= _WANTED
     # The fewest scores that are enough; else the highest probability.
-    order = np.lexsort((scores, ~enough)) if enough.any() else np.lexsort((scores, -power))
+    order = np.lexsort((scores, ~enough)) if enough.any() else np.lexsort((scores, -chance))
     best = flat.isel(cell=int(order[0]))
-    known = "difference" in about
-    given = f"the difference is {spoken(about['difference'], 3)}" if known else (
-        "the difference is as uncertain as after the pilot"
+    lead = "The smallest study tried that is large enough has" if enough.any() else (
+        "No study tried is large enough. The best has"
     )  # fmt: skip
-    out = f"If {given}, the {interval} excludes 0 with probability {spoken(_WANTED)} or more "
-    out += "with " if enough.any() else "in no study tried; the nearest are "
+    given = "The difference is drawn from the pilot's posterior."
+    if "difference" in about:
+        given = f"The difference is taken to be {spoken(about['difference'], 3)}."
     return (
-        f"{out}{_study(best)} (probability {spoken(best['power'].item())}; on average the interval "
-        f"extends ± {spoken(best['half_width'].item(), 3)})."
+        f"{lead} {_study(best)}: the {interval} excludes 0 with probability "
+        f"{spoken(best['power'].item())} (enough: {spoken(_WANTED)}), and extends ± "
+        f"{spoken(best['half'].item(), 3)} on average. {given}"
     )
 
 
