@@ -17,7 +17,7 @@ from calibration.truth_worlds import FIFTHS, Setting
 import dissensus as dx
 from dissensus.errors import ConvergenceWarning
 
-STUDIES = 150
+STUDIES = 100
 SETTINGS = {
     "symmetric_confusion": Setting("symmetric_confusion", 3, 4, 2, difficulty=True),
     "dawid_skene": Setting("dawid_skene", 2, 4, 2, difficulty=True, pooling="complete"),
@@ -33,7 +33,7 @@ def errors(setting, seed=5):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             warnings.filterwarnings("ignore", "In the posterior, annotators")
-            tree = fit(drawn.annotations, draws=800, chains=1, progressbar=False,
+            tree = fit(drawn.annotations, draws=500, chains=1, progressbar=False,
                        random_seed=int(rng.integers(2**31)), **drawn.hyper)  # fmt: skip
         mean = tree["posterior"].to_dataset()[["truth", "item_difficulty"]].mean(("chain", "draw"))
         truth = np.eye(setting.n_labels)[drawn.study.truth]

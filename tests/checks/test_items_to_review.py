@@ -103,7 +103,7 @@ def by_enumeration(fit, further):
     return out - truth.mean(axis=0).max(axis=-1)
 
 
-@pytest.mark.unit(12, long=24)
+@pytest.mark.unit(12, long=8)
 @pytest.mark.parametrize("further", rest_long([1, 3, 2], unit=2))
 @pytest.mark.parametrize("n_labels", [2, 3])
 @pytest.mark.parametrize("model", [*MODELS, "graded"])
@@ -248,7 +248,7 @@ def quiet(function, *args, **more):
 
 
 @pytest.mark.long
-@pytest.mark.unit(1)
+@pytest.mark.unit(1, long=1)
 @pytest.mark.parametrize("model", MODELS)
 def test_fits_are_taken_as_they_are_and_through_a_file(model, tmp_path):
     study = dx.simulate.confusion_study(40, 4, 3, ipc=0.7, random_seed=1)

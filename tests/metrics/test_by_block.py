@@ -44,7 +44,7 @@ def assert_same(lazy, whole, exactly=False):
     (xr.testing.assert_identical if exactly else xr.testing.assert_allclose)(found, whole)
 
 
-@pytest.mark.unit(0, long=6)
+@pytest.mark.unit(0, long=3)
 @pytest.mark.long
 @of_lists
 @pytest.mark.parametrize("form", ["dense", "candidates"])

@@ -63,7 +63,7 @@ def test_intervals_hold_accuracies_of_people_who_are_good_at_all_labels_or_at_no
         error_range=0.5, prevalence=[0.4, 0.3, 0.2, 0.1], random_seed=3,
     )  # fmt: skip
     fit = dawid_skene.fit(
-        study.annotations, draws=300, tune=200, chains=2, random_seed=1, progressbar=False,
+        study.annotations, draws=500, tune=300, chains=2, random_seed=1, progressbar=False,
         keep_items=False,
     )  # fmt: skip
     found = fit["posterior"]["annotator_accuracy"]

@@ -391,13 +391,13 @@ def learned(panel):
     """Return a function that fits with a learned reliability of each annotator, or of all."""
 
     @cache
-    def run(how):
+    def run(how, draws=120):
         with warnings.catch_warnings(), uncompiled():
             # Reliability and strengths pull on each other; here a hundred draws do.
             warnings.simplefilter("ignore", dx.ConvergenceWarning)
             return fit(
                 panel, reliability=how, tempering="strength", concentration=0.6,
-                log_likelihood=True, draws=120, tune=120, chains=2,
+                log_likelihood=True, draws=draws, tune=draws, chains=2,
             )  # fmt: skip
 
     return run
@@ -405,7 +405,7 @@ def learned(panel):
 
 @pytest.mark.long
 def test_each_annotators_reliability_is_recovered(learned):
-    found = learned("annotator")["posterior"]["annotator_reliability"]
+    found = learned("annotator", 70)["posterior"]["annotator_reliability"]
     assert found["annotator"].values.tolist() == [f"r{who}" for who in range(6)]
     low, high = found.quantile([0.025, 0.975], ("chain", "draw")).to_numpy()
     inside = (low < SHARP) & (high > SHARP)

@@ -55,6 +55,7 @@ def hostile(dense):
     return renamed(dense)
 
 
+@pytest.mark.unit(3, long=9)
 @pytest.mark.filterwarnings("ignore:Glyph")
 @pytest.mark.filterwarnings("ignore:Matplotlib currently does not support")
 @pytest.mark.parametrize("name", [plot.name for plot in PLOTS])

@@ -44,7 +44,7 @@ def figure_of(made):
     return made.viz["figure"].item() if hasattr(made, "viz") else made
 
 
-@pytest.mark.unit(28)
+@pytest.mark.unit(28, long=10)
 @pytest.mark.parametrize("name", NAMES)
 def test_draws_and_shows_nothing(name, evaluation, monkeypatch):
     if name == "simplex" and "candidate" in evaluation["posterior"].dims:

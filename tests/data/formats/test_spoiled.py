@@ -67,7 +67,7 @@ def test_every_file_is_read(name, what, file):
     assert data.attrs["format"] == name
 
 
-@pytest.mark.long
+@pytest.mark.unit(0, long=2)
 @pytest.mark.parametrize(("name", "what"), [case for case in CASES if case[0] != "inspect-ai"])
 def test_odd_values_are_read_or_refused(name, what, file):
     content = parsed(name)
@@ -80,7 +80,7 @@ def test_odd_values_are_read_or_refused(name, what, file):
             check(file(f"a{ending}", harmed), name, what)
 
 
-@pytest.mark.long
+@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize("what", ["annotations", "predictions"])
 def test_odd_cells_are_read_or_refused(what, file):
     rows = [row.split(",") for row in FILES["inspect-ai"][1].splitlines()]

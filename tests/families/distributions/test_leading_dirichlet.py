@@ -86,7 +86,7 @@ def test_places_may_change_names():
     np.testing.assert_allclose(renamed, logp(x, A, 0))
 
 
-@pytest.mark.long
+@pytest.mark.unit(0, long=2)
 @compiled_or_not
 @pytest.mark.parametrize(("a", "own"), [(A, 0), (A, 1), (np.full(4, 0.3), 2)])
 def test_draws_are_those_of_the_dirichlet_that_lead(mode, a, own):
@@ -118,6 +118,7 @@ def test_a_place_that_seldom_leads():
     )
 
 
+@pytest.mark.unit(3, long=3)
 @compiled_or_not
 @pytest.mark.parametrize(
     ("a", "own", "size", "shape"),

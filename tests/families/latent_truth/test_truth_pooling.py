@@ -94,7 +94,7 @@ def log_weight(level, alike, row, counts, rows):
     return out
 
 
-@pytest.mark.unit(0, long=2)
+@pytest.mark.unit(0, long=1)
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("n_labels", "difficulty", "n_terms"), [(2, 0, 0), (3, 0, 0), (2, 1, 0), (2, 0, 2), (2, 1, 2)]

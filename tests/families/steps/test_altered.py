@@ -67,7 +67,7 @@ def chosen_for(model):
     return set(chosen) & OURS
 
 
-@pytest.mark.unit(0, long=2)
+@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize("name", MODELS)
 def test_variables_that_are_set_or_observed(name):
     model = MODELS[name]()
@@ -77,7 +77,7 @@ def test_variables_that_are_set_or_observed(name):
             chosen_for(altered)
 
 
-@pytest.mark.unit(0, long=2)
+@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize("name", MODELS)
 def test_other_transforms_and_potentials(name):
     model = MODELS[name]()
@@ -94,7 +94,7 @@ def test_other_transforms_and_potentials(name):
         assert not (chosen_for(pulled) and ours)
 
 
-@pytest.mark.unit(0, long=2)
+@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize("name", MODELS)
 def test_other_observations_and_copies(name):
     model = MODELS[name]()

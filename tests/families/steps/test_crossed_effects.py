@@ -29,6 +29,7 @@ def built(family, pools=None, **options):
     return module.build(study(family, pools), family=family, **options)
 
 
+@pytest.mark.slow
 def test_a_term_in_the_mean_goes_to_nuts():
     """With a covariate, which the step reads off the graph, against NUTS for everything."""
     # Annotators enough to be told apart: NUTS may be caught where their spread is next to 0.
@@ -51,6 +52,7 @@ def test_a_term_in_the_mean_goes_to_nuts():
     assert 0.4 < float(both["slope"].mean()) < 1.2
 
 
+@pytest.mark.unit(3, long=2)
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli", "ordinal"])
 @pytest.mark.parametrize("pools", [None, POOLS], ids=["one pool", "two pools"])
 def test_what_was_compiled_for_a_fit_is_not_compiled_again(family, pools):

@@ -114,12 +114,13 @@ def chosen_for(model):
     return {step: sorted(v.name for v in values) for step, values in chosen.items()}
 
 
+@pytest.mark.unit(3, long=5)
 @pytest.mark.parametrize("change", SAME)
 def test_a_model_that_is_the_same_in_other_words_is_taken(change):
     assert list(chosen_for(by_hand(**SAME[change]))) == [CrossedEffectsGibbs]
 
 
-@pytest.mark.unit(0, long=3)
+@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize("change", SAME)
 def test_and_sampled_right(change):
     assert disagreements(by_hand(**SAME[change])) == {}
@@ -151,6 +152,7 @@ BESIDE = {
 """What other steps move: a term in the mean, or a variable that has a name of the step's."""
 
 
+@pytest.mark.unit(3, long=3)
 @pytest.mark.parametrize("change", BESIDE)
 def test_what_stands_beside_it_is_left_to_other_steps(change):
     model = by_hand(**BESIDE[change])
@@ -353,7 +355,7 @@ DIFFERENT = {
 
 
 @pytest.mark.filterwarnings("ignore:total_size not provided:UserWarning")
-@pytest.mark.unit(0, long=40)
+@pytest.mark.unit(0, long=14)
 @pytest.mark.parametrize("words", DIFFERENT)
 def test_a_model_that_differs_is_refused_and_left_to_nuts(words):
     model = by_hand(**DIFFERENT[words])

@@ -137,7 +137,7 @@ BUILT = {
 }
 
 
-@pytest.mark.unit(0, long=5)
+@pytest.mark.unit(0, long=2)
 @pytest.mark.parametrize("name", BUILT)
 def test_pymc_chooses_it_for_everything(name):
     make, *given = BUILT[name]
@@ -166,7 +166,7 @@ LIKE_FIT = {
 """Draws, and the smallest effective sample size; of the other forms 10,000 and 100."""
 
 
-@pytest.mark.unit(0, long=4)
+@pytest.mark.unit(0, long=2)
 @pytest.mark.filterwarnings("ignore:The chains have not run long enough")  # of fit's items
 @pytest.mark.parametrize(
     ("name", "size"),
@@ -187,6 +187,7 @@ def test_agrees_with_the_sampler_of_fit(name, size):
     crossed_reference.compare_fits(one, other, enough=enough, errors=4 if draws < 10_000 else 4.5)
 
 
+@pytest.mark.unit(3, long=1)
 @by_step
 def test_the_seed_makes_it_repeatable_and_chains_differ(step):
     name, variable = EACH[step]

@@ -317,6 +317,7 @@ NOT_EXACT = {
 }  # fmt: skip
 
 
+@pytest.mark.unit(3, long=14)
 @pytest.mark.parametrize("words", NOT_EXACT)
 def test_refuses_where_it_would_not_be_exact(words):
     model = by_hand(**NOT_EXACT[words])

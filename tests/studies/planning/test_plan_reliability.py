@@ -35,7 +35,7 @@ def test_annotators_of_a_known_icc_are_those_of_spearman_and_brown():
     assert found["annotators_needed"].item() == 5
 
 
-@pytest.mark.long
+@pytest.mark.unit(0, long=4)
 @pytest.mark.parametrize("assurance", rest_long([0.8, 0.2, 0.5, 0.95], unit=2))
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli", "ordinal"])
 def test_enough_is_the_first_number_that_is_sure_enough(family, assurance):
