@@ -123,7 +123,7 @@ def browser(written, tmp_path_factory):
     return opened
 
 
-@pytest.mark.long
+@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize("policy", [True, False])
 @pytest.mark.parametrize("width", [1280, 500])
 def test_nothing_runs_and_nothing_overflows_in_a_browser(browser, width, policy):
