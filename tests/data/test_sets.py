@@ -328,6 +328,38 @@ def test_jaccard_is_the_default_and_annotators_are_compared_too():
     assert float(advantage.sel(system="copy", annotator="x")) == 1.0
 
 
+def test_a_system_may_find_nothing_anywhere():
+    ann = read(simulated())
+    never = system_sets().groupby("item").head(1).assign(system="never", label=[set()] * 60)
+    both = predicted(pd.concat([system_sets(), never]))
+    ratio = dx.discrepancy_ratio(ann, both)["system_discrepancy"].sel(system="never")
+    assert float(ratio) == 1.0  # annotators of `simulated` always find something
+    alone = dx.discrepancy_ratio(ann, both.sel(system=["never"]))
+    assert alone["system_discrepancy"].item() == 1.0
+
+
+def test_separators_with_blanks_on_both_sides_keep_them():
+    ann = dx.annotations(
+        {"item": [1, 1], "annotator": ["x", "y"], "label": ["n/a / joy", "joy  /  n/a"]},
+        kind="set", separator=" / ",
+    )  # fmt: skip
+    assert ann["element"].values.tolist() == ["joy", "n/a"]
+    assert ann["label"].values.tolist() == ["joy / n/a"]
+
+
+def test_wide_tables_of_sets_are_read(tmp_path):
+    (tmp_path / "wide.csv").write_text("item,m,n\n1,joy;love,joy\n2,none,love\n")
+    pred = dx.read_predictions(tmp_path / "wide.csv", kind="set", separator=";", none="none")
+    assert dx.to_dataframe(pred)["label"].tolist() == ["joy;love", "joy", "none", "love"]
+
+
+def test_the_word_for_none_is_no_category():
+    frame = pd.DataFrame({"item": [1, 2], "annotator": ["x", "x"]})
+    frame["label"] = pd.Categorical(["none", "b"], ["none", "b", "a"], ordered=True)
+    ann = dx.annotations(frame, kind="set", none="none")
+    assert ann["element"].values.tolist() == ["b", "a"]
+
+
 def test_an_annotators_repeated_answers_are_averaged():
     frame = pd.DataFrame({
         "item": [1, 1, 1], "annotator": ["x", "x", "y"], "trial": [1, 2, 1],
@@ -342,7 +374,7 @@ def test_an_annotators_repeated_answers_are_averaged():
 
 
 def test_refusals_of_predicted_sets():
-    pred = predicted()
+    ann, pred = read(simulated()), predicted()
     labels = dx.from_matrix([["a", "b"]] * 60)
     one = {"item": [1, 1], "system": ["m", "m"]}
     check_refused(dx.PredictionError, [
@@ -360,9 +392,34 @@ def test_refusals_of_predicted_sets():
         ("empty", lambda: predicted({"item": [1], "system": ["m"], "label": [[]]}), "empty sets"),
         ("missing", lambda: predicted(system_sets()[1:]), "1 items without one"),
         ("tool", lambda: dx.read_predictions("x.json", "argilla", kind="set"), "no sets"),
+        ("row by row", lambda: predicted({"item": [1, 1, 2], "system": ["m", "n", "m"],
+                                          "label": ["a", "b", "a"]}),
+         "add a row with the word of none="),
+        ("nominal text", lambda: dx.discrepancy_ratio(ann, JOINED), "'a;b' as one label"),
+        ("others' none", lambda: dx.discrepancy_ratio(ann, NO_A), "word 'a' for no label"),
+        ("others' text", lambda: dx.discrepancy_ratio(
+            dx.from_matrix([["a;b", "a"]] * 60), pred, "jaccard"), "Read both with kind="),
+        ("ranking", lambda: dx.discrepancy_ratio(ann, LISTED), "expected sets.*kind 'ranking'"),
+        ("numbers", lambda: dx.discrepancy_ratio(ann, NUMBERS), "expected sets.*'continuous'"),
+        ("attributes", lambda: dx.validate(pred.drop_attrs().assign_attrs(kind="set")),
+         "attrs.*separator"),
+        ("blocks", lambda: dx.validate(LISTED.assign_attrs(pred.attrs)), "one block in each set"),
+        ("words", lambda: dx.validate(pred.assign_attrs(none="b")), "other than 'b'"),
     ])  # fmt: skip
 
 
+def of_one(label, **options):
+    given = {"item": range(60), "system": ["m"] * 60, "label": [label] * 60, "rank": [1] * 60}
+    return dx.predictions(pd.DataFrame(given), **options)
+
+
+JOINED, NO_A = of_one("a;b"), dx.predictions(
+    pd.DataFrame({"item": range(60), "system": "m", "label": ["a", "b"] * 30}), kind="set", none="a"
+)  # fmt: skip
+LISTED, NUMBERS = dx.predictions(
+    {"item": [0, 0], "system": ["m", "m"], "label": ["a", "b"], "rank": [1, 2]}, rank="rank"
+), of_one(1.5)  # fmt: skip
+LISTED = xr.concat([LISTED.assign_coords(item=[k]) for k in range(60)], "item", data_vars="minimal")
 THETA = xr.DataArray(
     np.full((1, 1, 60, 2), 0.5), dims=("chain", "draw", "item", "label"),
     coords={"item": range(60), "label": ["a", "b"]},

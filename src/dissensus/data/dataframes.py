@@ -29,11 +29,12 @@ def to_dataframe(data: Any) -> pd.DataFrame:
     -------
     pandas.DataFrame
         For annotations, one row per annotation, with names in place of codes. For predictions, one
-        row per item, system and listed label, with the rank. Columns are those that
+        row per item, system and listed label, with the rank; for sets, one row per item and system,
+        with the set as text. Columns are those that
         `dissensus.annotations` and `dissensus.predictions` read. Ordered labels are an ordered
         categorical, which keeps their order. For other labels pass ``kind=`` and ``labels=`` again
         when reading the table, which does not contain unused labels; and for sets ``separator=``
-        and ``none=``, which are attributes of the annotations. For draws, one row per chain,
+        and ``none=``, which are attributes. For draws, one row per chain,
         draw and place, and one column per variable.
 
     Raises
@@ -107,8 +108,9 @@ def _of_predictions(data: xr.Dataset) -> pd.DataFrame:
 def _of_sets(data: xr.Dataset, code: Any) -> pd.DataFrame:
     """Write each set as text."""
     row, system = np.indices(code.shape[:2]).reshape(2, -1)
-    elements = data[LABEL].to_numpy()
-    member = (code[row, system, :, None] == np.arange(len(elements))).any(axis=1)
+    elements, flat = data[LABEL].to_numpy(), code.reshape(len(row), -1)
+    member = np.zeros((len(row), len(elements)), dtype=bool)
+    member[np.nonzero(flat >= 0)[0], flat[flat >= 0]] = True
     words = joined(elements, member, data.attrs["separator"], data.attrs["none"])
     return pd.DataFrame(
         {ITEM: data[ITEM].to_numpy()[row], SYSTEM: data[SYSTEM].to_numpy()[system], LABEL: words}

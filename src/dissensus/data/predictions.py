@@ -55,7 +55,7 @@ def predictions(
     none: Any = None,
     on_missing: str = "raise",
 ) -> xr.Dataset:
-    """Read predictions from a table: one row per item and system, or several if ordered.
+    """Read predictions from a table: one row per item and system, or several for lists and sets.
 
     If the scores are probabilities of all labels, models that learn a prior use them (see
     `dissensus.models.dirichlet`).
@@ -79,7 +79,10 @@ def predictions(
         "ranking" if ``score`` or ``rank`` is given, else "nominal" (or "continuous" for numbers
         with fractions).
     separator, none
-        Of sets: what is between labels of a row, and the word for no label.
+        For sets. What stands between the labels of a row, such as ";" (by default rows are not
+        split), and the word for no label, such as "none". Use the same words for annotations and
+        predictions. In a table with a row per label, a prediction without labels needs a row with
+        this word.
     on_missing : {"raise", "drop"}
         What to do about items for which a system has no prediction. ``attrs["items_dropped"]`` is
         the number of dropped items.
@@ -171,7 +174,9 @@ def _sets(
     try:
         answers = gathered(column, names, separator, none, None)
     except AnnotationError as problem:
-        hint = "" if "labels=" in problem.hint else problem.hint  # an argument of annotations
+        hint = problem.hint
+        if "labels=" in hint:  # an argument of annotations
+            hint = "Add the sets of a system that predicts a label somewhere"
         raise PredictionError(
             problem.subject, where=problem.where, expected=problem.expected, found=problem.found,
             hint=hint,
@@ -186,7 +191,8 @@ def _sets(
     said = np.zeros(len(items.values) * len(systems.values), dtype=bool)
     said[pair] = True
     absent = ~said.reshape(len(items.values), -1)
-    out = _complete(out, on_missing, xr.DataArray(absent, dims=(ITEM, SYSTEM)))
+    hint = "If a system predicted no label there, add a row with the word of none=. "
+    out = _complete(out, on_missing, xr.DataArray(absent, dims=(ITEM, SYSTEM)), hint)
     check_predictions(out)
     return out
 
@@ -341,7 +347,9 @@ def _lists(
     return xr.Dataset(variables, coords={**coords, LABEL: labels.values})
 
 
-def _complete(pred: xr.Dataset, on_missing: str, absent: xr.DataArray | None = None) -> xr.Dataset:
+def _complete(
+    pred: xr.Dataset, on_missing: str, absent: xr.DataArray | None = None, hint: str = ""
+) -> xr.Dataset:
     """Drop items without a prediction of every system, or raise.
 
     Systems can be compared only on the same items. ``absent`` (item, system) says where there is
@@ -367,7 +375,7 @@ def _complete(pred: xr.Dataset, on_missing: str, absent: xr.DataArray | None = N
         expected="a prediction of every system for every item",
         found=f"{len(bare)} items without one: {shown(list(bare))}"
         f" (system {shown([pred[SYSTEM].to_numpy()[worst]])} lacks {int(per_system[worst])})",
-        hint='on_missing="drop" leaves those items out for all systems',
+        hint=f'{hint}on_missing="drop" leaves those items out for all systems',
     )
 
 

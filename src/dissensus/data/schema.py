@@ -60,7 +60,7 @@ from dissensus.data.rows import (
     statements_per,
     voices_per,
 )
-from dissensus.data.sets import joined
+from dissensus.data.sets import OF_PREDICTED_SETS, joined
 from dissensus.dims import (
     ANNOTATION,
     ANNOTATOR,
@@ -74,7 +74,7 @@ from dissensus.dims import (
     SYSTEM,
 )
 from dissensus.errors import AnnotationError, PredictionError, brief, shown
-from dissensus.kernels.types import Flags, Floats
+from dissensus.kernels.types import Array, Flags, Floats
 
 __all__ = [
     "CODES",
@@ -427,7 +427,9 @@ def _check_lists(predictions: xr.Dataset, dims: tuple[str, ...]) -> None:
     listed, n_labels = code >= 0, predictions.sizes[LABEL]
     _require(predictions, "label_code", (code >= -1) & (code < n_labels),
              f"a code from 0 to {n_labels - 1}, or -1 past the end of a list")  # fmt: skip
-    if predictions.attrs["kind"] != "set":
+    if predictions.attrs["kind"] == "set":
+        _check_sets(predictions, block)
+    else:
         _require(predictions, "label_code", listed[..., 0], "at least one label in each list")
     _require(predictions, "block", (block > 0) == listed, "a block for each label, 0 past the end")
     step = np.diff(block, axis=-1, prepend=0)
@@ -442,6 +444,25 @@ def _check_lists(predictions: xr.Dataset, dims: tuple[str, ...]) -> None:
     _require(predictions, "label_code", ~again, "each label once in a list")
     if predictions.attrs["kind"] == "nominal":
         _require(predictions, "label_code", listed.sum(axis=-1) == 1, "one label in each list")
+
+
+def _check_sets(predictions: xr.Dataset, block: Array) -> None:
+    """Raise unless sets are lists of one block, and the words of their text are known."""
+    _require(predictions, "block", block <= 1, "one block in each set")
+    words = {name: predictions.attrs.get(name) for name in ("separator", "none")}
+    for name, word in words.items():
+        if not isinstance(word, str) or not word:
+            raise PredictionError(
+                f"attrs[{name!r}]", expected="text, as dissensus.predictions writes it",
+                found=brief(word),
+            )  # fmt: skip
+    labels = [str(one) for one in predictions[LABEL].to_numpy().tolist()]
+    odd = [one for one in labels if str(words["separator"]) in one or one == words["none"]]
+    if odd:
+        raise PredictionError(
+            f"coordinate {LABEL!r}", expected=f"labels without {words['separator']!r}, and other "
+            f"than {words['none']!r}", found=shown(odd),
+        )  # fmt: skip
 
 
 def _require(predictions: xr.Dataset, name: str, good: Flags, expected: str) -> None:
@@ -584,9 +605,7 @@ def checked_predictions(data: Any, *, sets: bool = False) -> xr.Dataset:
     if data.attrs.get("kind") == "set" and not sets:
         raise PredictionError(
             "predictions", expected="one label, a list or a number from each system and item",
-            found='sets of labels (kind "set")',
-            hint='They are for discrepancy_ratio and advantage_probability, distance="jaccard" or '
-            '"masi"',
+            found='sets of labels (kind "set")', hint=OF_PREDICTED_SETS,
         )  # fmt: skip
     return validate(data)
 

@@ -22,10 +22,16 @@ EMPTY: Final = "(none)"
 """The name of the empty set, unless there is a word for it."""
 OF_SETS: Final = (
     'With distance="jaccard" or "masi": krippendorff_alpha, discrepancy_ratio, '
-    "advantage_probability. For all else, make annotations of one label at a time (in the answer "
-    "or not): docs/agreement.md, Sets of labels"
+    "annotator_discrepancy_ratio, advantage_probability, winning_rate, alt_test. For all else, "
+    "make annotations of one label at a time (in the answer or not): docs/agreement.md, Sets of "
+    "labels"
 )
 """Advice where sets are not taken."""
+OF_PREDICTED_SETS: Final = (
+    'If annotators, too, can give several labels, read the annotations with kind="set". Sets are '
+    "compared by discrepancy_ratio, advantage_probability, winning_rate and alt_test, with "
+    'distance="jaccard" or "masi"'
+)
 _SEVERAL: Final = (list, tuple, set, frozenset)
 _STATEMENT: Final = ("item", "annotator", "system", "trial", "pool")
 """Columns whose rows with the same values are one answer."""
@@ -83,7 +89,7 @@ def gathered(
     between = _separator(separator)
     word = _word_of_none(none, between, labels)
     if labels is None:
-        labels = _categories(column["label"], name, between)
+        labels = _categories(column["label"], name, between, word)
     read = _spread(column["label"], name, between if separator else None, word)
     element, space = _elements(read, name, labels)
     statement, first = _statements(column, names)
@@ -119,7 +125,9 @@ def _separator(separator: Any) -> str:
             "separator", expected='text between labels, such as ";"', found=brief(separator),
             hint="Split labels between blanks into lists first",
         )  # fmt: skip
-    return separator.strip()
+    bare = separator.strip()
+    # Blanks on both sides are kept: " / " is not in "n/a".
+    return separator if separator[0].isspace() and separator[-1].isspace() else bare
 
 
 def _word_of_none(none: Any, between: str, labels: tables.Encoded | None) -> str | None:
@@ -146,11 +154,14 @@ def _text(value: Any) -> str:
     return str(value).strip()
 
 
-def _categories(column: pd.Series[Any], name: str, between: str) -> tables.Encoded | None:
+def _categories(
+    column: pd.Series[Any], name: str, between: str, word: str | None
+) -> tables.Encoded | None:
     """Return the categories of an ordered categorical as the label space, if they are labels."""
     if not isinstance(column.dtype, pd.CategoricalDtype) or not column.dtype.ordered:
         return None
     words = column.dtype.categories.to_series().reset_index(drop=True)
+    words = words[words.map(_text) != word].reset_index(drop=True)
     if words.astype(str).str.contains(between, regex=False).any():
         return None
     return tables.encode(words, f"{name} (its categories)")

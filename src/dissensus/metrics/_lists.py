@@ -14,6 +14,7 @@ from dissensus.data import tables
 from dissensus.data.alignment import common_items, no_common_label
 from dissensus.data.plausibility import Space, plausibility_of, remembered, space
 from dissensus.data.predictions import warn_of_outside
+from dissensus.data.schema import checked_predictions
 from dissensus.dims import CANDIDATE, CHAIN, DRAW, ITEM, LABEL, POSITION, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, PredictionError
 from dissensus.kernels.overlap import block_bounds, distinct_tops
@@ -85,7 +86,7 @@ def check_lists(predictions: Any) -> None:
     elif "block" not in predictions or LABEL not in predictions.coords:
         found = "a Dataset without 'block' or 'label' (are these annotations?)"
     elif predictions.attrs.get("kind") == "set":
-        found = 'sets of labels (kind "set")'
+        checked_predictions(predictions)  # raises
     elif set(predictions["label_code"].dims) != set(dims):
         found = f"dims {predictions['label_code'].dims}"
     if found:

@@ -59,13 +59,13 @@ def discrepancy_ratio(
         Predictions on the same items.
     distance : str or callable, optional
         "squared" (or "interval"), "absolute", or "hinge": differences of numbers. "nominal": 0 or
-        1. "jaccard" or "masi": distance of sets, see `krippendorff_alpha`; a system's list is one
-        too. Of other kinds than "set", all labels of an annotator for an item, over all trials, are
-        one set. "ranking": 1 minus the mean average overlap. Or a
-        callable of two labels, which must be symmetric and 0 for equal labels, and is called once
-        for each distinct pair that occurs; rankings are passed as tuples of blocks, best first, and
-        a block is a tuple of labels. None is "ranking" for rankings, "jaccard" for sets, "squared"
-        for numbers (also ordered ones), "nominal" for names.
+        1. "jaccard" or "masi": distance of sets, see `krippendorff_alpha`. In annotations of kind
+        "set" each answer is a set. In other kinds, all labels that an annotator gave an item are
+        one set. A prediction is a set of its labels. "ranking": 1 minus the mean average overlap.
+        Or a callable of two labels, which must be symmetric and 0 for equal labels, and is called
+        once for each distinct pair that occurs; rankings are passed as tuples of blocks, best
+        first, and a block is a tuple of labels. None is "ranking" for rankings, "jaccard" for sets,
+        "squared" for numbers (also ordered ones), "nominal" for names.
     tolerance : float, optional
         For "hinge", :math:`\max(0, |y - y'| - \lambda)`: differences up to the tolerance
         :math:`\lambda` count as 0.

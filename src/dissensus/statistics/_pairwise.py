@@ -19,7 +19,7 @@ from dissensus.data import tables
 from dissensus.data.alignment import Systems, numbers_by_systems, said_by_systems
 from dissensus.data.rows import ranking_code, ranks
 from dissensus.dims import ELEMENT, LABEL
-from dissensus.errors import ArgumentError, brief
+from dissensus.errors import ArgumentError, PredictionError, brief, shown
 from dissensus.kernels.distances import Lists, lists_of, rank_distance, set_distance
 from dissensus.kernels.grouped import Grouped, grouped
 from dissensus.kernels.types import Floats, Ints, Names
@@ -263,7 +263,10 @@ def _by_set(
     annotations: xr.Dataset, rows: Grouped, statements: Voices, systems: Systems | None, name: str
 ) -> Measured:
     """Compare sets: answers, or all labels that an annotator gave an item, over all trials."""
-    if "member" in annotations:
+    is_set = annotations.attrs["kind"] == "set"
+    if systems is not None:
+        _require_alike(annotations, systems.predictions)
+    if is_set:
         units, labels = rows, annotations[ELEMENT].to_numpy()
         member = annotations["member"].transpose(LABEL, ELEMENT).to_numpy()
         number, code = np.nonzero(member[annotations["label_code"].to_numpy()[rows.order]])
@@ -283,6 +286,34 @@ def _by_set(
         return lambda unit, item: set_distance(sets, lists, unit, item, name)
 
     return _pair_by_pair(units, systems, lambda a, b: set_distance(sets, sets, a, b, name), towards)
+
+
+def _require_alike(annotations: xr.Dataset, predictions: xr.Dataset) -> None:
+    """Raise if annotations or predictions are no sets, and should be; or write none differently."""
+    kinds = annotations.attrs["kind"], predictions.attrs["kind"]
+    if kinds[0] == "set" and kinds[1] in {"ranking", "continuous"}:
+        raise PredictionError(
+            "predictions", expected="sets, as the annotations are, or one label each",
+            found=f"kind {kinds[1]!r}",
+            hint='Keep the labels that a system would give, and read them with kind="set"',
+        )  # fmt: skip
+    labels = annotations[ELEMENT if kinds[0] == "set" else LABEL].to_numpy()
+    code = predictions["label_code"].to_numpy()
+    said = predictions[LABEL].to_numpy()[np.unique(code[code >= 0])]
+    sides = (("annotations", annotations, said, "predictions"),
+             ("predictions", predictions, labels, "annotations"))  # fmt: skip
+    for name, data, others, where in sides:
+        if data.attrs["kind"] != "set":
+            continue
+        separator, none = (str(data.attrs[word]) for word in ("separator", "none"))
+        odd = [one for one in map(str, others.tolist()) if separator in one or one == none]
+        if odd:
+            raise PredictionError(
+                "predictions", expected=f"labels in {where} and {name} that mean the same",
+                found=f"{shown(odd)} as one label in the {where}, where the {name} have the "
+                f"separator {separator!r} and the word {none!r} for no label",
+                hint=f'Read both with kind="set", separator={separator!r}, none={none!r}',
+            )  # fmt: skip
 
 
 def _by_ranking(

@@ -270,7 +270,7 @@ def lists_by_systems(systems: Systems, labels: Names) -> SystemLists:
     )
     used = np.unique(code[code >= 0])
     stray = used[place[used] < 0]
-    if len(stray) == len(used):
+    if len(stray) and len(stray) == len(used):
         raise no_common_label(vocabulary[stray], labels)
     if len(stray):
         warn_of_outside(", which no annotator names", list(vocabulary[stray]), list(labels))

@@ -77,7 +77,10 @@ def predictions_in(
     with relocated(
         lambda n: f"{table.place(int(row[n]))}, column {names[column[n]]!r}", table.name
     ):
-        return predictions(long, kind=options.kind, on_missing=options.on_missing)
+        return predictions(
+            long, kind=options.kind, separator=options.separator, none=options.none,
+            on_missing=options.on_missing,
+        )  # fmt: skip
 
 
 def _complete(
