@@ -157,6 +157,11 @@ def read_annotations(
     from dissensus.data.pairs import are_votes
     from dissensus.data.schema import no_predictions
 
+    if how.get("kind") == "set":
+        raise ArgumentError(
+            "--kind", expected="nominal, ordinal, continuous or ranking", found="set",
+            hint="The command line does not read sets of labels; dissensus.read_annotations does",
+        )  # fmt: skip
     try:
         found = dx.read_annotations(path, **how)
         return found if are_votes(found) else no_predictions(found)
