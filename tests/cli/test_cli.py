@@ -132,6 +132,7 @@ def test_the_table_shows_what_the_draws_say(files, tmp_path):
     assert float(shown[1]) == pytest.approx(mean.mean().item(), abs=5e-3)
 
 
+@pytest.mark.long
 def test_without_predictions_certainty_is_shown(files, tmp_path):
     given = ("evaluate", files[0], "--out", tmp_path / "out", "--draws", 50, "--seed", 1)
     done = call(*given, *LEAN)

@@ -106,6 +106,7 @@ def test_every_summary_says_of_every_row_whether_it_is_to_be_relied_on(good, pla
 INTERVAL = re.compile(r"[.\d]+ to [.\d]+$|[.\d]+ to [.\d]+ !$")
 
 
+@pytest.mark.unit(1)
 @pytest.mark.parametrize("group", ["metrics", "components", "accuracy"])
 def test_every_interval_on_the_terminal_is_marked(planted, group):
     parts = [
@@ -132,6 +133,7 @@ def test_every_interval_on_the_terminal_is_marked(planted, group):
             assert all(cell.endswith(MARK) for cell in cells if INTERVAL.search(cell))
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("no_pictures")
 def test_the_table_of_certainties_marks_the_reliabilities_of_a_failed_fit(planted):
     tree = planted("metrics")

@@ -74,6 +74,7 @@ def test_the_truth_is_inside_where_the_mean_score_misses(scores, result):
     assert result["statistics"]["naive_mean_squared_error"].sel(system="good") > high
 
 
+@pytest.mark.long
 def test_numbers_in_another_unit_have_a_correlation_only(scores):
     ann, pred, _ = scores
     moved = pred.assign(value=-0.1 * pred["value"])
@@ -84,6 +85,7 @@ def test_numbers_in_another_unit_have_a_correlation_only(scores):
     assert "discrepancy_ratio" not in found["discrepancy"]
 
 
+@pytest.mark.long
 def test_a_constant_system_leaves_the_correlation_out(scores):
     ann, pred, _ = scores
     flat = pred.assign(
@@ -164,6 +166,7 @@ def test_the_positive_label_gives_rates_that_average_to_the_accuracy(votes, judg
     assert (accuracy <= high(*both) + 1e-9).all()
 
 
+@pytest.mark.long
 def test_labels_without_an_order_have_no_positive_one(votes):
     ann, pred = votes
     found = dx.evaluate(ann, pred, reliability=(1.0,), **QUIET)
@@ -177,6 +180,7 @@ def test_scores_of_lists_are_no_probabilities(votes):
     assert "calibration" not in found.children
 
 
+@pytest.mark.unit(0)
 @pytest.mark.parametrize("labels", [["no", "yes"], ["a", "b", "c"]])
 @pytest.mark.parametrize("model", ["inverse_rank", "plackett_luce"])
 def test_probabilities_for_few_labels_suit_models_of_candidates(model, labels):
@@ -291,6 +295,7 @@ def test_numbers_beside_all_raters_of_videos(shared):
     assert found["statistics"]["naive_mean_absolute_error"].item() > 1.5 * true
 
 
+@pytest.mark.long
 def test_what_positive_cannot_be_is_said(votes):
     ann, pred = votes
     with pytest.raises(dx.ArgumentError, match="positive: expected one of the two labels"):

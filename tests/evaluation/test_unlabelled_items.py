@@ -47,6 +47,7 @@ def test_an_evaluation_is_of_all_items_and_its_statistics_of_the_labelled_ones(k
     assert np.isfinite(dx.summary(result)[["lower", "upper"]]).all(axis=None)
 
 
+@pytest.mark.long
 def test_a_system_on_unlabelled_items_is_judged_by_what_predicts_labels():
     """With 60 of 300 items labelled the interval of the rest's share is right and narrower."""
     hold, width = [], []

@@ -153,6 +153,7 @@ def test_sides_and_order_of_verdicts_do_not_matter():
     )
 
 
+@pytest.mark.long
 @poor
 def test_people_are_not_taken_in_by_a_judge_that_favours_a_system():
     votes, verdicts, _ = study(n_votes=600, n_items=40, favour=(0, 0, 0, 2.5))

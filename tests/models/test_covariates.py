@@ -136,6 +136,7 @@ def test_numbers_in_lists_are_numbers_and_truth_values_are_categories():
     assert list(model.coords["term"]) == ["words", "group[b]", "age", "group[b]:age", "flag[True]"]
 
 
+@pytest.mark.unit(1)
 @pytest.mark.filterwarnings("ignore:The chains have not run long enough")
 @FAMILIES
 def test_the_likelihood_knows_the_covariates(family):

@@ -75,6 +75,7 @@ def test_an_item_without_annotations_keeps_the_prior(ann):
     assert parameters.isel(item=2).to_numpy() == pytest.approx([0.7] * 3)
 
 
+@pytest.mark.long
 def test_a_repetition_counts_again():
     """Trials of one annotator are draws from the plausibility as any others."""
     table = {"item": [1, 1], "annotator": [1, 1], "label": ["a", "a"], "trial": [1, 2]}

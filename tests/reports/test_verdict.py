@@ -201,6 +201,7 @@ def test_more_items_is_where_the_probability_reaches_its_limit(dictated):
     assert box.remedy == "10 times as many items would not settle it: take the cheaper one."
 
 
+@pytest.mark.long
 def test_boxes_say_what_is_wrong(dictated, evaluate):
     good = dictated({"a": [0.8], "b": [0.6]})
     assert [box.word for box in boxes(good)][1:] == ["Fine", "Fine"]
@@ -243,6 +244,7 @@ def test_items_are_the_least_certain(evaluate):
     assert [value for _, value in shown] == [share(float(v)) for v in np.sort(certainty)[:10]]
 
 
+@pytest.mark.long
 def test_scores_are_on_one_side_of_the_threshold():
     rng = np.random.default_rng(1)
     score = rng.normal(size=30)

@@ -590,6 +590,7 @@ def test_published_studies(name):
         np.testing.assert_allclose(np.quantile(less, [0.025, 0.975]), [-0.0879, 0.0003], atol=0.005)
 
 
+@pytest.mark.long
 def test_a_seed_is_repeated_in_another_process():
     # The order of a set of names depends on the process; draws must not.
     code = (

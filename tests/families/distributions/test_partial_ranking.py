@@ -49,6 +49,7 @@ def logp(ranks, strength=None, log_strength=None, power=1.0, sharpness=1.0):
 SHAPES = [[1, 2, 3, 4], [1, 1, 2, 0], [1, 2, 2, 2], [1, 0, 0, 0], [1, 1, 1, 0], [1, 2, 0, 0]]
 
 
+@pytest.mark.unit(1)
 @pytest.mark.parametrize("places", SHAPES, ids=str)
 def test_probabilities_are_exact_and_add_up_to_1(places):
     ranks = rankings_like(places)

@@ -90,6 +90,7 @@ def test_no_iteration_lowers_the_objective(smoothing):
     np.testing.assert_allclose(objective, value + smoothing * np.array(logs))
 
 
+@pytest.mark.long
 def test_it_stops_where_an_iteration_adds_no_more_than_the_tolerance():
     shape = (30, 4, 3)
     rows = labelled(1, *shape, 60)

@@ -57,6 +57,7 @@ def test_without_ties_the_power_need_not_be_whole(power, g):
     compare(draw(*case, power, sharpness), *by_importance(*case, power, sharpness))
 
 
+@pytest.mark.long
 def test_each_annotator_may_have_a_sharpness():
     case, sharpness = CASES["many that nobody lists"], np.array([0.5, 2.0, 1.0])
     compare(draw(*case, 1.0, sharpness), *by_importance(*case, 1.0, sharpness))
