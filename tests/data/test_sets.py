@@ -142,8 +142,8 @@ CASES = [
      "member, answer 'y;z': expected its labels"),
     ("a format", lambda: dx.read_annotations("x.csv", "wide", kind="set"), "Read the table with"),
     ("a model", lambda: dx.models.dirichlet.fit(read()), '"masi": krippendorff_alpha'),
-    ("an evaluation", lambda: dx.evaluate(read()), "one label at a time"),
-    ("another statistic", lambda: dx.percent_agreement(read()), "one label at a time"),
+    ("an evaluation", lambda: dx.evaluate(read()), "make annotations for each label"),
+    ("another statistic", lambda: dx.percent_agreement(read()), "make annotations for each label"),
 ]  # fmt: skip
 
 
@@ -394,9 +394,9 @@ def test_refusals_of_predicted_sets():
         ("tool", lambda: dx.read_predictions("x.json", "argilla", kind="set"), "no sets"),
         ("row by row", lambda: predicted({"item": [1, 1, 2], "system": ["m", "n", "m"],
                                           "label": ["a", "b", "a"]}),
-         "add a row with the word of none="),
-        ("nominal text", lambda: dx.discrepancy_ratio(ann, JOINED), "'a;b' as one label"),
-        ("others' none", lambda: dx.discrepancy_ratio(ann, NO_A), "word 'a' for no label"),
+         "add a row with the word passed as none="),
+        ("nominal text", lambda: dx.discrepancy_ratio(ann, JOINED), "predictions without ';'.*found 'a;b'"),
+        ("others' none", lambda: dx.discrepancy_ratio(ann, NO_A), "'a' means no label; found 'a'"),
         ("others' text", lambda: dx.discrepancy_ratio(
             dx.from_matrix([["a;b", "a"]] * 60), pred, "jaccard"), "Read both with kind="),
         ("ranking", lambda: dx.discrepancy_ratio(ann, LISTED), "expected sets.*kind 'ranking'"),

@@ -103,7 +103,7 @@ def test_the_page_is_whole(result, page):
     assert f"tool {share(float(best.mean()), 3)} [{low} to {high}]" in text
     assert "5 readers on 60 cases" in text
     assert "5 readers with 2 modalities, and 1 system; 60 cases, of which 20 are positive." in text
-    assert "Plan a further study. The smallest study tried that is large enough has" in text
+    assert "Plan a further study. The smallest study with a power of .80 or more has" in text
     assert "The difference is drawn from the pilot's posterior." in text
     assert "new readers like these and new cases like these" in text
 
@@ -156,7 +156,7 @@ def test_boxes_are_careful_where_the_study_warns(page):
     assert states == ["fine", "careful", "careful", "stop"]
     text = page(few).text
     assert "Do not rely on these numbers" in text
-    assert "positive cases have lower scores than negative ones" in text
+    assert "Positive cases have lower scores than negative ones" in text
     assert "Plan a further study" not in text
     panel, _ = scores(n_readers=3, seed=3)
     votes = dx.annotations(

@@ -79,10 +79,10 @@ def predictions(
         "ranking" if ``score`` or ``rank`` is given, else "nominal" (or "continuous" for numbers
         with fractions).
     separator, none
-        For sets. What stands between the labels of a row, such as ";" (by default rows are not
-        split), and the word for no label, such as "none". Use the same words for annotations and
-        predictions. In a table with a row per label, a prediction without labels needs a row with
-        this word.
+        For sets. ``separator`` is the text between the labels of a row, such as ";"; by default
+        rows are not split. ``none`` is the word for no label, such as "none". Use the same words
+        for annotations and predictions. In a table with a row per label, a prediction without
+        labels needs a row with this word.
     on_missing : {"raise", "drop"}
         What to do about items for which a system has no prediction. ``attrs["items_dropped"]`` is
         the number of dropped items.
@@ -96,7 +96,7 @@ def predictions(
     ------
     PredictionError
         If columns, entries or items are missing, an item and system have two rows without
-        ``score`` or ``rank``, a label is listed twice, or ranks have gaps.
+        ``score``, ``rank`` or ``kind="set"``, a label is listed twice, or ranks have gaps.
 
     Examples
     --------
@@ -176,7 +176,7 @@ def _sets(
     except AnnotationError as problem:
         hint = problem.hint
         if "labels=" in hint:  # an argument of annotations
-            hint = "Add the sets of a system that predicts a label somewhere"
+            hint = "At least one prediction must contain a label"
         raise PredictionError(
             problem.subject, where=problem.where, expected=problem.expected, found=problem.found,
             hint=hint,
@@ -191,7 +191,7 @@ def _sets(
     said = np.zeros(len(items.values) * len(systems.values), dtype=bool)
     said[pair] = True
     absent = ~said.reshape(len(items.values), -1)
-    hint = "If a system predicted no label there, add a row with the word of none=. "
+    hint = "Where a system predicted no label, add a row with the word passed as none=. "
     out = _complete(out, on_missing, xr.DataArray(absent, dims=(ITEM, SYSTEM)), hint)
     check_predictions(out)
     return out
@@ -350,10 +350,10 @@ def _lists(
 def _complete(
     pred: xr.Dataset, on_missing: str, absent: xr.DataArray | None = None, hint: str = ""
 ) -> xr.Dataset:
-    """Drop items without a prediction of every system, or raise.
+    """Drop items for which some system has no prediction, or raise.
 
-    Systems can be compared only on the same items. ``absent`` (item, system) says where there is
-    none, if lists may be empty.
+    Systems can be compared only on the same items. ``absent`` (item, system) says where predictions
+    are missing, if they can be empty sets.
     """
     if absent is None:
         lists = "label_code" in pred

@@ -21,14 +21,14 @@ SEPARATOR: Final = ";"
 EMPTY: Final = "(none)"
 """The name of the empty set, unless there is a word for it."""
 OF_SETS: Final = (
-    'With distance="jaccard" or "masi": krippendorff_alpha, discrepancy_ratio, '
-    "annotator_discrepancy_ratio, advantage_probability, winning_rate, alt_test. For all else, "
-    "make annotations of one label at a time (in the answer or not): docs/agreement.md, Sets of "
-    "labels"
+    'These functions take sets, with distance="jaccard" or "masi": krippendorff_alpha, '
+    "discrepancy_ratio, annotator_discrepancy_ratio, advantage_probability, winning_rate and "
+    "alt_test. For other functions, make annotations for each label (is it in the answer or not): "
+    "see docs/agreement.md, Sets of labels"
 )
 """Advice where sets are not taken."""
 OF_PREDICTED_SETS: Final = (
-    'If annotators, too, can give several labels, read the annotations with kind="set". Sets are '
+    'If annotators can also give several labels, read the annotations with kind="set". Sets are '
     "compared by discrepancy_ratio, advantage_probability, winning_rate and alt_test, with "
     'distance="jaccard" or "masi"'
 )

@@ -289,15 +289,17 @@ def summary(evaluation: xr.DataTree | xr.Dataset, of: str | None = None) -> pd.D
           equal-tailed; it is infinite if no number suffices, and mean and sd are NaN then.
         - leaderboard: system (best first); the numbers are of its win rate. rank (median),
           rank_lower, rank_upper, probability_best, votes (on the system), ess_bulk, r_hat.
-        - a reader study: quantity, modality, ``modality_``, system, threshold (empty where a number
-          has none), observed (for these readers and cases), probability_positive (of differences).
+        - a reader study (``of`` must be None; no ``doubt``; not single readers): quantity,
+          modality, ``modality_``, system, threshold (the last four are empty where they do not
+          apply), observed (for these readers and cases), probability_positive (of differences).
         - posterior: those of `arviz.summary`. ``attrs["left_out"]`` names variables of items, which
           are left out unless there are no others.
 
     Raises
     ------
     ArgumentError
-        If ``evaluation`` is no evaluation and no fit, or ``of`` is not one of the groups.
+        If ``evaluation`` is not an evaluation, a fit or a reader study, or ``of`` is not one of the
+        groups.
 
     Notes
     -----

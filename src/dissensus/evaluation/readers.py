@@ -45,7 +45,7 @@ def reader_rows(study: xr.Dataset) -> pd.DataFrame:
         else:
             frame = pd.DataFrame([{part: float(value) for part, value in table.items()}])
         frame = _of_pairs(frame.assign(**{QUANTITY: str(name)})).reindex(columns=list(COLUMNS))
-        # Names stay what they are: beside blanks, whole numbers would become fractions.
+        # With missing values pandas would turn the name 10 into 10.0.
         frame[_WORDS] = frame[_WORDS].astype(object).where(frame[_WORDS].notna(), "")
         rows.append(frame)
     out = pd.concat(rows, ignore_index=True)
@@ -54,7 +54,7 @@ def reader_rows(study: xr.Dataset) -> pd.DataFrame:
 
 
 def _of_pairs(frame: pd.DataFrame) -> pd.DataFrame:
-    """Leave out differences of a modality with itself, and those that are in the table turned."""
+    """Keep the difference A minus B, and leave out B minus A and A minus A."""
     if other(MODALITY) not in frame:
         return frame
     place = {name: n for n, name in enumerate(frame[MODALITY].unique())}

@@ -32,10 +32,14 @@ from dissensus.studies.planning.readers import plan_readers
 from dissensus.wording import counted, number, probability, share, short
 
 _SOURCE: Final = "reader_sentences.html"
+_DRAWS: Final = (
+    "The draws use the posterior draws of the fit in truth=. Check the convergence of that fit.",
+    "Draws are independent. There are no Markov chains to check.",
+)
 _NONE: Final = 1e-9
 """A standard deviation that is rounding."""
 _NAME: Final = 13
-"""Letters of a name, of which a row's heading has two: the page cuts headings at 40."""
+"""Most letters of a name: a heading can contain two, and the page cuts headings at 40."""
 _DIGITS: Final = 3
 """Areas are reported with three decimals in this field."""
 _HIDDEN: Final = ("in_words", "unit", "units_positive", "units_negative", "truth_known",
@@ -72,7 +76,7 @@ def page(study: xr.Dataset, title: str | None = None) -> str:
             data=[(str(key).replace("_", " "), _plain(value)) for key, value in study.attrs.items()
                   if key not in _HIDDEN and not str(key).startswith("new_")],
             cards_of=[],
-            diagnosis=["Draws are independent: there are no Markov chains to check."],
+            diagnosis=[_DRAWS[int(study.attrs["truth_known"])]],
             chains=[],
             provenance=[],
         )
@@ -146,6 +150,7 @@ def _intervals(study: xr.Dataset) -> Facts:
     about = study.attrs
     return {
         "name": evidence.interval_title(),
+        "fixed": not (about["new_readers"] or about["new_cases"]),
         "readers": "new readers like these" if about["new_readers"] else "these readers",
         "cases": "new cases like these" if about["new_cases"] else "these cases",
     }  # fmt: skip
@@ -171,7 +176,7 @@ def averages(study: xr.Dataset) -> Table:
 
 
 def _table(id_: str, title: str, rows: Any, modalities: list[Any], note: str = "") -> Table:
-    """Return rows of a summary as a table; thresholds have rows of their own headings."""
+    """Return rows of a summary as a table; the rows of each threshold have a heading."""
     bodies = []
     for threshold, part in rows.groupby(THRESHOLD, sort=False):
         body = [
@@ -194,7 +199,7 @@ def _known(value: float, write: Any, *how: Any) -> str:
 
 
 def _of(row: Any, modalities: list[Any]) -> str:
-    """Return of what a number is: a modality, two of them, or a system."""
+    """Return the name of a row: a modality, a difference, or a system."""
     modality = short(row[MODALITY], _NAME) if len(modalities) > 1 else "readers"
     if row[QUANTITY] == "system_difference":
         return f"system {short(row[SYSTEM], _NAME)} minus {modality}"
@@ -256,30 +261,32 @@ def boxes(study: xr.Dataset, found: dict[str, str]) -> list[Box]:
     about = study.attrs
     unit = about["unit"]
     n = int(study["observed_auc"].notnull().sum(READER).min())
-    known = f"The true labels are given; positive is {short(about['positive'])}."
+    known = f"Labels are given as the truth; the positive label is {short(about['positive'])}."
     counts = " and ".join(
         f"{_about(about[f'units_{kind}'])} {kind}" for kind in ("positive", "negative")
     )
     people = counted(n, "reader")
     if study.sizes[MODALITY] > 1:
-        people += " or more with each modality"
+        people = f"At least {people} with each modality"
     if not about["new_readers"]:
         people += "; averages are for these readers only"
     return [
         _box("Is the truth known?", found.get("truth"), known,
-             "Fine means: true labels are known, not estimated from other people's labels.",
+             "Fine means: the truth is given as labels, not as a fit. Whether these labels are "
+             "right is not checked.",
              "Find out the true labels of cases drawn at random, and repeat the study with these "
              "cases."),
         _box("Are there enough cases?", found.get("cases"), f"{counts} {unit}.",
-             f"Fine means: {FEW_CASES} or more of both kinds, if areas are for new cases.",
+             f"Fine means: at least {FEW_CASES} of both kinds, or areas for these cases only.",
              f"Get more {unit}."),
         _box("Are there enough readers?", found.get("readers"), f"{people}.",
              f"Fine means: {FEW_READERS} or more with each modality, if averages are for new "
              "readers.", "Get more readers."),
         _box("Do high scores mean positive?", found.get("direction"),
-             "No average area is surely below 1/2.",
-             "Fine means: no average area is below 1/2 with probability .95.",
-             "Look at the direction of the scores.", "stop"),
+             "No average area is below 1/2 with a probability above .95.",
+             "Fine means: the probability of an average area below 1/2 is at most .95 for each "
+             "modality.",
+             "Check whether high scores mean positive. If not, reverse the scores.", "stop"),
     ]  # fmt: skip
 
 
@@ -292,9 +299,12 @@ def _box(
 
 
 def steps(study: xr.Dataset, found: dict[str, str]) -> list[str]:
-    """Return what to do next: to find out true labels, and a further study."""
+    """Return the next steps: find out true labels, and plan a further study."""
     if "direction" in found:
-        return ["Look at the direction of the scores, and repeat the analysis."]
+        return [
+            "Check whether high scores mean positive. If not, reverse the scores and repeat "
+            "the analysis."
+        ]
     out = []
     if "truth" in found:
         out.append("Find out the true labels of some cases, drawn at random.")
@@ -306,5 +316,6 @@ def steps(study: xr.Dataset, found: dict[str, str]) -> list[str]:
         prob = interval_settings()[1]
         plan = plan_readers(study, (5, 10, 20), (100, 200, 400, 800), prob=prob, random_seed=1)
     except ArgumentError as problem:
-        return [*out, f"A further study cannot be planned: {problem.found}."]
+        why = f"expected {problem.expected}; found {problem.found}"
+        return [*out, f"A further study cannot be planned: {why}."]
     return [*out, f"Plan a further study. {plan.attrs['in_words']}"]

@@ -289,7 +289,7 @@ def _by_set(
 
 
 def _require_alike(annotations: xr.Dataset, predictions: xr.Dataset) -> None:
-    """Raise if annotations or predictions are no sets, and should be; or write none differently."""
+    """Raise if sets meet rankings or numbers, or if both sides write sets differently."""
     kinds = annotations.attrs["kind"], predictions.attrs["kind"]
     if kinds[0] == "set" and kinds[1] in {"ranking", "continuous"}:
         raise PredictionError(
@@ -309,9 +309,9 @@ def _require_alike(annotations: xr.Dataset, predictions: xr.Dataset) -> None:
         odd = [one for one in map(str, others.tolist()) if separator in one or one == none]
         if odd:
             raise PredictionError(
-                "predictions", expected=f"labels in {where} and {name} that mean the same",
-                found=f"{shown(odd)} as one label in the {where}, where the {name} have the "
-                f"separator {separator!r} and the word {none!r} for no label",
+                "predictions", expected=f"labels in the {where} without {separator!r}, other than "
+                f"{none!r}: in the {name} {separator!r} separates labels, and {none!r} means no "
+                "label", found=shown(odd),
                 hint=f'Read both with kind="set", separator={separator!r}, none={none!r}',
             )  # fmt: skip
 

@@ -446,7 +446,7 @@ _PARTS: Final = ("auc", "average_auc", "observed_auc", "curve")
 
 
 def checked_study(study: xr.Dataset, name: str) -> xr.Dataset:
-    """Return a reader study, or raise if it is a part of one; ``name`` is the argument's."""
+    """Return a study, or raise if variables, readers or modalities are missing."""
     lacking = [part for part in _PARTS if part not in study]
     about = study.attrs
     if lacking or "n_readers" not in about:
@@ -467,50 +467,55 @@ def checked_study(study: xr.Dataset, name: str) -> xr.Dataset:
 
 
 def concerns(study: xr.Dataset) -> dict[str, str]:
-    """Return, by topic, the reasons to be careful with a study: what `reader_study` warns of."""
+    """Return, by topic, the reasons to be careful with a study: warnings of `reader_study`."""
     about, observed = study.attrs, study["observed_auc"]
     out = {}
     if not about["truth_known"]:
         out["truth"] = (
-            "The truth is estimated. If readers and the people behind it err on the same cases, "
-            "areas are too large: on mammograms whose truth is known, by .06 to .09 "
+            "The truth is estimated. If readers and the people whose labels were fitted err on the "
+            "same cases, areas are too large: on mammograms whose truth is known, by .06 to .09 "
             "(docs/validation.md). Confirm the true labels of some cases."
         )
     below = (study["average_auc"] < 0.5).mean(SAMPLE)
     below = below[below > _SURE]
     if len(below):
+        names = below[MODALITY].values.tolist()
         out["direction"] = (
-            f"With modality {shown(below[MODALITY].values.tolist())}, positive cases have lower "
-            "scores than negative ones. If low scores mean positive, reverse the scores."
+            "Positive cases have lower scores than negative ones on average"
+            + ("" if names == [ONE] else f" (modality {shown(names)})")
+            + ". If low scores mean positive, reverse the scores."
         )
+    several = observed.sizes[MODALITY] > 1
     perfect = [
-        f"{observed[READER].values[r]} with {observed[MODALITY].values[m]}"
+        f"{observed[READER].values[r]}" + several * f" with {observed[MODALITY].values[m]}"
         for m, r in np.argwhere(observed.values > 1 - 1e-9)
     ]
     if perfect and about["truth_known"] and about["new_cases"]:
         out["perfect"] = (
             "All positive cases have higher scores than all negative ones: "
-            f"{shown(perfect)}. How far the area is below 1 depends on half cases that are added "
-            "(see Notes of dx.reader_study)."
+            f"{shown(perfect)}. The area is drawn with half a positive and half a negative case "
+            "added, and its interval depends on this (see Notes of dx.reader_study)."
         )
     counts = {kind: about[f"units_{kind}"] for kind in ("positive", "negative")}
     few = [f"{n:.3g} {kind}" for kind, n in counts.items() if n < FEW_CASES]
     if few and about["new_cases"]:
         out["cases"] = (
-            f"There are only {listed(few)} {about['unit']}: 95 % intervals may be too narrow (in "
-            "simulations with four, they contained the true value in 87 %)."
+            f"There are only {listed(few)} {about['unit']}: 95 % intervals may be too narrow. In "
+            "simulations with four of a kind, 87 % contained the true value."
         )
     least = about["max_false_positive_rate"] * counts["negative"]
     if about["max_false_positive_rate"] < 1 and least < FEW_CASES:
         out["partial"] = (
-            f"The partial area depends on {least:.2g} negative cases: it is uncertain, and may be "
-            "biased."
+            f"The partial area depends on about {least:.2g} negative {about['unit']}: it is "
+            "uncertain, and may be biased."
         )
     n = int(observed.notnull().sum(READER).min())
     if about["new_readers"] and n < FEW_READERS:
         out["readers"] = (
-            f"A modality has {counted(n, 'reader')}: the interval for new readers depends mostly "
-            "on a prior. Use new_readers=False for these readers only."
+            f"There are only {counted(n, 'reader')}"
+            + several * " with a modality"
+            + ": the interval for new readers depends mostly on a prior. For these readers only, "
+            "pass new_readers=False."
         )
     return out
 

@@ -105,7 +105,9 @@ def test_a_pilot_in_which_readers_had_their_own_cases_is_refused():
             table.append({"reader": r, "case": c, "score": ill[c] + rng.normal(), "ill": ill[c]})
     study = dx.reader_study(table, "ill", draws=200, random_seed=1)
     assert study.attrs["share_scored"] == 0.5
-    with pytest.raises(ArgumentError, match=r"found 50% of these scores.*that all readers scored"):
+    with pytest.raises(
+        ArgumentError, match=r"at least 90 % .*; found 50.%.*that all readers scored"
+    ):
         dx.plan(study)
 
 
@@ -165,7 +167,10 @@ def test_with_one_modality_the_difference_is_that_of_the_system():
     plan = dx.plan(study, **one, difference=0.2)
     assert plan["system_power"].item() == 1
     assert dx.plan(study, **one, difference=0.0)["system_power"].item() < 0.1
-    assert "interval of cad minus the readers excludes 0" in plan.attrs["in_words"]
+    assert (
+        "interval of the area of system cad minus the readers' average excludes 0"
+        in plan.attrs["in_words"]
+    )
 
 
 def test_one_modality_has_the_width_of_its_average_area():
@@ -187,12 +192,14 @@ def test_the_sentence_names_the_cheapest_study_that_is_enough():
     flat = plan["power"].stack(cell=("annotator", "item"))
     enough = flat[flat >= 0.8]
     cheapest = enough[int(np.argmin((enough["annotator"] * enough["item"]).to_numpy()))]
-    study = f"{cheapest['annotator'].item()} readers and {cheapest['item'].item()} cases: "
+    study = f"{cheapest['annotator'].item()} readers and {cheapest['item'].item()} cases. "
     words = plan.attrs["in_words"].replace("\N{NO-BREAK SPACE}", " ")
-    assert words.startswith(f"The smallest study tried that is large enough has {study}")
-    assert words.endswith("The difference is taken to be \N{MINUS SIGN}.044.")
+    assert words.startswith(f"The smallest study with a power of .80 or more has {study}")
+    assert words.endswith("The difference is assumed to be \N{MINUS SIGN}.044.")
     never = dx.plan(pilot(), annotators=(2,), items=(20,)).attrs["in_words"]
-    assert never.startswith("No study tried is large enough. The best has 2 readers and 20 cases: ")
+    assert never.startswith(
+        "No study tried has a power of .80. The highest has 2 readers and 20 cases. "
+    )
     assert never.endswith("The difference is drawn from the pilot's posterior.")
 
 
@@ -214,7 +221,7 @@ def test_refusals_say_what_is_wrong():
         ("turned", lambda: dx.plan(study.isel(modality=[1, 0])), "a whole reader study"),
         ("few", lambda: dx.plan(study.isel(reader=[0, 1])), "found 2 of 5 readers"),
         ("no attributes", lambda: dx.plan(study.drop_attrs()), "found no attributes"),
-        ("half read", lambda: dx.plan(study.assign_attrs(share_scored=0.5)), "found 50% of these"),
+        ("half read", lambda: dx.plan(study.assign_attrs(share_scored=0.5)), "found 50.%"),
         ("certain", lambda: dx.plan(certain), "found no variance"),
         ("draws", lambda: dx.plan(study, draws=10), "draws: expected"),
         ("readers", lambda: dx.plan(study, readers=(5,)), "numbers of readers are annotators="),

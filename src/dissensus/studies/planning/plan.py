@@ -141,19 +141,21 @@ def plan(
     The plan is for the reliability of labels if they are *measurements*, that is, numbers, or if
     ``target``, ``width`` or ``family`` is given, or if the pilot is a fit of
     `models.crossed_effects` or `models.cross_replication`; see `dissensus.plan_reliability`.
-    If the pilot is a `dissensus.reader_study`, it is for the precision of *areas under the ROC
-    curve*, and annotators are readers, items are cases. Otherwise it is for the precision of a
+    If the pilot is a result of `dissensus.reader_study`, it is for the precision of *areas under
+    the ROC curve*: annotators are readers, items are cases. Otherwise it is for the precision of a
     *system's accuracy*. If items have one true label, use `dissensus.plan_accuracy`.
 
-    New studies are drawn from the pilot's posterior, with a system that predicts an item's most
-    plausible label with probability ``accuracy``, and analysed by `models.dirichlet`.
+    To plan a system's accuracy, new studies are drawn from the pilot's posterior. In them a system
+    predicts an item's most plausible label with probability ``accuracy``. They are analysed by
+    `models.dirichlet`.
 
     Parameters
     ----------
     pilot : xarray.Dataset or DataTree
         Nominal or ordinal annotations of a first few dozen items. To plan reliability: numbers,
         ordered labels or two labels, or a fit. To plan areas: a reader study with one or two
-        modalities, for new readers and new cases.
+        modalities, for new readers and new cases, with at least 90 % of all scores (each reader,
+        case and modality).
     annotators : sequence of int
         Annotators of each item to try.
     items : sequence of int
@@ -198,14 +200,18 @@ def plan(
         labels (``insight`` in `top_k_accuracy`), which does not depend on the number of items.
 
         For reader studies, over simulated studies in which each reader scores each case with each
-        modality: ``half_width``, half the length of the interval of the difference between two
-        modalities (with one: of its average area); with two, ``power``, the share of intervals
-        without 0, and with ``margin=``, ``non_inferiority`` (modality, annotator, item), the share
-        of intervals in which this modality is worse by less than the margin. If the pilot has
-        systems, ``system_half_width`` (modality, system, annotator, item),
-        and so on, for the system's area minus the average area of the readers.
-        ``attrs["in_words"]`` names the study with the fewest scores whose power is .8 or more.
-        Each reader should have scored (nearly) each case of the pilot with each modality.
+        modality:
+
+        - ``half_width`` (annotator, item): mean half-width of the interval of the difference
+          between two modalities; with one modality, of its average area;
+        - ``power``, with two modalities: share of intervals that exclude 0;
+        - ``non_inferiority`` (modality, annotator, item), with two modalities and ``margin=``:
+          share of intervals that show this modality to be worse by less than the margin;
+        - ``system_half_width`` (modality, system, annotator, item), and so on, if the pilot has
+          systems: the same for the system's area minus the average area of the readers.
+
+        ``attrs["in_words"]`` names the smallest study (readers times cases) with a power of at
+        least .8, or else the study with the highest power.
 
     See Also
     --------
@@ -214,10 +220,11 @@ def plan(
 
     Notes
     -----
-    Reader studies: the variance of a difference is that of Obuchowski & Rockette (1995). The parts
-    that come from cases are those of the pilot's draws, times the ratio of both numbers of cases;
-    those between readers have the pilot's posterior. The mean of new readers is normal, and its
-    interval has the prior of `dissensus.reader_study`. The share of positive cases is the pilot's.
+    Reader studies: the variance of a difference is that of Obuchowski & Rockette (1995). Variances
+    due to cases are those in the pilot, times the pilot's number of cases divided by the new
+    number. Variances between readers are drawn from the pilot's posterior. The mean over new
+    readers is normal. Each simulated study is analysed with the prior of `dissensus.reader_study`.
+    The share of positive cases is the pilot's.
 
     Examples
     --------

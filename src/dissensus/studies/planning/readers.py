@@ -23,16 +23,16 @@ from dissensus.wording import share as spoken
 
 _STUDIES: Final = 1000
 _FEWEST: Final = 100
-"""Simulated studies."""
+"""Minimum number of simulated studies."""
 _CROSSED: Final = 0.9
-"""Share of all scores from which a pilot is taken for one in which all readers saw all cases."""
+"""Minimum share of all scores (reader, case, modality): plans are for crossed designs."""
 _NONE: Final = 1e-9
 _WANTED: Final = 0.8
-"""The probability of an interval without 0 for which studies are usually planned."""
+"""The usual target of power."""
 _HALVINGS: Final = 30
 _NOT_INFERIOR: Final = "non_inferiority"
 _LEAST: Final = 1e-9
-"""The least variance of readers' values around their mean, relative to that of one."""
+"""Minimum variance of readers' values around their mean, as a share of one reader's variance."""
 
 
 class Quantity(NamedTuple):
@@ -43,7 +43,7 @@ class Quantity(NamedTuple):
 
     is_difference: bool
     is_assumed: bool
-    """Whether ``difference=`` is of this one."""
+    """Whether ``difference=`` is the assumed value of this quantity."""
     centre: Floats
     """(draw,): for all readers and cases."""
     between: Floats
@@ -111,7 +111,7 @@ def _of_areas(difference: Any) -> float:
 
 
 def _quantities(pilot: xr.Dataset, given: Mapping[str, float]) -> dict[str, list[Quantity]]:
-    """Return the means over readers of a pilot, by what their names begin with."""
+    """Return the planned quantities, by the prefix of their names."""
     if not (pilot.attrs.get("new_readers") and pilot.attrs.get("new_cases")):
         raise ArgumentError(
             "pilot", expected="a reader study for new readers and new cases",
@@ -120,9 +120,9 @@ def _quantities(pilot: xr.Dataset, given: Mapping[str, float]) -> dict[str, list
         )  # fmt: skip
     if pilot.attrs["share_scored"] < _CROSSED:
         raise ArgumentError(
-            "pilot", expected="a pilot in which each reader scored (nearly) each case with each "
-            "modality", found=f"{pilot.attrs['share_scored']:.0%} of these scores",
-            hint="Pass the rows of cases that all readers scored to reader_study",
+            "pilot", expected="at least 90 % of all scores (each reader, case and modality)",
+            found=percent(pilot.attrs["share_scored"]),
+            hint="Run reader_study again, with only the cases that all readers scored",
         )  # fmt: skip
     modalities = pilot.sizes[MODALITY]
     if modalities > 2:
@@ -244,12 +244,12 @@ def _in_words(plan: xr.Dataset) -> str:
     if power is None:
         cell = plan["half_width"].isel({ANNOTATOR: -1, ITEM: -1})
         return (
-            f"With {_study(cell)}, the {interval} of the average area extends ± "
+            f"With {_study(cell)}, the half-width of the {interval} of the average area is "
             f"{spoken(cell.item(), 3)} on average."
         )
-    first = {dim: 0 for dim in (MODALITY, SYSTEM) if dim in power.dims}
+    first, of = {dim: 0 for dim in (MODALITY, SYSTEM) if dim in power.dims}, "the difference"
     if first:
-        interval += f" of {power[SYSTEM][0].item()} minus the readers"
+        of = f"the area of system {power[SYSTEM][0].item()} minus the readers' average"
         half = plan["system_half_width"]
     flat = xr.Dataset({"power": power.isel(first), "half": half.isel(first)}).stack(
         cell=(ANNOTATOR, ITEM)
@@ -259,15 +259,15 @@ def _in_words(plan: xr.Dataset) -> str:
     # The fewest scores that are enough; else the highest probability.
     order = np.lexsort((scores, ~enough)) if enough.any() else np.lexsort((scores, -chance))
     best = flat.isel(cell=int(order[0]))
-    lead = "The smallest study tried that is large enough has" if enough.any() else (
-        "No study tried is large enough. The best has"
-    )  # fmt: skip
+    lead = f"The smallest study with a power of {spoken(_WANTED)} or more has {_study(best)}. "
+    if not enough.any():
+        lead = f"No study tried has a power of {spoken(_WANTED)}. The highest has {_study(best)}. "
     given = "The difference is drawn from the pilot's posterior."
     if "difference" in about:
-        given = f"The difference is taken to be {spoken(about['difference'], 3)}."
+        given = f"The difference is assumed to be {spoken(about['difference'], 3)}."
     return (
-        f"{lead} {_study(best)}: the {interval} excludes 0 with probability "
-        f"{spoken(best['power'].item())} (enough: {spoken(_WANTED)}), and extends ± "
+        f"{lead}The power (probability that the {interval} of {of} excludes 0) is "
+        f"{spoken(best['power'].item())}, and the half-width of the interval is "
         f"{spoken(best['half'].item(), 3)} on average. {given}"
     )
 
