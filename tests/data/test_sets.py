@@ -395,7 +395,8 @@ def test_refusals_of_predicted_sets():
         ("row by row", lambda: predicted({"item": [1, 1, 2], "system": ["m", "n", "m"],
                                           "label": ["a", "b", "a"]}),
          "add a row with the word passed as none="),
-        ("nominal text", lambda: dx.discrepancy_ratio(ann, JOINED), "predictions without ';'.*found 'a;b'"),
+        ("nominal text", lambda: dx.discrepancy_ratio(ann, JOINED),
+         "predictions without ';'.*found 'a;b'"),
         ("others' none", lambda: dx.discrepancy_ratio(ann, NO_A), "'a' means no label; found 'a'"),
         ("others' text", lambda: dx.discrepancy_ratio(
             dx.from_matrix([["a;b", "a"]] * 60), pred, "jaccard"), "Read both with kind="),
