@@ -297,7 +297,9 @@ def _require_alike(annotations: xr.Dataset, predictions: xr.Dataset) -> None:
             found=f"kind {kinds[1]!r}",
             hint='Keep the labels that a system would give, and read them with kind="set"',
         )  # fmt: skip
-    labels = annotations[ELEMENT if kinds[0] == "set" else LABEL].to_numpy()
+    if "set" not in kinds or "label_code" not in predictions:  # numbers are refused later
+        return
+    labels = annotations[ELEMENT].to_numpy() if kinds[0] == "set" else labels_of(annotations)[1]
     code = predictions["label_code"].to_numpy()
     said = predictions[LABEL].to_numpy()[np.unique(code[code >= 0])]
     sides = (("annotations", annotations, said, "predictions"),
