@@ -12,7 +12,7 @@ import xarray as xr
 from dissensus.data import tables
 from dissensus.data.frames import columns
 from dissensus.data.schema import KINDS, check_annotations
-from dissensus.data.sets import gathered
+from dissensus.data.sets import gathered, refuse_words
 from dissensus.dims import ANNOTATION, ANNOTATOR, CLUSTER, ELEMENT, ITEM, LABEL, POOL, STRATUM
 from dissensus.errors import AnnotationError, brief, relocated, shown
 from dissensus.kernels.types import Floats, Ints
@@ -124,12 +124,7 @@ def annotations(
         attrs = {"kind": kind, "kind_source": "given", **answers.words}
         with relocated(lambda row: f"row {answers.first[row]}"):
             return _assembled(answers.columns, names, answers.label, items, extra, attrs)
-    for argument, value in (("separator", separator), ("none", none)):
-        if value is not None:
-            raise AnnotationError(
-                argument, expected='None, unless kind="set"', found=brief(value),
-                hint='If an answer can contain several labels, add kind="set"',
-            )  # fmt: skip
+    refuse_words(separator, none, "an answer")
     coded, kind, source = coded_labels(column["label"], names["label"], kind, labels, ranked)
     return _assembled(column, names, coded, items, {}, {"kind": kind, "kind_source": source})
 

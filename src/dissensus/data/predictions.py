@@ -17,12 +17,11 @@ from dissensus.data.schema import (
     check_predictions,
     checked_predictions,
 )
-from dissensus.data.sets import gathered
+from dissensus.data.sets import gathered, refuse_words
 from dissensus.dims import ITEM, LABEL, POSITION, SCORED_SYSTEM, SYSTEM
 from dissensus.errors import (
     AnnotationError,
     PredictionError,
-    brief,
     misspelt,
     shown,
     warn_caller,
@@ -113,12 +112,7 @@ def predictions(
     if kind == "set":
         return _sets(frame, {"item": item, "system": system, "label": label}, separator, none,
                      on_missing)  # fmt: skip
-    for argument, value in (("separator", separator), ("none", none)):
-        if value is not None:
-            raise PredictionError(
-                argument, expected='None, unless kind="set"', found=brief(value),
-                hint='If a prediction can contain several labels, add kind="set"',
-            )  # fmt: skip
+    refuse_words(separator, none, "a prediction", PredictionError)
     wide = _wide(frame, item, system, label) if score is None and rank is None else None
     if wide is not None:
         frame, score = wide, _PROBABILITY

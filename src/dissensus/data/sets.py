@@ -116,6 +116,18 @@ def gathered(
     return Answers(kept, first, label, space, member.astype(bool), words)
 
 
+def refuse_words(
+    separator: Any, none: Any, of: str, error: type[AnnotationError] = AnnotationError
+) -> None:
+    """Raise if words of sets are given where the kind is another; ``of`` names what is read."""
+    for argument, value in (("separator", separator), ("none", none)):
+        if value is not None:
+            raise error(
+                argument, expected='None, unless kind="set"', found=brief(value),
+                hint=f'If {of} can contain several labels, add kind="set"',
+            )  # fmt: skip
+
+
 def _separator(separator: Any) -> str:
     """Return what stands between labels, without the blanks around it."""
     if separator is None:

@@ -40,10 +40,10 @@ from dissensus.evaluation.doubts import (
     of_numbers,
 )
 from dissensus.evaluation.ground_truth import GROUP
-from dissensus.evaluation.readers import is_reader_study, reader_rows
+from dissensus.evaluation.readers import reader_rows
 from dissensus.evaluation.votes import LEADERBOARD, leaderboard_rows
 from dissensus.sampling.intervals import effective, spread, whole
-from dissensus.statistics._reader_study import checked_study
+from dissensus.statistics._reader_study import checked_study, is_reader_study
 
 # Accuracy: one row for each system and scope, and for each annotator.
 

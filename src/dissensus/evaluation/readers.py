@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final, TypeGuard
+from typing import Final
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
-from dissensus.dims import CHAIN, DRAW, MODALITY, READER, SYSTEM, THRESHOLD, other
+from dissensus.dims import FALSE_POSITIVE_RATE, MODALITY, READER, SAMPLE, SYSTEM, THRESHOLD, other
 from dissensus.sampling.intervals import spread
 
-MEAN: Final = "average_auc"
-"""The variable by which a reader study is recognised."""
 QUANTITY, OBSERVED, POSITIVE = "quantity", "observed", "probability_positive"
 COLUMNS: Final = (
     QUANTITY, MODALITY, other(MODALITY), SYSTEM, THRESHOLD, OBSERVED, "mean", "sd", "lower",
@@ -22,23 +20,16 @@ COLUMNS: Final = (
 _WORDS: Final = [MODALITY, other(MODALITY), SYSTEM, THRESHOLD]
 
 
-def is_reader_study(data: object) -> TypeGuard[xr.Dataset]:
-    """Return whether this is what `dissensus.reader_study` returns."""
-    return isinstance(data, xr.Dataset) and MEAN in data
-
-
 def reader_rows(study: xr.Dataset) -> pd.DataFrame:
     """Summarise averages over readers, differences and systems; see `dissensus.summary`."""
     rows = []
     for name, draws in study.data_vars.items():
-        if not {CHAIN, DRAW} <= set(draws.dims) or {READER, "false_positive_rate"} & set(
-            draws.dims
-        ):
+        dims = set(draws.dims)
+        if not set(SAMPLE) <= dims or {READER, FALSE_POSITIVE_RATE} & dims:
             continue
         parts = spread(draws) | {OBSERVED: _observed(study, str(name), draws)}
-        is_difference = str(name).endswith("difference")
-        if is_difference:
-            parts[POSITIVE] = (draws > 0).mean((CHAIN, DRAW))
+        if str(name).endswith("difference"):
+            parts[POSITIVE] = (draws > 0).mean(SAMPLE)
         table = xr.Dataset({part: value.drop_attrs() for part, value in parts.items()})
         if table.dims:
             frame = table.to_dataframe().reset_index()
@@ -63,18 +54,16 @@ def _of_pairs(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _observed(study: xr.Dataset, name: str, draws: xr.DataArray) -> xr.DataArray:
     """Return the value for these readers and cases; NaN where there is none."""
-    measure = name.removeprefix("average_")
-    of_readers = study.get(f"observed_{measure}")
-    if name.startswith("average_") and of_readers is not None:
-        return of_readers.mean(READER)
     if name == "system_auc":
         return study["observed_system_auc"]
-    measure = name.removesuffix("difference").removesuffix("_") or "auc"
     if name == "system_difference":
         return study["observed_system_auc"] - study["observed_auc"].mean(READER)
-    if name.endswith("difference"):
-        mean = study[f"observed_{measure}"].mean(READER)
-        if other(MODALITY) in draws.dims:
-            return mean - mean.rename({MODALITY: other(MODALITY)})
-        return mean.isel({MODALITY: 0}, drop=True) - mean.isel({MODALITY: 1}, drop=True)
-    return xr.full_like(draws.isel({CHAIN: 0, DRAW: 0}, drop=True), np.nan)
+    measure = name.removeprefix("average_").removesuffix("difference").removesuffix("_") or "auc"
+    if f"observed_{measure}" not in study:  # a standard deviation
+        return xr.full_like(draws.isel(dict.fromkeys(SAMPLE, 0), drop=True), np.nan)
+    mean = study[f"observed_{measure}"].mean(READER)
+    if not name.endswith("difference"):
+        return mean
+    if other(MODALITY) in draws.dims:
+        return mean - mean.rename({MODALITY: other(MODALITY)})
+    return mean.isel({MODALITY: 0}, drop=True) - mean.isel({MODALITY: 1}, drop=True)

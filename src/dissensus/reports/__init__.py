@@ -10,9 +10,8 @@ from typing import Any
 import xarray as xr
 
 from dissensus.errors import ArgumentError, shown
-from dissensus.evaluation.readers import is_reader_study
 from dissensus.evaluation.votes import LEADERBOARD
-from dissensus.statistics._reader_study import checked_study
+from dissensus.statistics._reader_study import checked_study, is_reader_study
 from dissensus.storage import check_target, replace, there
 
 _NEEDED = ("posterior", "statistics", "annotations")

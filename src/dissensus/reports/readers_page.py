@@ -19,13 +19,12 @@ from dissensus.plots._source import interval_settings
 from dissensus.reports import evidence
 from dissensus.reports.evidence import Facts
 from dissensus.reports.page import frame
-from dissensus.reports.sections import Section
+from dissensus.reports.sections import Part, Section
 from dissensus.reports.sentences import Name, environment, interval, sentences
 from dissensus.reports.svg import picture
 from dissensus.reports.tables import Body, Table
 from dissensus.reports.trust import Box
 from dissensus.reports.verdict import LIKELY
-from dissensus.reports.votes_page import Part
 from dissensus.sampling.intervals import spread
 from dissensus.statistics._reader_study import FEW_CASES, FEW_READERS, concerns
 from dissensus.studies.planning.readers import plan_readers

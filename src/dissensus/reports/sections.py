@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -48,6 +48,14 @@ class Section:
     intro: str = ""
     notes: tuple[str, ...] = ()
     picture: Shown | None = None
+
+
+class Part(NamedTuple):
+    """A closed section of a page."""
+
+    id: str
+    title: str
+    part: Section
 
 
 def _interval_head() -> str:

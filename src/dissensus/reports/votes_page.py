@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import xarray as xr
 
@@ -15,21 +15,13 @@ from dissensus.evaluation.votes import LEADERBOARD
 from dissensus.reports import evidence, votes, votes_trust
 from dissensus.reports.contents import vote_lines
 from dissensus.reports.page import bounded, frame, model_facts, provenance
-from dissensus.reports.sections import Section, means_of
+from dissensus.reports.sections import Part, Section, means_of
 from dissensus.reports.sentences import environment, sentences
 from dissensus.reports.svg import Shown, picture
 from dissensus.wording import counted
 
 _PICTURE: Final = 30
 """Most systems of the picture."""
-
-
-class Part(NamedTuple):
-    """A closed section of the page."""
-
-    id: str
-    title: str
-    part: Section
 
 
 def page(evaluation: xr.DataTree, title: str | None = None) -> str:

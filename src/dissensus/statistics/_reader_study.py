@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 import numpy as np
 import xarray as xr
@@ -443,6 +443,11 @@ def _differences(average: Floats, dims: tuple[str, ...]) -> tuple[tuple[str, ...
 
 
 _PARTS: Final = ("auc", "average_auc", "observed_auc", "curve")
+
+
+def is_reader_study(data: object) -> TypeGuard[xr.Dataset]:
+    """Return whether this is a result of `reader_study`, or a part of one."""
+    return isinstance(data, xr.Dataset) and "average_auc" in data
 
 
 def checked_study(study: xr.Dataset, name: str) -> xr.Dataset:

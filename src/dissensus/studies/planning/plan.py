@@ -22,6 +22,7 @@ from dissensus.kernels.types import Floats
 from dissensus.metrics._insight import insight_of
 from dissensus.sampling import fitting
 from dissensus.sampling.learned_prior import LEARNED, learned, plausibilities
+from dissensus.statistics._reader_study import is_reader_study
 from dissensus.studies.planning.readers import plan_readers
 from dissensus.studies.planning.reliability import plan_reliability
 from dissensus.studies.planning.studies import counts, level, share
@@ -240,7 +241,7 @@ def plan(
     shared = {"prob": prob, "draws": draws, "random_seed": random_seed}
     goals = {"target": target, "width": width, "family": family}
     of_readers = {"difference": difference, "margin": margin}
-    if isinstance(pilot, xr.Dataset) and "average_auc" in pilot:
+    if is_reader_study(pilot):
         _none_of(own | goals | settings, "none, since areas of readers are planned")
         return plan_readers(pilot, annotators, items, **_given(of_readers | shared))
     _none_of(of_readers, "none, since the pilot is not a reader study")
