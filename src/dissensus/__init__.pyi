@@ -19,6 +19,7 @@ from .data import formats as formats
 from .data import plausibility as plausibility
 from .data import schema as schema
 from .data.annotations import annotations as annotations
+from .data.by_label import by_label as by_label
 from .data.chunks import chunked as chunked
 from .data.dataframes import to_dataframe as to_dataframe
 from .data.formats import read_annotations as read_annotations

@@ -54,7 +54,7 @@ FORMS = {
 }
 
 
-@pytest.mark.unit(0, long=2)
+@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize("form", list(FORMS))
 def test_draws_go_with_the_gradient_of_the_model(form):
     made, options = FORMS[form]

@@ -155,7 +155,7 @@ def built(name, **changes):
     return dx.models.get(model).module.build(ann, **options)
 
 
-@pytest.mark.unit(0, long=2)
+@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize("name", [name for name in CASES if name not in SPECIAL])
 def test_draws_go_with_the_gradient_that_nuts_follows(name):
     assert disagreements(built(name)) == {}

@@ -225,7 +225,7 @@ def first_that_varies(draws):
 
 
 # Each model by one kind, and by the others with `make calibrate`.
-@pytest.mark.unit(0, long=4)
+@pytest.mark.unit(0, long=2)
 @pytest.mark.parametrize(("model", "kind"), [
     pytest.param(model, kind, id=f"{model.name}-{kind}",
                  marks=[] if kind == model.kinds[-1] else pytest.mark.slow)

@@ -77,7 +77,7 @@ TRUTHS = [
 ]
 
 
-@pytest.mark.unit(1, long=2)
+@pytest.mark.unit(1, long=1)
 @pytest.mark.parametrize(("name", "settings"), TRUTHS)
 def test_accuracies_truths_and_likelihoods_are_the_kernels_of_the_same_parameters(name, settings):
     study = dx.simulate.confusion_study(30, 4, 3, system_accuracy=[0.9, 0.7], random_seed=1)

@@ -128,6 +128,7 @@ WRONG = {name: stored.wrong for name, stored in references().items() if "wrong" 
 one_of_each = pytest.mark.parametrize("name", WRONG)
 
 
+@pytest.mark.unit(0, long=4)
 @one_of_each
 @pytest.mark.parametrize(
     "change",
@@ -142,6 +143,7 @@ def test_draws_that_are_not_what_they_should_be_are_noticed(name, change):
     assert past(gaps(name, fitted(name), change))
 
 
+@pytest.mark.unit(0, long=3)
 @one_of_each
 def test_a_hyperparameter_that_is_off_by_a_third_is_noticed(name):
     assert past(gaps(name, run(name, **WRONG[name])))

@@ -32,7 +32,7 @@ def of(made, place):
     return sorted({row[place] for row in made.rows})
 
 
-@pytest.mark.unit(0, long=20)
+@pytest.mark.unit(0, long=10)
 @every_variant
 @given(seed=SEEDS)
 @few

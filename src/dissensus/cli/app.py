@@ -183,7 +183,7 @@ def evaluate(
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("dissensus-demo"),
     seed: Annotated[int, typer.Option(help="Makes the study repeatable.")] = 1,
-    draws: Annotated[int, typer.Option(help="Posterior draws in each of four chains.")] = 1000,
+    draws: Annotated[int, typer.Option(help="Posterior draws in each of four chains.")] = 500,
     progress: options.Progress = True,
     force: options.Force = False,
     everything: options.Everything = False,

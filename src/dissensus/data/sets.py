@@ -23,8 +23,8 @@ EMPTY: Final = "(none)"
 OF_SETS: Final = (
     'These functions take sets, with distance="jaccard" or "masi": krippendorff_alpha, '
     "discrepancy_ratio, annotator_discrepancy_ratio, advantage_probability, winning_rate and "
-    "alt_test. For other functions, make annotations for each label (is it in the answer or not): "
-    "see docs/agreement.md, Sets of labels"
+    "alt_test. Call other functions for each label (is it in the answer or not): "
+    "dissensus.by_label(function, annotations, ...)"
 )
 """Advice where sets are not taken."""
 OF_PREDICTED_SETS: Final = (

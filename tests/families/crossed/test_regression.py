@@ -193,7 +193,7 @@ def test_draws_along_the_ellipse_have_the_moments_of_a_grid(guessed, least):
     )  # fmt: skip
     offset = logistic.Offset(data, data.regression, one.par, np.array([2.0, -3.0]))
     rest = one.par.item[data.cell] + one.par.annotator[data.annotator]
-    grid = np.linspace(-12.0, 12.0, 481)
+    grid = np.linspace(-12.0, 12.0, 241)
     log = np.array(
         [[log_posterior(one, x, np.array([m, c]), rest, guessed) for c in grid] for m in grid]
     )

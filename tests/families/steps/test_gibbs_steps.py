@@ -166,7 +166,7 @@ LIKE_FIT = {
 """Draws, and the smallest effective sample size; of the other forms 10,000 and 100."""
 
 
-@pytest.mark.unit(0, long=2)
+@pytest.mark.unit(0, long=1)
 @pytest.mark.filterwarnings("ignore:The chains have not run long enough")  # of fit's items
 @pytest.mark.parametrize(
     ("name", "size"),
@@ -263,7 +263,7 @@ def test_reads_the_data_from_the_model():
     model = form("gaussian, 1 pools").build()
     values = model.rvs_to_values[model["score"]].eval()
     scores = model, pm.observe(model, {"score": 3 * values + 5})
-    before, after = (run(each, draws=500)["posterior"]["sigma"].mean() for each in scores)
+    before, after = (run(each, draws=200)["posterior"]["sigma"].mean() for each in scores)
     assert float(after / before) == pytest.approx(3, rel=0.1)
 
     model = form("rasch, truth of all known").build()  # who is always wrong is not able
@@ -272,7 +272,7 @@ def test_reads_the_data_from_the_model():
     for code in (labels, 1 - labels):
         with model:
             pm.set_data({"label_code": code})
-        abilities.append(float(run(model, draws=200)["posterior"]["mean_ability"].mean()))
+        abilities.append(float(run(model, draws=100)["posterior"]["mean_ability"].mean()))
     assert abilities[0] > 0.5
     assert abilities[1] < -0.3
 
@@ -282,7 +282,7 @@ def test_reads_the_data_from_the_model():
         code = model["label_code"].get_value()
         with model:
             pm.set_data({"label_code": np.where(code < 0, code, np.array(names)[code])})
-        drawn = run(model, draws=200, tune=50)["posterior"]["prevalence"]
+        drawn = run(model, draws=100, tune=50)["posterior"]["prevalence"]
         shares.append(drawn.mean(("chain", "draw")))
     one, two = (share.to_numpy() for share in shares)
     assert abs(one[0] - one[2]) > 0.05

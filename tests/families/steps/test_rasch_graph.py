@@ -153,7 +153,7 @@ def test_agrees_with_nuts_on_models_put_together_by_hand(form):
     crossed_reference.compare_fits(found, only(nuts, found["posterior"].data_vars), enough=150)
 
 
-@pytest.mark.unit(0, long=1)
+@pytest.mark.unit(0, long=0)
 @pytest.mark.parametrize("form", BY_HAND)
 def test_draws_go_with_the_gradient_that_nuts_follows(form):
     """What the test above asks, reduced."""
@@ -173,8 +173,8 @@ def test_what_stands_beside_it_is_left_to_other_steps():
     with model:
         _, chosen = pm.sampling.mcmc.assign_step_methods(model)
     assert {step: len(moved) for step, moved in chosen.items()} == {RaschGibbs: 8, pm.NUTS: 1}
-    # NUTS is not compiled: 300 draws by it take 4 s, and those of the step nearly nothing.
-    both = run(model, draws=300, tune=150, chains=1)["posterior"]
+    # NUTS is not compiled: 200 draws by it take 3 s, and those of the step nearly nothing.
+    both = run(model, draws=200, tune=80, chains=1)["posterior"]
     alone = run(by_hand(), draws=600)["posterior"]
     assert float(both["other"].mean()) == pytest.approx(3.0, abs=0.15)
     np.testing.assert_array_equal(both["best"], both["ability"].max("ability_dim_0"))
