@@ -24,6 +24,7 @@ _TITLES: Final = {
     "rank_biased_overlap": "rank-biased overlap",
     "icc": "ICC",
     "annotator_icc": "annotator ICC",
+    "f1": "F1",
     "xcc": "xCC",
     "normalized_xcc": "normalised xCC",
     "cross_kappa": "cross-replication kappa",

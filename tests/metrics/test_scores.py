@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from scipy import stats
+from sklearn.metrics import f1_score
 
 import dissensus as dx
 
@@ -159,6 +160,8 @@ def test_rates_count_positive_and_negative_items(system, positive):
         right = SAID[system] == panel
         wanted = np.average(right[members], weights=WEIGHTS[members])
         assert at(found, name, system) == pytest.approx(wanted), name
+    f1 = f1_score(panel, SAID[system], pos_label=positive, sample_weight=WEIGHTS)
+    assert at(found, "f1", system) == pytest.approx(f1)
 
 
 def test_the_rates_average_to_the_accuracy_also_with_insight():
@@ -181,6 +184,7 @@ def test_no_positive_item_leaves_the_sensitivity_undefined():
     found = dx.sensitivity_specificity(sure, labels(), "ill")
     assert found["sensitivity"].isnull().all()
     assert (found["specificity"].sel(system="b") == 1).all()
+    assert found["f1"].sel(system="b").isnull().all()
 
 
 def test_tied_first_labels_count_in_part():

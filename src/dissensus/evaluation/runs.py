@@ -323,7 +323,7 @@ def results(run: Run, task: Task, notes: Notes) -> Groups:
     return groups
 
 
-RATES: Final = ("sensitivity", "specificity")
+RATES: Final = ("sensitivity", "specificity", "f1")
 CORRELATION: Final = "correlation"
 """With these, the metrics that can be undefined."""
 

@@ -1,4 +1,4 @@
-"""Sensitivity and specificity of systems, for two labels."""
+"""Sensitivity, specificity and F1 of systems, for two labels."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ def sensitivity_specificity(
     .. math:: \mathrm{sensitivity}^{(m)} = \frac{\sum_i 1[p_i = +]\, 1[y_i^{(m)} = +]}
         {\sum_i 1[y_i^{(m)} = +]}, \qquad
         \mathrm{specificity}^{(m)} = \frac{\sum_i 1[p_i = -]\, 1[y_i^{(m)} = -]}
-        {\sum_i 1[y_i^{(m)} = -]}
+        {\sum_i 1[y_i^{(m)} = -]}, \qquad
+        F_1^{(m)} = \frac{2 \sum_i 1[p_i = +]\, 1[y_i^{(m)} = +]}
+        {\sum_i 1[p_i = +] + \sum_i 1[y_i^{(m)} = +]}
 
     with :math:`y_i^{(m)}` the most plausible of the two labels of item i in draw m: the label that
     most of a large panel of such annotators would give.
@@ -51,17 +53,20 @@ def sensitivity_specificity(
     Returns
     -------
     xarray.Dataset
-        ``sensitivity`` and ``specificity`` (chain, draw, system), in [0, 1]; NaN in a draw without
-        positive, or negative, items.
+        ``sensitivity``, ``specificity`` and ``f1`` (chain, draw, system), in [0, 1]; NaN in a draw
+        without positive, or negative, items. ``f1`` is NaN if also the system gives no positive
+        label.
 
     Notes
     -----
     They are against the panel's label and not against the one true label, on which a panel can be
     wrong. Against known or estimated true labels: `annotator_roc` with ``predictions=``.
 
-    The mean of the two, weighted by the rates of positive and negative items, is `top_k_accuracy`.
+    The mean of sensitivity and specificity, weighted by the rates of positive and negative items,
+    is `top_k_accuracy`. For sets of labels, `by_label` gives F1 of each label.
 
-    Source: Yerushalmy (1947), with the panel's label in the place of the diagnosis.
+    Source: Yerushalmy (1947), with the panel's label in the place of the diagnosis; F1: van
+    Rijsbergen (1979), *Information Retrieval*.
 
     Examples
     --------
@@ -111,10 +116,11 @@ def sensitivity_specificity(
             # Where the system has one of the two labels, being right or wrong tells the panel's.
             panel = xr.where(share[0] == 1, right, xr.where(share[1] == 1, 1 - right, of_panel))
         parts.append(xr.Dataset({
-            "sensitivity": _rate(share[0], panel, weights),
-            "specificity": _rate(share[1], 1 - panel, weights),
+            "sensitivity": _ratio(share[0] * panel, panel, weights),
+            "specificity": _ratio(share[1] * (1 - panel), 1 - panel, weights),
+            "f1": _ratio(2 * share[0] * panel, share[0] + panel, weights),
         }))  # fmt: skip
-    better = dict.fromkeys(("sensitivity", "specificity"), "higher")
+    better = dict.fromkeys(("sensitivity", "specificity", "f1"), "higher")
     return by_system(parts, predictions[SYSTEM].to_numpy(), better)
 
 
@@ -134,7 +140,7 @@ def _panel(theta: xr.DataArray, predictions: xr.Dataset, positive: Any) -> xr.Da
     return found.isel({SYSTEM: 0}, drop=True).drop_vars(ITEM)
 
 
-def _rate(share: xr.DataArray, members: xr.DataArray, weights: xr.DataArray | None) -> xr.DataArray:
-    """Return the mean of ``share`` over the items that are members, in each draw."""
-    both, size = (over_items(one, weights) for one in (share * members, members))
+def _ratio(part: xr.DataArray, whole: xr.DataArray, weights: xr.DataArray | None) -> xr.DataArray:
+    """Return the sum of ``part`` over items, divided by that of ``whole``, in each draw."""
+    both, size = (over_items(one, weights) for one in (part, whole))
     return (both / size.where(size > 0)).clip(0.0, 1.0)

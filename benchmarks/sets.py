@@ -1,0 +1,113 @@
+"""The true sets of labels in simulated crowds, beside crowd-kit's BinaryRelevance.
+
+``uv run --with crowd-kit python benchmarks/sets.py --studies 20``
+
+Six labels, two pairs of which occur together; items have between none and all. Each annotator has a
+sensitivity and a specificity, which differ between labels a little, and in the second half of the
+studies some items are hard: there, everybody guesses more. Given are the share of (item, label)
+that is right, the share of items whose whole set is right, and the mean log probability of the
+truth. Vote shares are smoothed by half a vote for yes and for no, without which their log score is
+minus infinity.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from crowdkit.aggregation import DawidSkene, MajorityVote
+from crowdkit.aggregation.multilabel import BinaryRelevance
+from scipy.special import expit
+
+import dissensus as dx
+
+LABELS = ["anger", "awe", "fear", "grief", "joy", "love"]
+BASE = np.array([-1.2, -2.5, -1.6, -2.2, -0.4, -0.8])
+QUIET = {"draws": 300, "tune": 200, "random_seed": 1, "progressbar": False}
+
+
+def study(n_items: int, per_item: int, hard: bool, seed: int) -> tuple[Any, pd.DataFrame]:
+    """Simulate which labels are true, (item, label), and a row for each answer."""
+    rng = np.random.default_rng(seed)
+    sad, glad = rng.normal(0, 1.5, size=(2, n_items, 1))
+    own = np.concatenate([sad, 0 * sad, sad, sad, glad, glad], axis=1)
+    truth = rng.random((n_items, 6)) < expit(BASE + own)
+    skill = rng.normal(1.4, 0.9, size=(15, 1)) + rng.normal(0, 0.4, size=(15, 6))
+    caution = rng.normal(0.6, 0.7, size=(15, 1))  # seen less often, and less often wrongly
+    ease = np.exp(-rng.exponential(0.7 if hard else 0.0, size=(n_items, 1, 1)))
+    who = np.array([rng.choice(15, per_item, replace=False) for _ in range(n_items)])
+    logit = np.where(truth[:, None], skill[who] - caution[who], -skill[who] - caution[who])
+    held = rng.random(logit.shape) < expit(ease * logit)
+    rows = [
+        {"item": item, "annotator": f"w{who[item, k]}",
+         "label": [LABELS[x] for x in np.flatnonzero(held[item, k])]}
+        for item in range(n_items) for k in range(per_item)
+    ]  # fmt: skip
+    return truth, pd.DataFrame(rows)
+
+
+def theirs(table: pd.DataFrame, base: Any) -> Any:
+    """Return the probability of each label (item, label) by BinaryRelevance."""
+    told = table.rename(columns={"item": "task", "annotator": "worker"})
+    found = BinaryRelevance(base).fit(told)
+    share = np.column_stack(
+        [found.aggregators_[label].probas_.reindex(columns=[0, 1], fill_value=0.0)[1].sort_index()
+         for label in LABELS]
+    )  # fmt: skip
+    if isinstance(base, MajorityVote):
+        n = table.groupby("item").size().to_numpy()[:, None]
+        return (share * n + 0.5) / (n + 1)
+    return np.clip(share, 1e-6, 1 - 1e-6)
+
+
+def ours(table: pd.DataFrame) -> Any:
+    """Return the posterior probability of each label (item, label)."""
+    ann = dx.annotations(table, kind="set", labels=LABELS)
+
+    def probability(one: Any) -> Any:
+        truth = dx.models.dawid_skene.fit(one, **QUIET)["posterior"]["truth"]
+        return truth.sel(label="yes").mean(("chain", "draw"))
+
+    found = dx.by_label(probability, ann).transpose("item", "element").sel(element=LABELS)
+    return np.clip(found.sortby("item").to_numpy(), 1e-6, 1 - 1e-6)
+
+
+def scores(probability: Any, truth: Any) -> tuple[float, float, float]:
+    """Return labels right, whole sets right, and the mean log probability of the truth."""
+    right = (probability > 0.5) == truth
+    log = np.log(np.where(truth, probability, 1 - probability))
+    return right.mean(), right.all(axis=1).mean(), log.mean()
+
+
+def main() -> None:
+    """Simulate, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--studies", type=int, default=20)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore", dx.DissensusWarning)
+    ways: dict[str, Callable[[pd.DataFrame], Any]] = {
+        "BinaryRelevance, MajorityVote": lambda table: theirs(table, MajorityVote()),
+        "BinaryRelevance, DawidSkene": lambda table: theirs(table, DawidSkene(n_iter=100)),
+        "by_label, dawid_skene": ours,
+    }
+    rows = []
+    for n_items, per_item in ((100, 3), (100, 5), (500, 3)):
+        for seed in range(options.studies):
+            hard = seed >= options.studies // 2
+            truth, table = study(n_items, per_item, hard, seed)
+            for way, call in ways.items():
+                found = scores(call(table), truth)
+                rows.append(
+                    (n_items, per_item, "hard items" if hard else "equal items", way, *found)
+                )
+    names = ["items", "labels", "study", "way", "label right", "set right", "log score"]
+    table = pd.DataFrame(rows, columns=names).groupby(names[:4], sort=False).mean().round(3)
+    print(table.to_string())
+
+
+if __name__ == "__main__":
+    main()
