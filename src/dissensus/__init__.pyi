@@ -19,7 +19,6 @@ from .data import formats as formats
 from .data import plausibility as plausibility
 from .data import schema as schema
 from .data.annotations import annotations as annotations
-from .data.by_label import by_label as by_label
 from .data.chunks import chunked as chunked
 from .data.dataframes import to_dataframe as to_dataframe
 from .data.formats import read_annotations as read_annotations
@@ -86,6 +85,7 @@ from .statistics._agreement import gwet_ac as gwet_ac
 from .statistics._agreement import percent_agreement as percent_agreement
 from .statistics._annotator_roc import annotator_roc as annotator_roc
 from .statistics._bayesian_bootstrap import bayesian_bootstrap as bayesian_bootstrap
+from .statistics._by_label import by_label as by_label
 from .statistics._concordance import concordance as concordance
 from .statistics._concordance import weighted_reliability as weighted_reliability
 from .statistics._confidence_check import confidence_check as confidence_check

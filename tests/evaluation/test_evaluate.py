@@ -163,6 +163,7 @@ def test_a_stray_label_is_warned_of_once(votes):
     assert len(caught) == 1
 
 
+@pytest.mark.long
 def test_items_that_only_one_side_has(votes):
     ann, pred = votes
     with pytest.raises(dx.PredictionError, match="'k'"):
@@ -209,6 +210,7 @@ def test_summary_follows_arviz_settings(votes):
         np.testing.assert_array_equal(table[["lower", "upper"]], bounds.to_numpy().reshape(-1, 2))
 
 
+@pytest.mark.long
 def test_simulated_judges():
     """Six systems, people who disagree, answers that nobody gave."""
     study = dx.simulate.confusion_study(
@@ -247,12 +249,14 @@ def test_real_rankings(shared):
         assert ((certainty > 0) & (certainty <= 1)).all()
 
 
+@pytest.mark.long
 def test_a_range_of_reliabilities_is_nothing_to_scores():
     ann = dx.from_matrix([[1.5, 2.5], [-1.5, -2.5]])
     with pytest.warns(dx.DissensusWarning, match="no reliability"):
         run(ann, threshold=0, reliability=(1, 2))
 
 
+@pytest.mark.long
 def test_a_tie_counts_in_parts_however_labels_are_named():
     # Two of three labels lead in items 0 to 2, all three in item 3: 1/2, 1/2, 0 and 1/3.
     given = {0: "ab", 1: "ab", 2: "bc", 3: "abc"}

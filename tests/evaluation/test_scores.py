@@ -209,6 +209,7 @@ def test_chunks_give_the_same_errors_and_a_report(scores, result, tmp_path):
     dx.report(found, tmp_path / "chunks.html")
 
 
+@pytest.mark.long
 def test_no_metric_at_all_is_an_error(scores):
     ann, pred, _ = scores
     flat = pred.sel(system=["bad"]).assign(value=0 * pred["value"].sel(system=["bad"]) - 500.0)

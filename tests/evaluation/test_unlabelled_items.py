@@ -72,6 +72,7 @@ def test_a_system_on_unlabelled_items_is_judged_by_what_predicts_labels():
     assert ratio[0] < 0.85 * ratio[1]
 
 
+@pytest.mark.long
 def test_numbers_of_a_judge_stand_for_scores_of_people():
     table, pred, panel = study("continuous")
     ann = dx.annotations(table, items=pred["item"])

@@ -91,6 +91,7 @@ def test_replicates_are_of_the_observed_pairs(result):
         assert float(check["observed"][place]) == pytest.approx(np.mean(won))
 
 
+@pytest.mark.long
 def test_replicates_are_of_the_whole_model():
     """Their mean shares are those of the model's formula, with voters and prompts."""
     rng, votes = np.random.default_rng(1), study(200)

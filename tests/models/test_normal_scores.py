@@ -193,6 +193,7 @@ def test_predictions_beside_a_stated_prior_and_labels_are_refused(ann):
             use(ann, predictions=words)
 
 
+@pytest.mark.long
 def test_too_many_systems_for_the_items_are_warned_of():
     ann = dx.from_matrix(study(50, 3), kind="continuous")
     rng = np.random.default_rng(1)

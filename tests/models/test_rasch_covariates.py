@@ -265,6 +265,7 @@ def test_signs_that_nothing_tells_are_warned_of():
     rasch.build(ann, **known)
 
 
+@pytest.mark.long
 def test_a_prior_of_coefficients_is_used_and_said():
     ann, known, truth = study()
     model = rasch.build(ann, **known, priors={"coefficient": (1.0, 0.001)})

@@ -104,6 +104,7 @@ def test_truth_is_shown_beside_the_intervals(page):
     assert re.search(r"\.\d+, (inside|above|below)", text)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("no_pictures")
 def test_trouble_is_loud(evaluate, dictated, page):
     good = dictated({"a": [0.8], "b": [0.6]})
@@ -138,6 +139,7 @@ def test_choice_of_reliability(evaluate, page):
     assert not page(evaluate(reliability=(1,))).all("input")
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("no_pictures")
 def test_scores_have_no_reliability(page):
     rng = np.random.default_rng(1)

@@ -353,6 +353,7 @@ ON_TERMINALS = [
 """In this order."""
 
 
+@pytest.mark.long
 def test_the_terminal_has_the_rows_of_the_page_at_the_reference(tables):
     tree = everything.evaluation()
     console = Console(width=300, file=io.StringIO())

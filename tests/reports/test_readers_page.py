@@ -193,6 +193,7 @@ def test_three_modalities_and_partial_areas_have_a_page(page):
     assert "Mean sensitivities at false positive rates up to .6" in text
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("no_pictures")
 def test_a_study_from_a_file_has_the_same_page(result, tmp_path):
     result.to_netcdf(tmp_path / "study.nc")

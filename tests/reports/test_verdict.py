@@ -156,6 +156,7 @@ def test_accuracy_leads_where_the_truth_is_asked_for():
     assert table.bodies[1].rows[0][0] == "An annotator"
 
 
+@pytest.mark.long
 def test_labels_of_rankings_are_compared_at_the_same_depth():
     """A system that lists more labels is not farther from those who list one: they agree."""
     one = {"item": [1, 1, 2, 2, 3, 3], "annotator": list("ababab"), "label": list("xxyyxy")}
@@ -367,6 +368,7 @@ def test_nothing_is_computed_twice(two, page, monkeypatch):
     assert sorted(calls) == ["cautions", "facts", "items", "troubles"]
 
 
+@pytest.mark.long
 def test_known_labels_are_asked_for_where_they_narrow_the_interval(evaluate):
     tree = with_accuracy(evaluate(truth_model=None), names=["A", "B"], n_known=30)
     assert next_steps.known_labels(tree) == {}  # it is narrow enough

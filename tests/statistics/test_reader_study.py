@@ -289,6 +289,7 @@ def test_three_modalities_have_all_differences():
     assert float(less.sel(modality="CT", modality_="US").mean()) == pytest.approx(0, abs=0.005)
 
 
+@pytest.mark.long
 def test_truth_is_taken_in_every_form():
     frame = table()
     expected = study(frame)["auc"]

@@ -239,7 +239,7 @@ def registered(function: Callable[..., Any]) -> Statistic | None:
     return next((s for s in STATISTICS if s.name == name and s.function is function), None)
 
 
-_OTHERS: Final = ("bayesian_bootstrap", "best_threshold")
+_OTHERS: Final = ("bayesian_bootstrap", "best_threshold", "by_label")
 """Public functions that are not statistics."""
 
 

@@ -265,7 +265,7 @@ def _by_set(
     """Compare sets: answers, or all labels that an annotator gave an item, over all trials."""
     is_set = annotations.attrs["kind"] == "set"
     if systems is not None:
-        _require_alike(annotations, systems.predictions)
+        require_alike(annotations, systems.predictions)
     if is_set:
         units, labels = rows, annotations[ELEMENT].to_numpy()
         member = annotations["member"].transpose(LABEL, ELEMENT).to_numpy()
@@ -288,7 +288,7 @@ def _by_set(
     return _pair_by_pair(units, systems, lambda a, b: set_distance(sets, sets, a, b, name), towards)
 
 
-def _require_alike(annotations: xr.Dataset, predictions: xr.Dataset) -> None:
+def require_alike(annotations: xr.Dataset, predictions: xr.Dataset) -> None:
     """Raise if sets meet rankings or numbers, or if both sides write sets differently."""
     kinds = annotations.attrs["kind"], predictions.attrs["kind"]
     if kinds[0] == "set" and kinds[1] in {"ranking", "continuous"}:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
 from itertools import batched
@@ -31,8 +33,22 @@ _AHEAD: Final = 16
 _FEW: Final = 64
 """With fewer units than this, equal units are not merged."""
 
+_SAME: Final[ContextVar[bool]] = ContextVar("same weights", default=False)
 _SMALLEST: Final = 1e-300
 """Dividing by a smaller number could overflow."""
+
+
+@contextmanager
+def same_weights() -> Iterator[None]:
+    """Let weights depend on nothing but the seed and the numbers of units and draws.
+
+    Otherwise equal units are merged, and draws made in blocks that depend on the statistic.
+    """
+    token = _SAME.set(True)
+    try:
+        yield
+    finally:
+        _SAME.reset(token)
 
 
 def over_units(sums: Sums, unit: Ints, n_units: int) -> Sums:
@@ -77,12 +93,13 @@ def replicated(sums: Sums, rng: np.random.Generator, draws: int) -> Iterator[Flo
     parts = sums.parts
     n_units = parts[0].shape[0]
     size = np.ones(n_units, dtype=np.int64)
-    if n_units >= _FEW:
+    if n_units >= _FEW and not _SAME.get():
         first, counts = patterns(parts)
         if 2 * len(first) <= n_units:
             parts, size = tuple(part[first] for part in parts), counts
     parts = _side_by_side(parts)
-    widest = max(len(size), *(part.shape[1] for part in parts))
+    columns = 0 if _SAME.get() else max(part.shape[1] for part in parts)
+    widest = max(len(size), columns)
     jobs = rng.spawn(-(-draws // max(1, min(draws, CELLS // widest))))
     share = np.diff(np.linspace(0, draws, len(jobs) + 1).astype(np.int64))
     # One random stream for each block: draws do not depend on the number of threads.

@@ -150,6 +150,7 @@ def test_steps():
     assert grid_step(np.array([0.5])) == 0
 
 
+@pytest.mark.long
 def test_the_weight_of_a_system_that_knows_skewed_means_is_near_1():
     """Most means are below 3 and a few above 50: the unit of weights is not a median."""
     rng = np.random.default_rng(2)

@@ -128,6 +128,7 @@ def test_intervals_of_studies_of_this_size_are_as_long_as_planned():
     assert np.mean([one["power"].item() for one in planned]) == pytest.approx(shown, abs=0.25)
 
 
+@pytest.mark.long
 def test_more_readers_and_cases_are_better_and_options_count():
     study = pilot(system=True)
     plan = dx.plan(study, annotators=(3, 10, 30), items=(50, 200, 1000), random_seed=1)

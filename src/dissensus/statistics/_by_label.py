@@ -1,0 +1,297 @@
+"""Any function of the library, for each label of sets."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import xarray as xr
+
+from dissensus import statistics
+from dissensus.data import tables
+from dissensus.data.alignment import no_common_label
+from dissensus.data.predictions import warn_of_outside
+from dissensus.data.schema import checked_annotations, checked_predictions
+from dissensus.dims import ANNOTATION, ELEMENT, ITEM, LABEL, POSITION, SAMPLE, SYSTEM
+from dissensus.errors import ArgumentError, brief, held_back, shown, warn_caller
+from dissensus.kernels.random import generator
+from dissensus.kernels.types import Array, Flags, Names
+from dissensus.statistics._bayesian_bootstrap import unwrapped
+from dissensus.statistics._pairwise import require_alike
+from dissensus.statistics._resampling import same_weights
+
+_SEED: Final = "random_seed"
+_TRUTH: Final = "truth"
+_ANSWERS: Final = ("no", "yes")
+_SAME_SEED: Final = ("dissensus.statistics.", "dissensus.metrics.")
+"""Functions whose random numbers are weights of items, or held-out annotators."""
+
+
+class ByLabel(dict[Any, Any]):
+    """Results by label. As an argument of `by_label`, each label gets its own."""
+
+
+def by_label(function: str | Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    r"""Call a function once for each label that sets can contain.
+
+    For each label, an answer becomes "yes" if it contains the label, and else "no". Annotations and
+    predictions are then of kind "nominal", which most functions of the library take.
+
+    Parameters
+    ----------
+    function : str or callable
+        A statistic or its name, `bayesian_bootstrap`, ``fit`` of a model, or your own function.
+    *args, **kwargs
+        Its arguments. All annotations and predictions among them are sets (``kind="set"``), also
+        known labels (``truth=``, as annotations with one answer for each item). From a dict that
+        `by_label` returned, each label gets its own value. Other arguments are the same for all
+        labels.
+
+    Returns
+    -------
+    DataArray, Dataset or dict
+        Numbers, DataArrays and Datasets stand along ``element`` (the label), after ``chain`` and
+        ``draw`` if there are any; where labels have different coordinates, values that do not exist
+        are NaN. Other results, such as fits, are in a dict from label to result.
+
+    Notes
+    -----
+    `bayesian_bootstrap`, statistics and metrics get the same seed for all labels, also if
+    ``random_seed`` is None. Bootstrap weights of items are then the same for each label, so that a
+    mean over ``element``, or a difference between labels, has the right interval. Labels without a value
+    (NaN) are left out of xarray's mean, unless ``skipna=False``. Other functions with a
+    ``random_seed`` get a different one for each label.
+
+    Fits share nothing between labels. If few answers contain a label, its fit depends on the prior.
+    Draws of fits are independent between labels: if the truths of labels are correlated given the
+    answers, the interval of a mean over ``element`` is too narrow.
+
+    A label that only predictions contain is "no" in all annotations, with a warning. A confidence
+    about a whole answer is taken as the confidence in each "yes" and "no". Warnings and errors of
+    the function name the label.
+
+    Raises
+    ------
+    ArgumentError
+        If no argument is sets, or annotations or predictions among them are not.
+    PredictionError
+        If predicted sets have no label in common with the annotations, or write sets differently.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> rows = {"item": [1, 1, 2, 2, 3, 3], "annotator": ["a", "b"] * 3,
+    ...         "label": ["joy", "joy;love", "none", "none", "joy;love", "joy;love"]}
+    >>> ann = dx.annotations(rows, kind="set", separator=";", none="none")
+    >>> dx.by_label(dx.krippendorff_alpha, ann).round(2).to_series().to_dict()
+    {'joy': 1.0, 'love': 0.44}
+
+    For each item, the share of many annotators who would give each label:
+
+    >>> fits = dx.by_label(
+    ...     dx.models.dirichlet.fit, ann, draws=50, tune=50, random_seed=1, progressbar=False
+    ... )
+    >>> fits["love"]["posterior"]["plausibility"].sel(label="yes").sizes["item"]
+    3
+    """
+    function = statistics.get(function).function if isinstance(function, str) else function
+    if not callable(function):
+        raise ArgumentError(
+            "function", expected="a function, such as dissensus.models.dawid_skene.fit",
+            found=brief(function),
+        )  # fmt: skip
+    if kwargs.get(_TRUTH) is not None:
+        kwargs[_TRUTH] = _one_answer_each(kwargs[_TRUTH])
+    elements = _elements([*args, *kwargs.values()])
+    seeds = _seeds(function, args, kwargs, len(elements))
+    results: list[Any] = []
+    with same_weights():
+        for k, element in enumerate(elements.tolist()):
+            own = [_of_label(value, element) for value in args]
+            named = {name: _of_label(value, element) for name, value in kwargs.items()}
+            if isinstance(kwargs.get(_TRUTH), xr.Dataset):
+                named[_TRUTH] = _known(named[_TRUTH])
+            seed = {_SEED: seeds[k]} if seeds else {}
+            results.append(_named(function, own, named | seed, element))
+    return _joined(results, elements, getattr(function, "__name__", None))
+
+
+def _is_data(value: Any) -> bool:
+    """Say whether a value is annotations or predictions."""
+    return isinstance(value, xr.Dataset) and "kind" in value.attrs
+
+
+def _one_answer_each(truth: Any) -> xr.Dataset:
+    """Return known labels if they are sets, or raise."""
+    if not _is_data(truth) or truth.attrs["kind"] != "set" or ANNOTATION not in truth.dims:
+        raise ArgumentError(
+            _TRUTH, expected='annotations of kind "set", with one answer for each known item',
+            found=f"kind {truth.attrs['kind']!r}" if _is_data(truth) else type(truth).__name__,
+            hint='Read the known sets with dissensus.annotations(..., kind="set"), with the same '
+            "name as the annotator of all of them",
+        )  # fmt: skip
+    item = truth[f"{ITEM}_code"].to_numpy()
+    again = np.flatnonzero(np.bincount(item) > 1)
+    if len(again):
+        raise ArgumentError(
+            _TRUTH, expected="one answer for each known item",
+            found=f"several for {shown(truth[ITEM].to_numpy()[again].tolist())}",
+        )  # fmt: skip
+    return truth
+
+
+def _known(truth: xr.Dataset) -> dict[Any, str]:
+    """Return known labels as a mapping from items."""
+    items = truth[ITEM].to_numpy()[truth[f"{ITEM}_code"].to_numpy()].tolist()
+    return {
+        item: _ANSWERS[code] for item, code in zip(items, truth["label_code"].values, strict=True)
+    }
+
+
+def _elements(given: list[Any]) -> Names:
+    """Return all labels, those of annotations first, or raise if there are no sets."""
+    sets = [_checked(one) for one in given if _is_data(one)]
+    before = [one for one in given if isinstance(one, ByLabel)]
+    if not sets and not before:
+        raise ArgumentError(
+            "arguments", expected='annotations or predictions that are sets (kind "set")',
+            found=shown([type(one).__name__ for one in given]) if given else "nothing",
+            hint='Read them with dissensus.annotations(..., kind="set")',
+        )  # fmt: skip
+    if before:
+        return np.array(list(before[0]))
+    people = [one for one in sets if SYSTEM not in one.dims]
+    systems = [one for one in sets if SYSTEM in one.dims]
+    known = [one[ELEMENT].to_numpy() for one in people] or [
+        one[LABEL].to_numpy() for one in systems
+    ]
+    elements = known[0]
+    for other in known[1:]:
+        elements = _with(elements, other)
+    for one in systems if people else ():
+        require_alike(people[0], one)
+        code, vocabulary = one["label_code"].to_numpy(), one[LABEL].to_numpy()
+        said = vocabulary[np.unique(code[code >= 0])]
+        stray = said[tables.match(said, elements) < 0]
+        if len(stray) and len(stray) == len(said):
+            raise no_common_label(said, elements)
+        if len(stray):
+            warn_of_outside(' are "no" in all of these', list(stray), list(elements))
+            elements = _with(elements, stray)
+    return elements
+
+
+def _with(labels: Array, others: Array) -> Array:
+    """Add labels; if some are text, all become text."""
+    new = others[tables.match(others, labels) < 0]
+    if (new.dtype.kind in "UOT") != (labels.dtype.kind in "UOT"):
+        labels, new = labels.astype(np.str_), new.astype(np.str_)
+    return np.concatenate([labels, new])
+
+
+def _checked(data: xr.Dataset) -> xr.Dataset:
+    """Return data if they are sets, or raise."""
+    predicted = SYSTEM in data.dims
+    name = "predictions" if predicted else "annotations"
+    if data.attrs["kind"] != "set":
+        raise ArgumentError(
+            name, expected='sets (kind "set")', found=f"kind {data.attrs['kind']!r}",
+            hint=f'Read them with dissensus.{name}(..., kind="set"); a single label is a set too',
+        )  # fmt: skip
+    return checked_predictions(data, sets=True) if predicted else checked_annotations(data)
+
+
+def _seeds(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], n: int
+) -> list[Any]:
+    """Return a seed for each label, or nothing if the function takes or has its own."""
+    seed = kwargs.get(_SEED)
+    if seed is None:
+        try:
+            signature = inspect.signature(function)
+            taken = signature.bind_partial(*args, **kwargs).arguments
+        except (TypeError, ValueError):  # the call itself raises a better error
+            return []
+        parameter = signature.parameters.get(_SEED)
+        if parameter is None or _SEED in (taken.keys() - kwargs.keys()):
+            return []
+        if parameter.default not in (None, parameter.empty):
+            return []
+    inner = unwrapped(function)
+    rng = generator(seed, "by label")
+    if str(getattr(inner, "__module__", "")).startswith(_SAME_SEED):
+        whole = isinstance(seed, int | np.integer)
+        return [seed if whole else int(rng.integers(2**31))] * n
+    return [int(one) for one in rng.integers(2**31, size=n)]
+
+
+def _of_label(value: Any, element: Any) -> Any:
+    """Return what an argument is for one label."""
+    if isinstance(value, ByLabel):
+        if element not in value:
+            raise ArgumentError(
+                "arguments", expected=f"a result for each label, such as {brief(element)}",
+                found=shown(list(value)),
+                hint="Give annotations and predictions to by_label in the first call, too",
+            )  # fmt: skip
+        return value[element]
+    return _holds(value, element) if _is_data(value) else value
+
+
+def _holds(data: xr.Dataset, element: Any) -> xr.Dataset:
+    """Return whether each answer contains a label, as annotations or predictions."""
+    dims = data["label_code"].dims
+    names = data[LABEL if SYSTEM in data.dims else ELEMENT].to_numpy()
+    own = np.flatnonzero(tables.match(names, np.array([element])) == 0)
+    held: Flags
+    if SYSTEM in data.dims:
+        code = data["label_code"].to_numpy()
+        place = own[0] if len(own) else len(names)
+        held = (code == place).any(axis=dims.index(POSITION), keepdims=True)
+        out = data.drop_dims([LABEL, POSITION]).assign(block=(dims, np.ones(held.shape, np.int64)))
+    else:
+        answer = data["label_code"].to_numpy()
+        member = data["member"].to_numpy()
+        held = member[answer, own[0]] if len(own) else np.zeros(len(answer), dtype=bool)
+        out = data.drop_dims([LABEL, ELEMENT])
+    out["label_code"] = (dims, held.astype(np.int64))
+    out = out.assign_coords({LABEL: np.array(_ANSWERS)})
+    kept = {name: value for name, value in data.attrs.items() if name not in {"separator", "none"}}
+    out.attrs = kept | {"kind": "nominal"}
+    return out
+
+
+def _named(
+    function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any], element: Any
+) -> Any:
+    """Call the function; warnings and errors name the label."""
+    with held_back() as said:
+        try:
+            result = function(*args, **kwargs)
+        except Exception as problem:
+            problem.add_note(f"This is about the label {brief(element)}.")
+            raise
+    for text, category in said:
+        warn_caller(f"Label {brief(element)}: {text}", category)
+    return result
+
+
+def _joined(results: list[Any], elements: Names, name: str | None) -> Any:
+    """Put numbers and arrays side by side along ``element``, and other results into a dict."""
+    apart = ByLabel(zip(elements.tolist(), results, strict=True))
+    if all(isinstance(one, float | int | np.number) for one in results):
+        results = [xr.DataArray(float(one), name=name) for one in results]
+    kinds = {type(one) for one in results}
+    if kinds not in ({xr.DataArray}, {xr.Dataset}) or any(_is_data(one) for one in results):
+        return apart
+    if len({tuple(one.dims) for one in results}) > 1 or ELEMENT in results[0].dims:
+        return apart
+    index = xr.DataArray(elements, dims=ELEMENT, name=ELEMENT)
+    try:
+        joined: Any = xr.concat(results, dim=index, join="outer", combine_attrs="drop_conflicts")
+    except ValueError:  # sizes differ, and there are no coordinates to tell which values are which
+        return apart
+    first = [dim for dim in SAMPLE if dim in joined.dims]
+    return joined.transpose(*first, ELEMENT, ...)
