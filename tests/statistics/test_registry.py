@@ -33,8 +33,8 @@ STUB = re.sub(
 )
 TAKES = {"annotations", "two annotators", "pools", "predictions", "scores"}
 OF_DRAWS = {
-    "alt_test", "annotator_roc", "bayesian_bootstrap", "best_threshold", "confidence_check",
-    "confidence_difficulty", "non_inferiority", "reader_study",
+    "alt_test", "annotator_roc", "bayesian_bootstrap", "best_threshold", "by_label",
+    "confidence_check", "confidence_difficulty", "non_inferiority", "reader_study",
 }  # fmt: skip
 """Public, and no statistics: they take a statistic, or draws of one, or have draws themselves."""
 

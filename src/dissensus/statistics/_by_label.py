@@ -60,8 +60,8 @@ def by_label(function: str | Callable[..., Any], *args: Any, **kwargs: Any) -> A
     -----
     `bayesian_bootstrap`, statistics and metrics get the same seed for all labels, also if
     ``random_seed`` is None. Bootstrap weights of items are then the same for each label, so that a
-    mean over ``element``, or a difference between labels, has the right interval. Labels without a value
-    (NaN) are left out of xarray's mean, unless ``skipna=False``. Other functions with a
+    mean over ``element``, or a difference between labels, has the right interval. Labels without a
+    value (NaN) are left out of xarray's mean, unless ``skipna=False``. Other functions with a
     ``random_seed`` get a different one for each label.
 
     Fits share nothing between labels. If few answers contain a label, its fit depends on the prior.
