@@ -17,7 +17,12 @@ def study():
         for r in range(4) for c in range(60) for m, d in (("MRI", 2.0), ("CT", 1.2))
     ]  # fmt: skip
     alone = {c: 2 * ill[c] + rng.normal() for c in range(60)}
-    options = {"predictions": alone, "threshold": [0, 1.5], "draws": 200, "random_seed": 1}
+    options = {
+        "predictions": alone,
+        "threshold": {"readers": [0, 1.5], "system": [0.1, 1.4]},
+        "draws": 200,
+        "random_seed": 1,
+    }
     return rows, dx.reader_study(rows, "ill", **options)
 
 
@@ -33,7 +38,10 @@ def test_lines_and_marks_are_those_of_the_study(study):
     assert len(thin) == 8
     np.testing.assert_allclose(thin[0].get_ydata(), data["observed_curve"][0, 0])
     marks = [line for line in ax.lines if line.get_marker() not in ("None", "", None)]
-    assert len(marks) == 4
+    assert len(marks) == 6
+    of_system = data.isel(system=0, threshold=1).mean(("chain", "draw"))
+    np.testing.assert_allclose(marks[5].get_xdata(), 1 - of_system["system_specificity"])
+    np.testing.assert_allclose(marks[5].get_ydata(), of_system["system_sensitivity"])
     at = data.isel(modality=0, threshold=0).mean(("chain", "draw"))
     np.testing.assert_allclose(marks[0].get_xdata(), 1 - at["specificity"])
     np.testing.assert_allclose(marks[0].get_ydata(), at["sensitivity"])
@@ -43,7 +51,10 @@ def test_lines_and_marks_are_those_of_the_study(study):
     assert words[0] == f"CT: {share(average.mean().item())} ({share(low)} to {share(high)})"
     assert words[2] == f"system: {share(data['system_auc'].mean().item())}"
     notes = " ".join(text.get_text() for text in figure.texts)
-    assert "bands: these readers on new cases. Marks: scores of at least 0, 1.5." in notes
+    assert (
+        "bands: these readers on new cases. Marks: scores of at least 0, 1.5. Large marks: systems"
+        in notes
+    )
 
 
 def test_one_modality_is_called_readers(study):

@@ -35,7 +35,12 @@ def scores(n_readers=5, n_cases=60, gain=0.6, modalities=("alone", "tool"), seed
 def study(**options):
     table, system = scores(**options)
     return dx.reader_study(
-        table, "ill", threshold=[0.5, 1.0], predictions=system, draws=1000, random_seed=1
+        table,
+        "ill",
+        threshold={"readers": [0.5, 1.0], "system": [0.2, 0.9]},
+        predictions=system,
+        draws=1000,
+        random_seed=1,
     )
 
 
@@ -54,7 +59,8 @@ def test_rows_are_the_draws(result):
     assert set(table["quantity"]) == {
         "average_auc", "difference", "reader_sd", "interaction_sd", "system_auc",
         "system_difference", "average_sensitivity", "average_specificity",
-        "sensitivity_difference", "specificity_difference",
+        "sensitivity_difference", "specificity_difference", "system_sensitivity",
+        "system_specificity", "system_sensitivity_difference", "system_specificity_difference",
     }  # fmt: skip
     for row in table.to_dict("records"):
         where = {name: row[name] for name in ("modality", "system", "threshold") if row[name] != ""}
@@ -135,6 +141,10 @@ def test_tables_are_the_rows(result):
     ]  # fmt: skip
     at = result["average_sensitivity"].sel(modality="alone", threshold=1.0)
     assert rates[0].bodies[1].rows[0][1] == share(float(at.mean()), 3)
+    alone = result["system_sensitivity"].sel(system="system", threshold=1.0)
+    named = {str(row[0]): row[1] for row in rates[0].bodies[1].rows}
+    assert named["system system"] == share(float(alone.mean()), 3)
+    assert rates[0].note == "Thresholds of systems: system 0.2 and 0.9."
 
 
 def test_the_lead_says_how_sure_it_is():

@@ -406,6 +406,60 @@ def test_systems_stand_beside_readers():
         study(frame, predictions=score[10:])
 
 
+@pytest.mark.filterwarnings("ignore:The partial area depends on about 9")
+def test_systems_have_operating_points_and_partial_areas():
+    frame, true = table(), np.arange(60) % 2
+    score = pd.Series(np.random.default_rng(5).normal(size=60) + true, name="score")
+    more = {"threshold": {"readers": [0.5, 1.0], "system": [-0.1, 0.7]},
+            "max_false_positive_rate": 0.3}  # fmt: skip
+    one = study(frame, predictions=score, **more)
+    for place, least in enumerate(more["threshold"]["system"]):
+        said, at = score.to_numpy() >= least, {"system": 0, "threshold": place}
+        assert one["system_threshold"][at].item() == least
+        sensitivity, specificity = said[true == 1].mean(), 1 - said[true == 0].mean()
+        assert one["observed_system_sensitivity"][at].item() == pytest.approx(sensitivity)
+        assert one["observed_system_specificity"][at].item() == pytest.approx(specificity)
+        draws = one["system_sensitivity"][at]
+        assert float(draws.mean()) == pytest.approx(sensitivity, abs=0.01)
+        spread = np.sqrt(sensitivity * (1 - sensitivity) / 30)
+        assert float(draws.std()) == pytest.approx(spread, rel=0.1)
+    # A system with the scores of a reader is that reader.
+    who, with_what = frame["reader"].iloc[0], frame["modality"].iloc[0]
+    own = frame[(frame["reader"] == who) & (frame["modality"] == with_what)]
+    more["threshold"]["system"] = [0.5, 1.0]
+    alike = study(frame, predictions=own.set_index("case")["score"], **more)
+    for measure in ("sensitivity", "specificity", "partial_auc", "auc"):
+        reader = alike[measure].sel(modality=with_what, reader=who)
+        system = alike[f"system_{measure}"].isel(system=0)
+        np.testing.assert_allclose(system.to_numpy(), reader.to_numpy(), atol=1e-9)
+        prefix = "" if measure == "auc" else f"{measure}_"
+        less = alike[f"system_{prefix}difference"]
+        expected = alike[f"system_{measure}"] - alike[f"average_{measure}"]
+        xr.testing.assert_allclose(less, expected.transpose(*less.dims).rename(less.name))
+    readers_only = study(frame, predictions=score, threshold=[0.5, 1.0])
+    assert "system_sensitivity" not in readers_only  # their scores can be on another scale
+
+
+@pytest.mark.parametrize(("threshold", "words"), [
+    ({"readers": 0.5}, "expected 'readers' and every system: 'system'; found 'readers'"),
+    ({"system": 0.5}, "'readers' among the names"),
+    ({"readers": 0.5, "other": 0.5}, "every system: 'system'; found 'readers', 'other'"),
+    ({"readers": 0.5, "system": [0.5, 0.6]}, "1 different threshold for each name; found"),
+    ({"readers": [0.5, 1.0], "system": [0.6, 0.5]}, "system 'system': expected ascending scores"),
+    ({"readers": 0.5, "system": 99}, "up to its highest.*found '99'"),
+])  # fmt: skip
+def test_thresholds_that_do_not_go_together_are_refused(threshold, words):
+    frame = table()
+    score = pd.Series(np.random.default_rng(5).normal(size=60) + np.arange(60) % 2)
+    with pytest.raises(dx.ArgumentError, match=words):
+        study(frame, predictions=score, threshold=threshold)
+
+
+def test_thresholds_of_systems_need_systems():
+    with pytest.raises(dx.ArgumentError, match="no names, as there are no predictions"):
+        study(table(), threshold={"readers": 0.5})
+
+
 def test_annotations_are_a_study_with_one_modality():
     frame = table(grades=5)
     rows = frame[frame["modality"] == "CT"]

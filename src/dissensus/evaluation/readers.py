@@ -54,11 +54,13 @@ def _of_pairs(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _observed(study: xr.Dataset, name: str, draws: xr.DataArray) -> xr.DataArray:
     """Return the value for these readers and cases; NaN where there is none."""
-    if name == "system_auc":
-        return study["observed_system_auc"]
-    if name == "system_difference":
-        return study["observed_system_auc"] - study["observed_auc"].mean(READER)
-    measure = name.removeprefix("average_").removesuffix("difference").removesuffix("_") or "auc"
+    of_system = name.startswith("system_")
+    rest = name.removeprefix("system_").removeprefix("average_")
+    measure = rest.removesuffix("difference").removesuffix("_") or "auc"
+    if of_system:
+        alone = study[f"observed_system_{measure}"]
+        beside = study[f"observed_{measure}"].mean(READER)
+        return alone - beside if name.endswith("difference") else alone
     if f"observed_{measure}" not in study:  # a standard deviation
         return xr.full_like(draws.isel(dict.fromkeys(SAMPLE, 0), drop=True), np.nan)
     mean = study[f"observed_{measure}"].mean(READER)

@@ -28,9 +28,10 @@ def reader_study(
     """Draw the ROC curves of readers with each modality, and of systems.
 
     Thick lines are means over readers, with intervals for these readers on new cases. Thin lines
-    are single readers on these cases. Marks are each reader's mean sensitivity and specificity over
-    draws, at the thresholds. Dashed lines are systems; the thin broken diagonal is chance. The
-    legend has average areas with intervals, and areas of systems without intervals.
+    are single readers on these cases. Marks are mean sensitivities and specificities over draws, at
+    the thresholds: small ones of readers, large ones of systems. Dashed lines are systems; the thin
+    broken diagonal is chance. The legend has average areas with intervals, and areas of systems
+    without intervals.
 
     Parameters
     ----------
@@ -82,12 +83,14 @@ def reader_study(
         values = data[THRESHOLD].to_numpy().tolist()
         marks = ", ".join(f"{v:g}" if isinstance(v, float) else look.label(v) for v in values)
         text += f" Marks: scores of at least {marks}."
+        if "system_threshold" in data:
+            text += " Large marks: systems at their thresholds."
     look.note(figure, text)
     return figure
 
 
 def _systems(ax: Axes, data: Any, used: int) -> None:
-    """Draw the curves of systems, as far as there are any."""
+    """Draw the curves and points of systems, as far as there are any."""
     if "system_auc" not in data:
         return
     x = data[FALSE_POSITIVE_RATE].to_numpy()
@@ -96,3 +99,8 @@ def _systems(ax: Axes, data: Any, used: int) -> None:
         area = share(float(np.mean(data["system_auc"].isel(here))))
         ax.plot(x, data["observed_system_curve"].isel(here), color=look.style(used + k).color,
                 linestyle="--", linewidth=1.6, label=look.entry(f"{name}: {area}"))  # fmt: skip
+        rates = ("system_sensitivity", "system_specificity")
+        for t in range(data.sizes[THRESHOLD] if rates[0] in data else 0):
+            at = data[list(rates)].isel(here | {THRESHOLD: t}).mean(SAMPLE)
+            ax.plot(1 - at[rates[1]], at[rates[0]], color=look.style(used + k).color,
+                    linestyle="none", marker=_MARKS[t % len(_MARKS)], markersize=7)  # fmt: skip

@@ -28,7 +28,7 @@ from dissensus.reports.verdict import LIKELY
 from dissensus.sampling.intervals import spread
 from dissensus.statistics._reader_study import FEW_CASES, FEW_READERS, concerns
 from dissensus.studies.planning.readers import plan_readers
-from dissensus.wording import counted, number, probability, share, short
+from dissensus.wording import counted, listed, number, probability, share, short
 
 _SOURCE: Final = "reader_sentences.html"
 _DRAWS: Final = (
@@ -200,10 +200,9 @@ def _known(value: float, write: Any, *how: Any) -> str:
 def _of(row: Any, modalities: list[Any]) -> str:
     """Return the name of a row: a modality, a difference, or a system."""
     modality = short(row[MODALITY], _NAME) if len(modalities) > 1 else "readers"
-    if row[QUANTITY] == "system_difference":
-        return f"system {short(row[SYSTEM], _NAME)} minus {modality}"
-    if row[QUANTITY] == "system_auc":
-        return f"system {short(row[SYSTEM], _NAME)}"
+    if row[QUANTITY].startswith("system_"):
+        name = f"system {short(row[SYSTEM], _NAME)}"
+        return f"{name} minus {modality}" if row[QUANTITY].endswith("difference") else name
     if row[QUANTITY].endswith("difference"):
         pair = [row[MODALITY], row[other(MODALITY)]] if row[MODALITY] != "" else modalities
         return " minus ".join(short(one, _NAME) for one in pair)
@@ -214,16 +213,40 @@ def _parts(study: xr.Dataset) -> Iterator[Part]:
     """Yield the closed sections."""
     rows = summary(study)
     names = study[MODALITY].to_numpy().tolist()
-    tables = []
+    note, tables = _thresholds_of_systems(study), []
     for measure, title in _OTHERS.items():
-        here = rows[QUANTITY].isin([f"average_{measure}", f"{measure}_difference"])
+        here = rows[QUANTITY].isin([
+            f"average_{measure}", f"{measure}_difference", f"system_{measure}",
+            f"system_{measure}_difference",
+        ])  # fmt: skip
         if here.any():
             most = number(study.attrs["max_false_positive_rate"])
-            tables.append(_table(f"table-{measure}", title.format(most), rows[here], names))
+            tables.append(
+                _table(
+                    f"table-{measure}",
+                    title.format(most),
+                    rows[here],
+                    names,
+                    note if THRESHOLD in study[f"average_{measure}"].dims else "",
+                )
+            )
     if tables:
         yield Part("rates", "Sensitivities, specificities and partial areas", Section([], tables))
     words = _said("spread", _spread(rows))
     yield Part("readers", "How do the readers differ?", Section(words, [_readers(study)]))
+
+
+def _thresholds_of_systems(study: xr.Dataset) -> str:
+    """Return the thresholds of systems in words, nothing if they have none."""
+    if "system_threshold" not in study:
+        return ""
+    each = [
+        f"{short(str(name), _NAME)} {listed([_score(float(x)) for x in row])}"
+        for name, row in zip(
+            study[SYSTEM].values.tolist(), study["system_threshold"].values, strict=True
+        )
+    ]
+    return f"Thresholds of systems: {'; '.join(each)}."
 
 
 def _spread(rows: Any) -> Facts:

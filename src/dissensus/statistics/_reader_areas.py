@@ -77,6 +77,7 @@ class Measured(NamedTuple):
 
     readings: Sequence[Reading]
     thresholds: Floats
+    """(reading, threshold), ascending."""
     most: float
     n_modalities: int
 
@@ -116,8 +117,8 @@ class Measured(NamedTuple):
         out = {"auc": np.empty(shape), "curve": np.empty((*shape, len(PLACES)))}
         if self.most < 1:
             out["partial_auc"] = np.empty(shape)
-        if len(self.thresholds):
-            at = (*shape, len(self.thresholds))
+        if self.thresholds.shape[1]:
+            at = (*shape, self.thresholds.shape[1])
             out |= {"sensitivity": np.empty(at), "specificity": np.empty(at)}
         for k, one in enumerate(self.readings):
             order = np.argsort(-one.score, kind="stable")
@@ -135,8 +136,8 @@ class Measured(NamedTuple):
             out["curve"][:, k] = curve(y, x, len(PLACES) - 1)
             if self.most < 1:
                 out["partial_auc"][:, k] = area(sensitivity, false_positive_rate, self.most)
-            if len(self.thresholds):
-                place = np.searchsorted(-distinct, -self.thresholds, side="right")
+            if self.thresholds.shape[1]:
+                place = np.searchsorted(-distinct, -self.thresholds[k], side="right")
                 out["sensitivity"][:, k] = sensitivity[:, place]
                 out["specificity"][:, k] = 1.0 - false_positive_rate[:, place]
         return out

@@ -57,6 +57,8 @@ _LEAST: Final = 1000
 FEW_READERS: Final = 4
 FEW_CASES: Final = 10
 _SURE: Final = 0.95
+_READERS: Final = "readers"
+"""The name of the readers' thresholds."""
 _NONE: Final = 1e-9
 """A standard deviation that is rounding."""
 
@@ -118,8 +120,10 @@ def reader_study(
         Column of what cases belong to, such as patients. Clusters are weighted instead of cases.
     positive : label, optional
         The positive true label; all others are negative. Default: 1 of 0 and 1.
-    threshold : float, grade, or list of such, optional
-        Adds sensitivities and specificities where scores of at least the threshold are positive.
+    threshold : float, grade, list of such, or mapping, optional
+        Adds sensitivities and specificities where scores of at least the threshold are positive. A
+        mapping has the readers' thresholds and as many of each system:
+        ``{"readers": 3, "system": 0.5}``.
     max_false_positive_rate : float, default 1
         If below 1, adds the partial area: the mean sensitivity over false positive rates up to
         this. Known true labels only.
@@ -154,7 +158,9 @@ def reader_study(
           and with ``max_false_positive_rate=``, ``partial_auc`` (modality, reader), with averages
           and differences: ``average_sensitivity``, ``sensitivity_difference``, and so on;
         - with ``predictions=``, ``system_auc`` (system), and ``system_difference`` (modality,
-          system), its area minus the average area of the readers.
+          system), its area minus the average area of the readers; also ``system_partial_auc``,
+          ``system_partial_auc_difference``, and with thresholds of systems their sensitivities and
+          specificities.
 
         Variables ``observed_...`` have no draws: they are for these readers and cases.
 
@@ -221,7 +227,7 @@ def reader_study(
         study = of_annotations(ratings)
     else:
         study = of_table(ratings, names, cluster)
-    thresholds = _thresholds(threshold, study)
+    thresholds = _thresholds(_of_readers(threshold), study)
     true = truth_of(study, truth, case, positive)
     n = true.fit.number_of_draws(draws)
     check_kinds(true, study)
@@ -233,7 +239,11 @@ def reader_study(
     systems = {} if predictions is None else scores_of_systems(predictions, study, true, names)
     rng = generator(random_seed, "reader study")
     every = [*readings, *systems.values()]
-    measured = Measured(every, thresholds, most, len(study.modalities))
+    own = _of_systems(threshold, systems, len(thresholds))
+    least = np.tile(thresholds, (len(every), 1))
+    if own is not None:
+        least[len(readings) :] = own
+    measured = Measured(every, least, most, len(study.modalities))
     seen = measured.observed(true)
     blocks = weights_of(true, study, max(n, _LEAST), new_cases, rng)
     drawn = measured.over(blocks, study, true, seen)
@@ -269,11 +279,11 @@ def reader_study(
             values["reader_sd"] = ((), sd[:, 0])
             if several:
                 values["interaction_sd"] = ((), sd[:, 1])
-        if name == "auc" and systems:
+        if systems and (not dims or own is not None):
             alone = alone[:n].clip(0, 1)
-            values["system_auc"] = ((SYSTEM,), alone)
-            less = alone[:, None, :] - average[:, :, None]
-            values["system_difference"] = ((MODALITY, SYSTEM), less)
+            values[f"system_{name}"] = ((SYSTEM, *dims), alone)
+            less = alone[:, None] - average[:, :, None]
+            values[f"system_{prefix}difference"] = ((MODALITY, SYSTEM, *dims), less)
     coords: dict[str, Any] = {MODALITY: study.modalities, READER: study.readers}
     coords[FALSE_POSITIVE_RATE] = PLACES
     if len(thresholds):
@@ -288,8 +298,10 @@ def reader_study(
         dims = (more,) if array.ndim > 1 else ()
         grid = _on_grid(array[None, : len(readings)], cells, study)[0]
         out[f"observed_{name}"] = (MODALITY, READER, *dims), grid
-        if systems and name in ("auc", "curve"):
+        if systems and (name == "curve" or f"system_{name}" in out):
             out[f"observed_system_{name}"] = (SYSTEM, *dims), array[len(readings) :]
+    if own is not None:
+        out["system_threshold"] = (SYSTEM, THRESHOLD), own
     counts = numbers_of_kinds(true, np.arange(len(study.cases)))
     out = out.assign_attrs(
         positive=true.label,
@@ -316,6 +328,51 @@ def reader_study(
     for text in concerns(out).values():
         warn_caller(text)
     return out.assign_attrs(in_words=in_words(out))
+
+
+def _of_readers(threshold: Any) -> Any:
+    """Return the readers' thresholds."""
+    if not isinstance(threshold, Mapping):
+        return threshold
+    if _READERS not in threshold:
+        raise ArgumentError(
+            "threshold", expected=f"{_READERS!r} among the names, with the readers' thresholds",
+            found=shown(list(threshold)),
+        )  # fmt: skip
+    return threshold[_READERS]
+
+
+def _of_systems(threshold: Any, systems: Mapping[str, Reading], n: int) -> Floats | None:
+    """Return the thresholds of each system (system, threshold), None if they have none."""
+    if not isinstance(threshold, Mapping):
+        return None
+    rows = []
+    expected = f"{_READERS!r} and every system: {shown(list(systems))}" if systems else (
+        "no names, as there are no predictions"
+    )  # fmt: skip
+    if {str(name) for name in threshold} != {_READERS, *map(str, systems)} or not systems:
+        raise ArgumentError("threshold", expected=expected, found=shown(list(threshold)))
+    of_name = {str(name): value for name, value in threshold.items()}
+    for values in (threshold[_READERS], *(of_name[str(name)] for name in systems)):
+        row = [values] if not arguments.is_listed(values) else list(values)
+        if len(row) != n:
+            raise ArgumentError(
+                "threshold", expected=f"{counted(n, 'different threshold')} for each name",
+                found=brief(values),
+            )  # fmt: skip
+        rows.append(row)
+    out = []
+    for (name, one), row in zip(systems.items(), rows[1:], strict=True):
+        own = arguments.finite_row("threshold", row)
+        low, high = one.score.min(), one.score.max()
+        if (np.diff(own) <= 0).any() or own[0] <= low or own[-1] > high:
+            raise ArgumentError(
+                "threshold", where=f"system {brief(name)}",
+                expected=f"ascending scores above its lowest, {low:g}, up to its highest, {high:g}",
+                found=shown([f"{x:g}" for x in own]),
+            )  # fmt: skip
+        out.append(own)
+    return np.stack(out)
 
 
 def _warn_of_contradiction(observed: Floats) -> None:
