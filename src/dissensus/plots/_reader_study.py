@@ -84,7 +84,7 @@ def reader_study(
         marks = ", ".join(f"{v:g}" if isinstance(v, float) else look.label(v) for v in values)
         text += f" Marks: scores of at least {marks}."
         if "system_threshold" in data:
-            text += " Large marks: systems at their thresholds."
+            text += "\nLarge marks: systems at their thresholds."
     look.note(figure, text)
     return figure
 
