@@ -52,7 +52,7 @@ def test_lines_and_marks_are_those_of_the_study(study):
     assert words[2] == f"system: {share(data['system_auc'].mean().item())}"
     notes = " ".join(text.get_text() for text in figure.texts)
     assert (
-        "bands: these readers on new cases. Marks: scores of at least 0, 1.5. Large marks: systems"
+        "bands: these readers on new cases. Marks: scores of at least 0, 1.5.\nLarge marks: systems"
         in notes
     )
 
