@@ -137,14 +137,14 @@ def test_tables_are_the_rows(result):
     assert chance == probability(float((less > 0).mean()))
     rates = {part.id: part for part in readers_page._parts(result)}["rates"].part.tables
     assert [body.title for body in rates[0].bodies] == [
-        "Scores of at least 0.5", "Scores of at least 1"
+        "Readers' scores of at least 0.5", "Readers' scores of at least 1"
     ]  # fmt: skip
     at = result["average_sensitivity"].sel(modality="alone", threshold=1.0)
     assert rates[0].bodies[1].rows[0][1] == share(float(at.mean()), 3)
     alone = result["system_sensitivity"].sel(system="system", threshold=1.0)
     named = {str(row[0]): row[1] for row in rates[0].bodies[1].rows}
     assert named["system system"] == share(float(alone.mean()), 3)
-    assert rates[0].note == "Thresholds of systems: system 0.2 and 0.9."
+    assert rates[0].note == "Systems have thresholds of their own. system: 0.2 and 0.9."
 
 
 def test_the_lead_says_how_sure_it_is():

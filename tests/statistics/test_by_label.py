@@ -54,7 +54,7 @@ def test_a_statistic_is_that_of_each_labels_annotations(study):
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
     with (
-        pytest.warns(dx.DissensusWarning, match="Labels outside the label space .*'awe'"),
+        pytest.warns(dx.DissensusWarning, match="taken as \"no\" in all annotations: 'awe'"),
         pytest.warns(dx.DissensusWarning, match="Label 'awe': relative_f1 leaves out 2"),
         pytest.warns(dx.DissensusWarning, match="Label 'awe': relative_f1 is undefined"),
     ):
@@ -70,7 +70,7 @@ def test_a_statistic_is_that_of_each_labels_annotations(study):
 def test_a_label_that_only_a_system_gives_is_no_annotators(study):
     ann, pred, _, system = study
     with (
-        pytest.warns(dx.DissensusWarning, match="Labels outside the label space .*'awe'"),
+        pytest.warns(dx.DissensusWarning, match="taken as \"no\" in all annotations: 'awe'"),
         pytest.warns(dx.DissensusWarning, match="Label 'awe': .* is undefined"),
     ):
         found = dx.by_label(lambda one, other: dx.discrepancy_ratio(one, other), ann, pred)
@@ -113,6 +113,11 @@ def test_a_seed_of_the_function_itself_is_kept(study):
         lambda: dx.by_label(lambda one: alpha(one), ann),
     ):  # fmt: skip
         np.testing.assert_array_equal(call(), expected)
+    rng = np.random.default_rng(1)
+    drawn = dx.by_label(
+        partial(dx.bayesian_bootstrap, "krippendorff_alpha", draws=10, random_seed=rng), ann
+    )
+    np.testing.assert_array_equal(drawn.sel(element="joy"), drawn.sel(element="twin"))
 
 
 @pytest.mark.parametrize("n", [63, 64, 1000])
@@ -135,7 +140,11 @@ def test_labels_that_hardly_differ_have_draws_that_hardly_differ(n):
 
 
 def test_results_by_label_are_arguments_of_their_label(study):
-    ann, pred = study[0], study[1].isel(item=slice(None))
+    ann, (_, _, _, system) = study[0], study
+    pred = dx.predictions(
+        {"item": np.arange(40), "system": ["m"] * 40,
+         "label": text(system[:, :3], ["anger", "fear", "joy"])}, kind="set", **WORDS,
+    )  # fmt: skip
     answers = dx.by_label(lambda one: one, ann)
     dx.validate(answers["joy"])
     np.testing.assert_allclose(
@@ -151,12 +160,11 @@ def test_results_by_label_are_arguments_of_their_label(study):
     rates = dx.by_label(dx.sensitivity_specificity, fits, pred, "yes", **how)
     one = dx.sensitivity_specificity(fits["joy"], hand, "yes", **how)  # the same weights
     xr.testing.assert_allclose(rates.sel(element="joy", drop=True), one)
-    several = dx.by_label(lambda one: [one.sizes["item"]], study[1])
-    check_refused(dx.ArgumentError, [
-        ("no result for a label", lambda: dx.by_label(
-            lambda *given: None, several, type(fits)({"joy": 1})),
-         "a result for each label, such as 'anger'; found 'joy'"),
-    ])  # fmt: skip
+    with pytest.raises(dx.ArgumentError, match=r"results have: 'anger'.*found 'awe'.*first call"):
+        dx.by_label(dx.top_k_accuracy, fits, study[1])
+    few = type(fits)({"joy": 1})
+    with pytest.raises(dx.ArgumentError, match="results have: 'joy'; found 'anger'"):
+        dx.by_label(lambda *given: None, few, fits)
 
 
 def test_known_sets_are_known_labels(study):
@@ -169,6 +177,20 @@ def test_known_sets_are_known_labels(study):
     for k, name in enumerate(["anger", "fear", "joy"]):
         found = fits[name]["posterior"]["truth"].sel(label="yes").isel(item=slice(9))
         np.testing.assert_array_equal(found.mean(("chain", "draw")), held[:9, 0, k])
+
+
+def test_known_sets_are_taken_by_place_and_from_fits(study):
+    ann, _, held, _ = study
+    said = text(np.c_[held[:, 0], held[:, 0, 2]], ["anger", "fear", "joy", "twin"])
+    known = {"item": range(40), "annotator": ["known"] * 40, "label": said}
+    truth, how = dx.annotations(known, kind="set", **WORDS), {"positive": "yes", "random_seed": 1}
+    roc = dx.by_label(dx.annotator_roc, ann, truth, **how)
+    xr.testing.assert_identical(roc, dx.by_label(dx.annotator_roc, ann, truth=truth, **how))
+    draws = roc["sensitivity"].mean("annotator").transpose("element", ...).values.reshape(4, -1)
+    assert abs(np.corrcoef(draws)[np.triu_indices(4, 1)]).max() < 0.1  # seeds of their own
+    fits = dx.by_label(dx.models.symmetric_confusion.fit, ann, random_seed=1, **QUIET)
+    found = dx.by_label(dx.annotator_roc, ann, truth=fits, **how)
+    assert found["sensitivity"].sizes["element"] == 4
 
 
 def test_groups_and_clusters_of_items_stay(study):
@@ -186,7 +208,7 @@ def test_groups_and_clusters_of_items_stay(study):
 def test_the_order_of_dims_does_not_matter(study):
     ann, pred = study[:2]
     turned = pred.transpose("position", "system", ...)
-    with pytest.warns(dx.DissensusWarning, match="Labels outside the label space .*'awe'"):
+    with pytest.warns(dx.DissensusWarning, match="taken as \"no\" in all annotations: 'awe'"):
         shares = [dx.by_label(dx.naive_accuracy, ann, one) for one in (turned, pred)]
     xr.testing.assert_identical(*shares)
 

@@ -436,6 +436,10 @@ def test_systems_have_operating_points_and_partial_areas():
         less = alike[f"system_{prefix}difference"]
         expected = alike[f"system_{measure}"] - alike[f"average_{measure}"]
         xr.testing.assert_allclose(less, expected.transpose(*less.dims).rename(less.name))
+    more["threshold"] = {"readers": [1.0, 0.5], "system": [1.0, 0.5]}
+    xr.testing.assert_identical(
+        study(frame, predictions=own.set_index("case")["score"], **more), alike
+    )
     readers_only = study(frame, predictions=score, threshold=[0.5, 1.0])
     assert "system_sensitivity" not in readers_only  # their scores can be on another scale
 
@@ -444,9 +448,12 @@ def test_systems_have_operating_points_and_partial_areas():
     ({"readers": 0.5}, "expected 'readers' and every system: 'system'; found 'readers'"),
     ({"system": 0.5}, "'readers' among the names"),
     ({"readers": 0.5, "other": 0.5}, "every system: 'system'; found 'readers', 'other'"),
-    ({"readers": 0.5, "system": [0.5, 0.6]}, "1 different threshold for each name; found"),
-    ({"readers": [0.5, 1.0], "system": [0.6, 0.5]}, "system 'system': expected ascending scores"),
-    ({"readers": 0.5, "system": 99}, "up to its highest.*found '99'"),
+    ({"readers": None, "system": 0.5}, "'readers' among the names"),
+    ({"readers": 0.5, "system": "high"}, "expected numbers for system 'system'"),
+    ({"readers": 0.5, "system": [0.5, 0.6]}, "system 'system': expected as many different"),
+    ({"readers": [0.5, 0.5], "system": [0.5, 0.6]}, "system 'system': expected as many different"),
+    ({"readers": [0.5, 1.0], "system": [0.6, 0.5]}, "the same order as the readers' thresholds"),
+    ({"readers": 0.5, "system": 99}, "up to its highest.*found 99"),
 ])  # fmt: skip
 def test_thresholds_that_do_not_go_together_are_refused(threshold, words):
     frame = table()
@@ -456,7 +463,9 @@ def test_thresholds_that_do_not_go_together_are_refused(threshold, words):
 
 
 def test_thresholds_of_systems_need_systems():
-    with pytest.raises(dx.ArgumentError, match="no names, as there are no predictions"):
+    with pytest.raises(
+        dx.ArgumentError, match=r"a threshold of readers.*as there are no predictions"
+    ):
         study(table(), threshold={"readers": 0.5})
 
 

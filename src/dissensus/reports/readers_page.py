@@ -183,7 +183,7 @@ def _table(id_: str, title: str, rows: Any, modalities: list[Any], note: str = "
              _known(row[OBSERVED], share, _DIGITS), _known(row[POSITIVE], probability)]
             for row in part.to_dict("records")
         ]  # fmt: skip
-        heading = "" if threshold == "" else f"Scores of at least {_score(threshold)}"
+        heading = "" if threshold == "" else f"Readers' scores of at least {_score(threshold)}"
         bodies.append(Body(-1, body, heading))
     head = ["", "Mean", f"Interval, {evidence.level()}", "Observed", "P(> 0)"]
     return Table(id_, title, list(head), bodies, note, stacked=True)
@@ -241,12 +241,12 @@ def _thresholds_of_systems(study: xr.Dataset) -> str:
     if "system_threshold" not in study:
         return ""
     each = [
-        f"{short(str(name), _NAME)} {listed([_score(float(x)) for x in row])}"
+        f"{short(str(name), _NAME)}: {listed([_score(float(x)) for x in row])}"
         for name, row in zip(
             study[SYSTEM].values.tolist(), study["system_threshold"].values, strict=True
         )
     ]
-    return f"Thresholds of systems: {'; '.join(each)}."
+    return f"Systems have thresholds of their own. {'; '.join(each)}."
 
 
 def _spread(rows: Any) -> Facts:

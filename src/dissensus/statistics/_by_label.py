@@ -18,15 +18,13 @@ from dissensus.dims import ANNOTATION, ELEMENT, ITEM, LABEL, POSITION, SAMPLE, S
 from dissensus.errors import ArgumentError, brief, held_back, shown, warn_caller
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Array, Flags, Names
-from dissensus.statistics._bayesian_bootstrap import unwrapped
+from dissensus.statistics._bayesian_bootstrap import bayesian_bootstrap, unwrapped
 from dissensus.statistics._pairwise import require_alike
 from dissensus.statistics._resampling import same_weights
 
 _SEED: Final = "random_seed"
 _TRUTH: Final = "truth"
 _ANSWERS: Final = ("no", "yes")
-_SAME_SEED: Final = ("dissensus.statistics.", "dissensus.metrics.")
-"""Functions whose random numbers are weights of items, or held-out annotators."""
 
 
 class ByLabel(dict[Any, Any]):
@@ -62,11 +60,12 @@ def by_label(function: str | Callable[..., Any], *args: Any, **kwargs: Any) -> A
     ``random_seed`` is None. Bootstrap weights of items are then the same for each label, so that a
     mean over ``element``, or a difference between labels, has the right interval. Labels without a
     value (NaN) are left out of xarray's mean, unless ``skipna=False``. Other functions with a
-    ``random_seed`` get a different one for each label.
+    ``random_seed``, also your own, get a different one for each label. If your own function uses
+    bootstrap weights, give them a seed inside the function, or intervals of means are wrong.
 
     Fits share nothing between labels. If few answers contain a label, its fit depends on the prior.
-    Draws of fits are independent between labels: if the truths of labels are correlated given the
-    answers, the interval of a mean over ``element`` is too narrow.
+    Draws of fits are independent between labels. The interval of their mean over ``element`` is too
+    narrow if labels tend to be true together, and too wide if they exclude each other.
 
     A label that only predictions contain is "no" in all annotations, with a warning. A confidence
     about a whole answer is taken as the confidence in each "yes" and "no". Warnings and errors of
@@ -102,7 +101,8 @@ def by_label(function: str | Callable[..., Any], *args: Any, **kwargs: Any) -> A
             "function", expected="a function, such as dissensus.models.dawid_skene.fit",
             found=brief(function),
         )  # fmt: skip
-    if kwargs.get(_TRUTH) is not None:
+    args, kwargs = _by_name(function, args, kwargs)
+    if kwargs.get(_TRUTH) is not None and not isinstance(kwargs[_TRUTH], ByLabel):
         kwargs[_TRUTH] = _one_answer_each(kwargs[_TRUTH])
     elements = _elements([*args, *kwargs.values()])
     seeds = _seeds(function, args, kwargs, len(elements))
@@ -116,6 +116,21 @@ def by_label(function: str | Callable[..., Any], *args: Any, **kwargs: Any) -> A
             seed = {_SEED: seeds[k]} if seeds else {}
             results.append(_named(function, own, named | seed, element))
     return _joined(results, elements, getattr(function, "__name__", None))
+
+
+def _by_name(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the same arguments, with known labels by name if they were given by position."""
+    try:
+        names = list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return args, kwargs
+    place = names.index(_TRUTH) if _TRUTH in names else len(args)
+    if place >= len(args) or _TRUTH in kwargs:
+        return args, kwargs
+    named = dict(zip(names[place : len(args)], args[place:], strict=True))
+    return args[:place], named | kwargs
 
 
 def _is_data(value: Any) -> bool:
@@ -161,7 +176,7 @@ def _elements(given: list[Any]) -> Names:
             hint='Read them with dissensus.annotations(..., kind="set")',
         )  # fmt: skip
     if before:
-        return np.array(list(before[0]))
+        return _of_results(before, sets)
     people = [one for one in sets if SYSTEM not in one.dims]
     systems = [one for one in sets if SYSTEM in one.dims]
     known = [one[ELEMENT].to_numpy() for one in people] or [
@@ -178,8 +193,29 @@ def _elements(given: list[Any]) -> Names:
         if len(stray) and len(stray) == len(said):
             raise no_common_label(said, elements)
         if len(stray):
-            warn_of_outside(' are "no" in all of these', list(stray), list(elements))
+            warn_of_outside(' are taken as "no" in all annotations', list(stray), list(elements))
             elements = _with(elements, stray)
+    return elements
+
+
+def _of_results(before: list[ByLabel], sets: list[xr.Dataset]) -> Names:
+    """Return the labels of results, or raise if other arguments have others."""
+    elements = np.array(list(before[0]))
+    others = [np.array(list(one)) for one in before[1:]]
+    for one in sets:
+        names = one[LABEL if SYSTEM in one.dims else ELEMENT].to_numpy()
+        if SYSTEM in one.dims:
+            code = one["label_code"].to_numpy()
+            names = names[np.unique(code[code >= 0])]
+        others.append(names)
+    for names in others:
+        new = names[tables.match(names, elements) < 0]
+        if len(new):
+            raise ArgumentError(
+                "arguments", expected=f"labels that the results have: {shown(elements.tolist())}",
+                found=shown(new.tolist()), hint="Give annotations and predictions to by_label in "
+                "the first call, too, so that there is a result for each label",
+            )  # fmt: skip
     return elements
 
 
@@ -206,7 +242,7 @@ def _checked(data: xr.Dataset) -> xr.Dataset:
 def _seeds(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], n: int
 ) -> list[Any]:
-    """Return a seed for each label, or nothing if the function takes or has its own."""
+    """Return a seed for each label; nothing if the function takes none, or has its own."""
     seed = kwargs.get(_SEED)
     if seed is None:
         try:
@@ -217,14 +253,23 @@ def _seeds(
         parameter = signature.parameters.get(_SEED)
         if parameter is None or _SEED in (taken.keys() - kwargs.keys()):
             return []
-        if parameter.default not in (None, parameter.empty):
+        seed = None if parameter.default is parameter.empty else parameter.default
+        if seed is not None and not isinstance(seed, np.random.Generator):
             return []
     inner = unwrapped(function)
     rng = generator(seed, "by label")
-    if str(getattr(inner, "__module__", "")).startswith(_SAME_SEED):
+    if _has_weights(inner):
         whole = isinstance(seed, int | np.integer)
         return [seed if whole else int(rng.integers(2**31))] * n
     return [int(one) for one in rng.integers(2**31, size=n)]
+
+
+def _has_weights(function: Any) -> bool:
+    """Say whether a function's random numbers are weights of items, or held-out annotators."""
+    of_metrics = str(getattr(function, "__module__", "")).startswith("dissensus.metrics.")
+    return (
+        function is bayesian_bootstrap or of_metrics or statistics.registered(function) is not None
+    )
 
 
 def _of_label(value: Any, element: Any) -> Any:

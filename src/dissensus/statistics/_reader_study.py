@@ -22,7 +22,7 @@ from dissensus.dims import (
 )
 from dissensus.errors import ArgumentError, brief, shown, warn_caller
 from dissensus.kernels.random import generator
-from dissensus.kernels.types import Floats, Names
+from dissensus.kernels.types import Floats, Ints, Names
 from dissensus.statistics._read import code_of
 from dissensus.statistics._reader_areas import (
     PLACES,
@@ -121,9 +121,9 @@ def reader_study(
     positive : label, optional
         The positive true label; all others are negative. Default: 1 of 0 and 1.
     threshold : float, grade, list of such, or mapping, optional
-        Adds sensitivities and specificities where scores of at least the threshold are positive. A
-        mapping has the readers' thresholds and as many of each system:
-        ``{"readers": 3, "system": 0.5}``.
+        Adds sensitivities and specificities where scores of at least the threshold are positive.
+        For systems, a mapping from "readers" and the name of each system (by default "system"):
+        ``{"readers": [3, 4], "system": [0.5, 0.8]}``, where 3 stands with .5 and 4 with .8.
     max_false_positive_rate : float, default 1
         If below 1, adds the partial area: the mean sensitivity over false positive rates up to
         this. Known true labels only.
@@ -159,8 +159,10 @@ def reader_study(
           and differences: ``average_sensitivity``, ``sensitivity_difference``, and so on;
         - with ``predictions=``, ``system_auc`` (system), and ``system_difference`` (modality,
           system), its area minus the average area of the readers; also ``system_partial_auc``,
-          ``system_partial_auc_difference``, and with thresholds of systems their sensitivities and
-          specificities.
+          ``system_partial_auc_difference``. If ``threshold`` has thresholds of systems:
+          ``system_sensitivity`` and ``system_specificity`` (system, threshold), their differences
+          from the readers' averages, ``system_sensitivity_difference`` and so on, and
+          ``system_threshold``. The coordinate ``threshold`` has the readers' thresholds.
 
         Variables ``observed_...`` have no draws: they are for these readers and cases.
 
@@ -227,7 +229,7 @@ def reader_study(
         study = of_annotations(ratings)
     else:
         study = of_table(ratings, names, cluster)
-    thresholds = _thresholds(_of_readers(threshold), study)
+    thresholds, place = _thresholds(_of_readers(threshold), study)
     true = truth_of(study, truth, case, positive)
     n = true.fit.number_of_draws(draws)
     check_kinds(true, study)
@@ -239,7 +241,7 @@ def reader_study(
     systems = {} if predictions is None else scores_of_systems(predictions, study, true, names)
     rng = generator(random_seed, "reader study")
     every = [*readings, *systems.values()]
-    own = _of_systems(threshold, systems, len(thresholds))
+    own = _of_systems(threshold, systems, place)
     least = np.tile(thresholds, (len(every), 1))
     if own is not None:
         least[len(readings) :] = own
@@ -334,7 +336,7 @@ def _of_readers(threshold: Any) -> Any:
     """Return the readers' thresholds."""
     if not isinstance(threshold, Mapping):
         return threshold
-    if _READERS not in threshold:
+    if threshold.get(_READERS) is None:
         raise ArgumentError(
             "threshold", expected=f"{_READERS!r} among the names, with the readers' thresholds",
             found=shown(list(threshold)),
@@ -342,34 +344,44 @@ def _of_readers(threshold: Any) -> Any:
     return threshold[_READERS]
 
 
-def _of_systems(threshold: Any, systems: Mapping[str, Reading], n: int) -> Floats | None:
-    """Return the thresholds of each system (system, threshold), None if they have none."""
+def _of_systems(threshold: Any, systems: Mapping[str, Reading], place: Ints) -> Floats | None:
+    """Return the thresholds of each system (system, threshold), None if they have none.
+
+    ``place`` is where the ascending thresholds of readers were given.
+    """
     if not isinstance(threshold, Mapping):
         return None
-    rows = []
-    expected = f"{_READERS!r} and every system: {shown(list(systems))}" if systems else (
-        "no names, as there are no predictions"
-    )  # fmt: skip
-    if {str(name) for name in threshold} != {_READERS, *map(str, systems)} or not systems:
-        raise ArgumentError("threshold", expected=expected, found=shown(list(threshold)))
+    if not systems or _READERS in map(str, systems):
+        raise ArgumentError(
+            "threshold", expected="a threshold of readers, or a list of such, as "
+            + (f"a system is named {_READERS!r}" if systems else "there are no predictions"),
+            found=f"a mapping from {shown(list(threshold))}",
+        )  # fmt: skip
     of_name = {str(name): value for name, value in threshold.items()}
-    for values in (threshold[_READERS], *(of_name[str(name)] for name in systems)):
-        row = [values] if not arguments.is_listed(values) else list(values)
-        if len(row) != n:
-            raise ArgumentError(
-                "threshold", expected=f"{counted(n, 'different threshold')} for each name",
-                found=brief(values),
-            )  # fmt: skip
-        rows.append(row)
+    if of_name.keys() != {_READERS, *map(str, systems)} or len(of_name) < len(threshold):
+        raise ArgumentError(
+            "threshold", expected=f"{_READERS!r} and every system: {shown(list(systems))}",
+            found=shown(list(threshold)),
+        )  # fmt: skip
     out = []
-    for (name, one), row in zip(systems.items(), rows[1:], strict=True):
-        own = arguments.finite_row("threshold", row)
+    for name, one in systems.items():
+        given = of_name[str(name)]
+        where = f"system {brief(name)}"
+        row = given if arguments.is_listed(given) else [given]
         low, high = one.score.min(), one.score.max()
+        own = arguments.finite_row("threshold", row, f"numbers for {where}")
+        number = np.size(threshold[_READERS])
+        if len(own) != number or number != len(place):
+            raise ArgumentError(
+                "threshold", where=where,
+                expected="as many different thresholds as the readers have", found=brief(given),
+            )  # fmt: skip
+        own = own[place]
         if (np.diff(own) <= 0).any() or own[0] <= low or own[-1] > high:
             raise ArgumentError(
-                "threshold", where=f"system {brief(name)}",
-                expected=f"ascending scores above its lowest, {low:g}, up to its highest, {high:g}",
-                found=shown([f"{x:g}" for x in own]),
+                "threshold", where=where, found=brief(given),
+                expected=f"scores above its lowest, {low:g}, up to its highest, {high:g}, in the "
+                "same order as the readers' thresholds",
             )  # fmt: skip
         out.append(own)
     return np.stack(out)
@@ -416,10 +428,10 @@ def _grades(thresholds: Floats, study: Study) -> Names:
     return np.asarray(study.grades[thresholds.astype(np.int64)])
 
 
-def _thresholds(threshold: Any, study: Study) -> Floats:
-    """Return distinct thresholds, ascending, grades by their places; none if none is given."""
+def _thresholds(threshold: Any, study: Study) -> tuple[Floats, Ints]:
+    """Return distinct thresholds, ascending, grades by their places, and where each was given."""
     if threshold is None:
-        return np.empty(0)
+        return np.empty(0), np.empty(0, dtype=np.int64)
     given = list(threshold) if arguments.is_listed(threshold) else [threshold]
     if study.grades is not None:
         place = [code_of(one, study.grades) for one in given]
@@ -429,7 +441,7 @@ def _thresholds(threshold: Any, study: Study) -> Floats:
                 found=shown([x for x, k in zip(given, place, strict=True) if k < 0] or given),
             )  # fmt: skip
         given = [float(k) for k in place]
-    out = np.unique(arguments.finite_row("threshold", given))
+    out, first = np.unique(arguments.finite_row("threshold", given), return_index=True)
     low, high = study.score.min(), study.score.max()
     outside = out[(out <= low) | (out > high)]
     if len(outside):
@@ -438,7 +450,7 @@ def _thresholds(threshold: Any, study: Study) -> Floats:
             f"highest, {_spoken(high, study)}", found=", ".join(_spoken(x, study) for x in outside),
             hint="Otherwise all cases, or none, are called positive",
         )  # fmt: skip
-    return out
+    return out, first
 
 
 def _sizes(readings: Sequence[Reading], true: Truth) -> dict[str, Floats]:
