@@ -67,6 +67,18 @@ def _of_fit(draw, models, settings=()):
 
 
 @st.composite
+def _by_label(draw):
+    item, annotator = (each.ravel().tolist() for each in np.indices((draw(st.integers(1, 4)), 3)))
+    said = [draw(st.sampled_from(["-", "a", "b", "a;b", "1;a"])) for _ in item]
+    table = {"item": item, "annotator": annotator, "label": said}
+    words = {"kind": "set", "separator": ";", "none": "-", "labels": ["1", "a", "b"]}
+    ann = dx.annotations(table, **words)
+    alone = [entry.name for entry in STATISTICS if entry.takes == "annotations"]
+    function = draw(st.sampled_from([*alone, lambda one: one]))
+    return (function, draw(st.sampled_from([ann, table, dx.annotations(table)]))), {}
+
+
+@st.composite
 def _tested(draw):
     ann = draw(_annotated())
     return (ann, draw(prediction_sets(ann, ("labels",))), 0.1), {"min_items": 2}
@@ -175,6 +187,7 @@ CALLS = {
     "alt_test": _tested(),
     "annotator_roc": _checked("annotator_roc"),
     "best_threshold": _curve().map(lambda curve: ((curve,), {})),
+    "by_label": _by_label(),
     "check_assumptions": _of_fit(TRUTH),
     "chunked": _cut(),
     "compare_truth_models": _models_compared(),
