@@ -122,7 +122,7 @@ def test_the_page_has_one_picture(result, page):
 
 
 def test_tables_are_the_rows(result):
-    table = readers_page.averages(result)
+    table = readers_page.averages(result, dx.summary(result))
     rows = {str(row[0]): row[1:] for row in table.bodies[0].rows}
     assert list(rows) == [
         "alone", "tool", "alone minus tool", "system system", "system system minus alone",
@@ -135,7 +135,9 @@ def test_tables_are_the_rows(result):
     observed = result["observed_system_auc"] - result["observed_auc"].sel(modality="tool").mean()
     assert seen == share(observed.item(), 3)
     assert chance == probability(float((less > 0).mean()))
-    rates = {part.id: part for part in readers_page._parts(result)}["rates"].part.tables
+    rates = {part.id: part for part in readers_page._parts(result, dx.summary(result))}[
+        "rates"
+    ].part.tables
     assert [body.title for body in rates[0].bodies] == [
         "Readers' scores of at least 0.5", "Readers' scores of at least 1"
     ]  # fmt: skip
@@ -151,7 +153,7 @@ def test_the_lead_says_how_sure_it_is():
     for gain, words in ((0.8, "tool is better than alone with probability"),
                         (0.0, "It is not settled whether")):  # fmt: skip
         one = study(gain=gain, n_readers=6, n_cases=90)
-        found = plain(readers_page._said("headline", readers_page.headline(one)))
+        found = plain(readers_page._said("headline", readers_page.headline(one, dx.summary(one))))
         assert found.startswith(words)
 
 

@@ -140,6 +140,12 @@ def no_common_label(predicted: Array, labels: Array) -> PredictionError:
     )
 
 
+def predicted_labels(predictions: xr.Dataset) -> Array:
+    """Return the labels that some system predicts."""
+    code = predictions["label_code"].to_numpy()
+    return np.asarray(predictions[LABEL].to_numpy()[np.unique(code[code >= 0])])
+
+
 def common_items[Left: (xr.DataArray, xr.Dataset)](
     left: Left, predictions: xr.Dataset, on_missing: str
 ) -> tuple[Left, xr.Dataset]:

@@ -406,6 +406,14 @@ def match(values: Array, vocabulary: Array) -> Ints:
     return np.asarray(right.get_indexer(left), dtype=np.int64)
 
 
+def widened(labels: Array, others: Array) -> Array:
+    """Add labels that are not among the first; if some are text, all become text."""
+    new = others[match(others, labels) < 0]
+    if (new.dtype.kind in "UOT") != (labels.dtype.kind in "UOT"):
+        labels, new = labels.astype(np.str_), new.astype(np.str_)
+    return np.concatenate([labels, new])
+
+
 def _spelled(values: Array) -> pd.Index[Any]:
     """Write numbers as text in the shortest form: 2.0 as "2"."""
     if values.dtype.kind == "f":

@@ -99,12 +99,7 @@ def check_lists(predictions: Any) -> None:
 
 def _widened(label_space: Space, predicted: Names) -> Space:
     """Add predicted labels to a label space of which only annotated labels are known."""
-    known = label_space.labels
-    new = predicted[tables.match(predicted, known) < 0]
-    if (new.dtype.kind in "UO") == (known.dtype.kind in "UO"):
-        labels = np.concatenate([known, new])
-    else:
-        labels = np.concatenate([known.astype(np.str_), new.astype(np.str_)])
+    labels = tables.widened(label_space.labels, predicted)
     size = int(label_space.sizes[0].sum())
     if len(labels) > size:
         raise PredictionError(

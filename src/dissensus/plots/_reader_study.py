@@ -68,10 +68,7 @@ def reader_study(
         between = " to ".join(share(float(bound.isel(here))) for bound in bounds)
         ax.plot(x, data["curve"].isel(here).mean(SAMPLE), color=color, linewidth=2.2,
                 label=look.entry(f"{name}: {average} ({between})"))  # fmt: skip
-        for t in range(data.sizes.get(THRESHOLD, 0)):
-            at = data[["sensitivity", "specificity"]].isel(here | {THRESHOLD: t}).mean(SAMPLE)
-            ax.plot(1 - at["specificity"], at["sensitivity"], color=color, linestyle="none",
-                    marker=_MARKS[t % len(_MARKS)], markersize=4)  # fmt: skip
+        _points(ax, data.isel(here), "", color, 4)
     _systems(ax, data, len(names))
     ax.legend(frameon=False, fontsize=look.SMALL, loc="lower right", title="area under the curve",
               title_fontsize=look.SMALL)  # fmt: skip
@@ -99,8 +96,13 @@ def _systems(ax: Axes, data: Any, used: int) -> None:
         area = share(float(np.mean(data["system_auc"].isel(here))))
         ax.plot(x, data["observed_system_curve"].isel(here), color=look.style(used + k).color,
                 linestyle="--", linewidth=1.6, label=look.entry(f"{name}: {area}"))  # fmt: skip
-        rates = ("system_sensitivity", "system_specificity")
-        for t in range(data.sizes[THRESHOLD] if rates[0] in data else 0):
-            at = data[list(rates)].isel(here | {THRESHOLD: t}).mean(SAMPLE)
-            ax.plot(1 - at[rates[1]], at[rates[0]], color=look.style(used + k).color,
-                    linestyle="none", marker=_MARKS[t % len(_MARKS)], markersize=7)  # fmt: skip
+        _points(ax, data.isel(here), "system_", look.style(used + k).color, 7)
+
+
+def _points(ax: Axes, data: Any, whose: str, color: Any, size: float) -> None:
+    """Mark mean sensitivities and specificities at thresholds, if there are any."""
+    names = [f"{whose}sensitivity", f"{whose}specificity"]
+    for t in range(data.sizes[THRESHOLD] if names[0] in data else 0):
+        at = data[names].isel({THRESHOLD: t}).mean(SAMPLE)
+        ax.plot(1 - at[names[1]], at[names[0]], color=color, linestyle="none",
+                marker=_MARKS[t % len(_MARKS)], markersize=size)  # fmt: skip

@@ -47,7 +47,7 @@ _HIDDEN: Final = ("in_words", "unit", "units_positive", "units_negative", "truth
 
 def page(study: xr.Dataset, title: str | None = None) -> str:
     """Return the page as text."""
-    found = concerns(study)
+    found, rows = concerns(study), summary(study)
     return (
         environment(page=True)
         .get_template("sections.html")
@@ -55,13 +55,13 @@ def page(study: xr.Dataset, title: str | None = None) -> str:
             **frame(),
             title=title or _title(study),
             troubles=[found["direction"]] if "direction" in found else [],
-            verdict=_said("headline", headline(study)),
+            verdict=_said("headline", headline(study, rows)),
             lead_picture=picture(
                 "reader_study",
                 {"interval": evidence.interval_title(), "areas": study.attrs["in_words"]},
                 lambda **size: plots.reader_study(study, **size), name="verdict",
             ),
-            lead_table=averages(study),
+            lead_table=averages(study, rows),
             boxes=boxes(study, found),
             cautions=[found[name] for name in ("perfect", "partial") if name in found],
             steps=steps(study, found),
@@ -70,7 +70,7 @@ def page(study: xr.Dataset, title: str | None = None) -> str:
                 "data": _said("data", data(study)),
                 "intervals": _said("intervals", _intervals(study)),
             },
-            sections=list(_parts(study)),
+            sections=list(_parts(study, rows)),
             control={"reference": -1, "wanted": False, "values": []},
             data=[(str(key).replace("_", " "), _plain(value)) for key, value in study.attrs.items()
                   if key not in _HIDDEN and not str(key).startswith("new_")],
@@ -110,10 +110,9 @@ def data(study: xr.Dataset) -> Facts:
     }  # fmt: skip
 
 
-def headline(study: xr.Dataset) -> Facts:
+def headline(study: xr.Dataset, rows: Any) -> Facts:
     """Return the areas, the best modality and how sure that is, and systems beside readers."""
     average, names = study["average_auc"], study[MODALITY].to_numpy().tolist()
-    rows = summary(study)
     areas = [
         {"name": row[MODALITY], **row}
         for row in rows[rows[QUANTITY] == "average_auc"].to_dict("records")
@@ -165,9 +164,8 @@ _OTHERS: Final = {
 }  # fmt: skip
 
 
-def averages(study: xr.Dataset) -> Table:
+def averages(study: xr.Dataset, rows: Any) -> Table:
     """Return average areas, their differences, and systems beside readers."""
-    rows = summary(study)
     names = study[MODALITY].to_numpy().tolist()
     note = "Observed: for these readers and cases."
     return _table("table-verdict", "Areas under ROC curves, averages over readers",
@@ -209,9 +207,8 @@ def _of(row: Any, modalities: list[Any]) -> str:
     return modality
 
 
-def _parts(study: xr.Dataset) -> Iterator[Part]:
+def _parts(study: xr.Dataset, rows: Any) -> Iterator[Part]:
     """Yield the closed sections."""
-    rows = summary(study)
     names = study[MODALITY].to_numpy().tolist()
     note, tables = _thresholds_of_systems(study), []
     for measure, title in _OTHERS.items():
@@ -220,16 +217,9 @@ def _parts(study: xr.Dataset) -> Iterator[Part]:
             f"system_{measure}_difference",
         ])  # fmt: skip
         if here.any():
-            most = number(study.attrs["max_false_positive_rate"])
-            tables.append(
-                _table(
-                    f"table-{measure}",
-                    title.format(most),
-                    rows[here],
-                    names,
-                    note if THRESHOLD in study[f"average_{measure}"].dims else "",
-                )
-            )
+            title = title.format(number(study.attrs["max_false_positive_rate"]))
+            own = note if THRESHOLD in study[f"average_{measure}"].dims else ""
+            tables.append(_table(f"table-{measure}", title, rows[here], names, own))
     if tables:
         yield Part("rates", "Sensitivities, specificities and partial areas", Section([], tables))
     words = _said("spread", _spread(rows))

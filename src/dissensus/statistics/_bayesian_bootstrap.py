@@ -157,11 +157,6 @@ def _prepared(
     return sums
 
 
-def unwrapped(function: Any) -> Any:
-    """Return a function without its `functools.partial` wrappers."""
-    return unwrapped(function.func) if isinstance(function, partial) else function
-
-
 def _unwrapped(statistic: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
     """Return a function without its `functools.partial` wrappers, and their arguments."""
     if isinstance(statistic, str):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -11,14 +12,14 @@ import xarray as xr
 
 from dissensus import statistics
 from dissensus.data import tables
-from dissensus.data.alignment import no_common_label
+from dissensus.data.alignment import no_common_label, predicted_labels
 from dissensus.data.predictions import warn_of_outside
 from dissensus.data.schema import checked_annotations, checked_predictions
 from dissensus.dims import ANNOTATION, ELEMENT, ITEM, LABEL, POSITION, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, brief, held_back, shown, warn_caller
 from dissensus.kernels.random import generator
-from dissensus.kernels.types import Array, Flags, Names
-from dissensus.statistics._bayesian_bootstrap import bayesian_bootstrap, unwrapped
+from dissensus.kernels.types import Flags, Names
+from dissensus.statistics._bayesian_bootstrap import bayesian_bootstrap
 from dissensus.statistics._pairwise import require_alike
 from dissensus.statistics._resampling import same_weights
 
@@ -102,17 +103,19 @@ def by_label(function: str | Callable[..., Any], *args: Any, **kwargs: Any) -> A
             found=brief(function),
         )  # fmt: skip
     args, kwargs = _by_name(function, args, kwargs)
-    if kwargs.get(_TRUTH) is not None and not isinstance(kwargs[_TRUTH], ByLabel):
-        kwargs[_TRUTH] = _one_answer_each(kwargs[_TRUTH])
+    truth: Any = kwargs.get(_TRUTH)
+    of_sets = truth is not None and not isinstance(truth, ByLabel)
+    if of_sets:
+        _require_one_answer_each(truth)
     elements = _elements([*args, *kwargs.values()])
+    if of_sets:
+        kwargs[_TRUTH] = ByLabel({one: _known(_holds(truth, one)) for one in elements.tolist()})
     seeds = _seeds(function, args, kwargs, len(elements))
     results: list[Any] = []
     with same_weights():
         for k, element in enumerate(elements.tolist()):
             own = [_of_label(value, element) for value in args]
             named = {name: _of_label(value, element) for name, value in kwargs.items()}
-            if isinstance(kwargs.get(_TRUTH), xr.Dataset):
-                named[_TRUTH] = _known(named[_TRUTH])
             seed = {_SEED: seeds[k]} if seeds else {}
             results.append(_named(function, own, named | seed, element))
     return _joined(results, elements, getattr(function, "__name__", None))
@@ -138,8 +141,8 @@ def _is_data(value: Any) -> bool:
     return isinstance(value, xr.Dataset) and "kind" in value.attrs
 
 
-def _one_answer_each(truth: Any) -> xr.Dataset:
-    """Return known labels if they are sets, or raise."""
+def _require_one_answer_each(truth: Any) -> None:
+    """Raise unless known labels are sets, one for each item."""
     if not _is_data(truth) or truth.attrs["kind"] != "set" or ANNOTATION not in truth.dims:
         raise ArgumentError(
             _TRUTH, expected='annotations of kind "set", with one answer for each known item',
@@ -154,7 +157,6 @@ def _one_answer_each(truth: Any) -> xr.Dataset:
             _TRUTH, expected="one answer for each known item",
             found=f"several for {shown(truth[ITEM].to_numpy()[again].tolist())}",
         )  # fmt: skip
-    return truth
 
 
 def _known(truth: xr.Dataset) -> dict[Any, str]:
@@ -184,30 +186,25 @@ def _elements(given: list[Any]) -> Names:
     ]
     elements = known[0]
     for other in known[1:]:
-        elements = _with(elements, other)
+        elements = tables.widened(elements, other)
     for one in systems if people else ():
         require_alike(people[0], one)
-        code, vocabulary = one["label_code"].to_numpy(), one[LABEL].to_numpy()
-        said = vocabulary[np.unique(code[code >= 0])]
+        said = predicted_labels(one)
         stray = said[tables.match(said, elements) < 0]
         if len(stray) and len(stray) == len(said):
             raise no_common_label(said, elements)
         if len(stray):
             warn_of_outside(' are taken as "no" in all annotations', list(stray), list(elements))
-            elements = _with(elements, stray)
+            elements = tables.widened(elements, stray)
     return elements
 
 
 def _of_results(before: list[ByLabel], sets: list[xr.Dataset]) -> Names:
     """Return the labels of results, or raise if other arguments have others."""
-    elements = np.array(list(before[0]))
-    others = [np.array(list(one)) for one in before[1:]]
-    for one in sets:
-        names = one[LABEL if SYSTEM in one.dims else ELEMENT].to_numpy()
-        if SYSTEM in one.dims:
-            code = one["label_code"].to_numpy()
-            names = names[np.unique(code[code >= 0])]
-        others.append(names)
+    elements = np.array(list(min(before, key=lambda one: len(one))))
+    others = [np.array(list(one)) for one in before]
+    others += [predicted_labels(one) if SYSTEM in one.dims else one[ELEMENT].to_numpy()
+               for one in sets]  # fmt: skip
     for names in others:
         new = names[tables.match(names, elements) < 0]
         if len(new):
@@ -217,14 +214,6 @@ def _of_results(before: list[ByLabel], sets: list[xr.Dataset]) -> Names:
                 "the first call, too, so that there is a result for each label",
             )  # fmt: skip
     return elements
-
-
-def _with(labels: Array, others: Array) -> Array:
-    """Add labels; if some are text, all become text."""
-    new = others[tables.match(others, labels) < 0]
-    if (new.dtype.kind in "UOT") != (labels.dtype.kind in "UOT"):
-        labels, new = labels.astype(np.str_), new.astype(np.str_)
-    return np.concatenate([labels, new])
 
 
 def _checked(data: xr.Dataset) -> xr.Dataset:
@@ -256,9 +245,8 @@ def _seeds(
         seed = None if parameter.default is parameter.empty else parameter.default
         if seed is not None and not isinstance(seed, np.random.Generator):
             return []
-    inner = unwrapped(function)
     rng = generator(seed, "by label")
-    if _has_weights(inner):
+    if _has_weights(function):
         whole = isinstance(seed, int | np.integer)
         return [seed if whole else int(rng.integers(2**31))] * n
     return [int(one) for one in rng.integers(2**31, size=n)]
@@ -266,6 +254,8 @@ def _seeds(
 
 def _has_weights(function: Any) -> bool:
     """Say whether a function's random numbers are weights of items, or held-out annotators."""
+    while isinstance(function, partial):
+        function = function.func
     of_metrics = str(getattr(function, "__module__", "")).startswith("dissensus.metrics.")
     return (
         function is bayesian_bootstrap or of_metrics or statistics.registered(function) is not None
@@ -275,12 +265,6 @@ def _has_weights(function: Any) -> bool:
 def _of_label(value: Any, element: Any) -> Any:
     """Return what an argument is for one label."""
     if isinstance(value, ByLabel):
-        if element not in value:
-            raise ArgumentError(
-                "arguments", expected=f"a result for each label, such as {brief(element)}",
-                found=shown(list(value)),
-                hint="Give annotations and predictions to by_label in the first call, too",
-            )  # fmt: skip
         return value[element]
     return _holds(value, element) if _is_data(value) else value
 

@@ -16,7 +16,12 @@ import xarray as xr
 
 from dissensus.arguments import is_whole
 from dissensus.data import tables
-from dissensus.data.alignment import Systems, numbers_by_systems, said_by_systems
+from dissensus.data.alignment import (
+    Systems,
+    numbers_by_systems,
+    predicted_labels,
+    said_by_systems,
+)
 from dissensus.data.rows import ranking_code, ranks
 from dissensus.dims import ELEMENT, LABEL
 from dissensus.errors import ArgumentError, PredictionError, brief, shown
@@ -300,8 +305,7 @@ def require_alike(annotations: xr.Dataset, predictions: xr.Dataset) -> None:
     if "set" not in kinds or "label_code" not in predictions:  # numbers are refused later
         return
     labels = annotations[ELEMENT].to_numpy() if kinds[0] == "set" else labels_of(annotations)[1]
-    code = predictions["label_code"].to_numpy()
-    said = predictions[LABEL].to_numpy()[np.unique(code[code >= 0])]
+    said = predicted_labels(predictions)
     sides = (("annotations", annotations, said, "predictions"),
              ("predictions", predictions, labels, "annotations"))  # fmt: skip
     for name, data, others, where in sides:

@@ -363,14 +363,13 @@ def _of_systems(threshold: Any, systems: Mapping[str, Reading], place: Ints) -> 
             "threshold", expected=f"{_READERS!r} and every system: {shown(list(systems))}",
             found=shown(list(threshold)),
         )  # fmt: skip
-    out = []
+    number, out = np.size(threshold[_READERS]), []
     for name, one in systems.items():
         given = of_name[str(name)]
         where = f"system {brief(name)}"
         row = given if arguments.is_listed(given) else [given]
         low, high = one.score.min(), one.score.max()
         own = arguments.finite_row("threshold", row, f"numbers for {where}")
-        number = np.size(threshold[_READERS])
         if len(own) != number or number != len(place):
             raise ArgumentError(
                 "threshold", where=where,

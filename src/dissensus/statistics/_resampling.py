@@ -34,6 +34,7 @@ _FEW: Final = 64
 """With fewer units than this, equal units are not merged."""
 
 _SAME: Final[ContextVar[bool]] = ContextVar("same weights", default=False)
+"""See `same_weights`."""
 _SMALLEST: Final = 1e-300
 """Dividing by a smaller number could overflow."""
 
@@ -93,12 +94,13 @@ def replicated(sums: Sums, rng: np.random.Generator, draws: int) -> Iterator[Flo
     parts = sums.parts
     n_units = parts[0].shape[0]
     size = np.ones(n_units, dtype=np.int64)
-    if n_units >= _FEW and not _SAME.get():
+    same = _SAME.get()
+    if n_units >= _FEW and not same:
         first, counts = patterns(parts)
         if 2 * len(first) <= n_units:
             parts, size = tuple(part[first] for part in parts), counts
     parts = _side_by_side(parts)
-    columns = 0 if _SAME.get() else max(part.shape[1] for part in parts)
+    columns = 0 if same else max(part.shape[1] for part in parts)
     widest = max(len(size), columns)
     jobs = rng.spawn(-(-draws // max(1, min(draws, CELLS // widest))))
     share = np.diff(np.linspace(0, draws, len(jobs) + 1).astype(np.int64))
