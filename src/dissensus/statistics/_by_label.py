@@ -201,7 +201,8 @@ def _elements(given: list[Any]) -> Names:
 
 def _of_results(before: list[ByLabel], sets: list[xr.Dataset]) -> Names:
     """Return the labels of results, or raise if other arguments have others."""
-    elements = np.array(list(min(before, key=ByLabel.__len__)))
+    fewest = min(before, key=len)
+    elements = np.array(list(fewest))
     others = [np.array(list(one)) for one in before]
     others += [predicted_labels(one) if SYSTEM in one.dims else one[ELEMENT].to_numpy()
                for one in sets]  # fmt: skip
