@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import combinations
 from typing import Any, Final
 
@@ -315,6 +317,34 @@ def summary(evaluation: xr.DataTree | xr.Dataset, of: str | None = None) -> pd.D
     >>> list(dx.summary(result).columns)[:6]
     ['model', 'metric', 'reliability', 'scope', 'system', 'mean']
     """
+    made = _MADE.get()
+    if made is None:
+        return _table(evaluation, of)
+    key = id(evaluation), of, *_interval()
+    if key not in made:  # the evaluation is kept: otherwise its id could be given again
+        made[key] = evaluation, _table(evaluation, of)
+    return made[key][1].copy()
+
+
+_MADE: Final[ContextVar[dict[Any, tuple[Any, pd.DataFrame]] | None]] = ContextVar(
+    "made", default=None
+)
+
+
+@contextmanager
+def tables_made_once() -> Iterator[None]:
+    """Make each table of `summary` once: a page reads the same ones in many sections.
+
+    The evaluation must not be changed inside the context.
+    """
+    token = _MADE.set({})
+    try:
+        yield
+    finally:
+        _MADE.reset(token)
+
+
+def _table(evaluation: xr.DataTree | xr.Dataset, of: str | None) -> pd.DataFrame:
     if is_reader_study(evaluation):
         arguments.one_of("of", of, (None,))
         return _noted(reader_rows(checked_study(evaluation, "evaluation")))
@@ -393,10 +423,16 @@ def _doubts(evaluation: xr.DataTree, name: str, frame: pd.DataFrame) -> list[str
 
 def _noted(frame: pd.DataFrame) -> pd.DataFrame:
     """Name the kind and the probability of the intervals."""
+    kind, prob = _interval()
+    frame.attrs.update(interval=kind, probability=prob)
+    return frame
+
+
+def _interval() -> tuple[Any, Any]:
+    """Return the kind and the probability of intervals, as set in ArviZ."""
     from arviz_base import rcParams
 
-    frame.attrs.update(interval=rcParams["stats.ci_kind"], probability=rcParams["stats.ci_prob"])
-    return frame
+    return rcParams["stats.ci_kind"], rcParams["stats.ci_prob"]
 
 
 def _of_statistics(evaluation: xr.DataTree) -> pd.DataFrame:

@@ -20,6 +20,7 @@ from dissensus.data.plausibility import looked_at_once
 from dissensus.data.schema import are_probabilities
 from dissensus.dims import (
     CANDIDATE,
+    DRAW,
     ITEM,
     LABEL,
     POSITION,
@@ -125,16 +126,12 @@ def score_point(
     An item without any annotation has no point estimate, and is left out.
     """
     point, on_missing = _annotated(point, on_missing)
-    found, breaks = {}, _tie_breaks(point)
+    found: dict[str, xr.DataArray] = {}
+    broken = _tie_breaks(point)
     for function, arguments in _metric_calls(point, predictions, positive):
-        each = [
-            _parts(function(one, predictions, **arguments, on_missing=on_missing)) for one in breaks
-        ]
-        for name, first in each[0].items():
-            value = sum((one[name] for one in each[1:]), start=first) / len(each)
-            found[f"naive_{name}"] = value.assign_attrs(first.attrs)
-    out = xr.Dataset(found)
-    return out.drop_vars(_curves(out))
+        found |= _parts(function(broken, predictions, **arguments, on_missing=on_missing))
+    out = xr.Dataset({f"naive_{name}": value for name, value in found.items()})
+    return out.drop_vars(_curves(out)).mean(SAMPLE, skipna=False, keep_attrs=True)
 
 
 _BREAKS, _FEWER, _MANY = 60, 12, 10**6
@@ -144,25 +141,25 @@ _STEP = 1e-9
 """By how much a tie is broken; shares of labels differ by more."""
 
 
-def _tie_breaks(point: xr.DataArray) -> list[xr.DataArray]:
-    """Return a point estimate once for each way in which ties of leading labels are broken.
+def _tie_breaks(point: xr.DataArray) -> xr.DataArray:
+    """Return a draw for each way in which ties of leading labels are broken, in one chain.
 
     The mean of a metric over them counts one of n leading labels as 1/n, however labels are named.
     """
+    once = point.expand_dims(dict.fromkeys(SAMPLE, 1))
     if LABEL not in point.dims:
-        return [point]
+        return once
     axis = point.get_axis_num(LABEL)
     values = point.to_numpy()
     leads = values == values.max(axis=axis, keepdims=True, initial=0.0)
     n_lead = leads.sum(axis=axis, keepdims=True)
     if (n_lead < 2).all():
-        return [point]
+        return once
     place = np.cumsum(leads, axis=axis) - 1
-    ways = _BREAKS if values.size <= _MANY else _FEWER
-    return [
-        point.copy(data=values + _STEP * np.where(leads, (place + way) % n_lead, 0))
-        for way in range(ways)
-    ]
+    ways = np.arange(_BREAKS if values.size <= _MANY else _FEWER)
+    way = ways.reshape(1, -1, *[1] * values.ndim)
+    steps = np.where(leads, (place + way) % n_lead, 0)
+    return once.isel({DRAW: np.zeros_like(ways)}).copy(data=values + _STEP * steps)
 
 
 def _annotated(point: xr.DataArray, on_missing: str) -> tuple[xr.DataArray, str]:

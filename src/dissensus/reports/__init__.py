@@ -73,6 +73,7 @@ def report(
     """
     from arviz_base import rc_context
 
+    from dissensus.evaluation.evidence import tables_made_once
     from dissensus.plots._source import interval_settings
     from dissensus.reports.page import page
     from dissensus.reports.readers_page import page as readers_page
@@ -85,7 +86,7 @@ def report(
     if of_readers and ci_prob is None:
         ci_prob = _OF_READERS
     kind, prob = interval_settings(ci_kind, ci_prob)
-    with rc_context({"stats.ci_kind": kind, "stats.ci_prob": prob}):
+    with rc_context({"stats.ci_kind": kind, "stats.ci_prob": prob}), tables_made_once():
         write: Any = readers_page
         if not of_readers:
             write = votes_page if LEADERBOARD in evaluation.children else page

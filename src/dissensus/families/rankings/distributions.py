@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 from hashlib import sha256
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -265,6 +267,8 @@ class PartialRanking(Discrete):
 
     def logp(value: Any, log_strength: Any, places: Any, power: Any, sharpness: Any) -> Any:  # noqa: ARG002, N805
         """Return the exact log-likelihood, tempered."""
+        if "jax" in sys.modules:  # a sampler imports it before it asks for this
+            import_module("dissensus.families.rankings.in_jax")
         found = power * ranking_logp(tempered(log_strength, sharpness), value)[0]
         return check_parameters(
             found, pt.all(log_strength < np.inf), power > 0, sharpness > 0,

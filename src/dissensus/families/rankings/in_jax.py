@@ -1,0 +1,60 @@
+"""The likelihood of partial rankings for samplers that run in JAX, as a call of the kernel there.
+
+Only imported where JAX is already, which the library itself does not need.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from pytensor.link.jax.dispatch import jax_funcify
+
+from dissensus.families.rankings.distributions import RankingLogp
+from dissensus.kernels.compiled import kernel
+from dissensus.kernels.plackett_luce import of_ranks
+from dissensus.kernels.types import Floats, Ints
+
+
+@jax_funcify.register(RankingLogp)
+def _in_jax(op: Any, node: Any = None, **options: Any) -> Any:  # noqa: ARG001
+    """Return the likelihood and its gradient as a function that JAX can take apart."""
+    return ranking_logp
+
+
+@jax.custom_jvp
+def ranking_logp(log_strength: Any, rank: Any) -> Any:
+    """Return the log-likelihood and its gradient, of one ranking or, under `jax.vmap`, of many."""
+    like = jax.ShapeDtypeStruct
+    results = (like((), jnp.float64), like(log_strength.shape, jnp.float64))
+    return jax.pure_callback(_of_all, results, log_strength, rank, vmap_method="broadcast_all")
+
+
+@ranking_logp.defjvp
+def _derivative(primals: Any, tangents: Any) -> Any:
+    """Multiply by the gradient, which is there already; its own derivative is not known."""
+    value, gradient = ranking_logp(*primals)
+    return (value, gradient), ((gradient * tangents[0]).sum(), jnp.full_like(gradient, jnp.nan))
+
+
+def _of_all(log_strength: Any, rank: Any) -> tuple[Floats, Floats]:
+    """Call the kernel once for all rankings, (..., label)."""
+    log_strength, rank = np.asarray(log_strength, np.float64), np.asarray(rank, np.int64)
+    shape = log_strength.shape
+    n_rankings = log_strength.size // max(shape[-1], 1)
+    value, gradient = np.zeros(shape[:-1]), np.zeros(shape)
+    _of_rows(
+        log_strength.reshape(n_rankings, -1), rank.reshape(n_rankings, -1),
+        value.reshape(-1), gradient.reshape(n_rankings, -1),
+    )  # fmt: skip
+    return value, gradient
+
+
+@kernel
+def _of_rows(log_strength: Floats, rank: Ints, value: Floats, gradient: Floats) -> None:
+    for row in range(len(rank)):
+        value[row], part = of_ranks(log_strength[row], rank[row])
+        for label in range(len(part)):
+            gradient[row, label] = part[label]
