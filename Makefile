@@ -16,7 +16,7 @@ doctest:  ## Run the examples in docstrings (PyTensor's graphs are interpreted: 
 	PYTENSOR_FLAGS=mode=FAST_COMPILE,cxx= uv run pytest --doctest-modules src
 
 long:  ## Run tests that take seconds: whole evaluations; calibration, fuzzing, reference posteriors, reduced
-	uv run --group browser pytest -m "long and not slow" tests
+	uv run --group browser --group jax pytest -m "long and not slow" tests
 
 fuzz:  ## Call every public function with hostile input, 50,000 times and more
 	DISSENSUS_FUZZ=full uv run pytest -m "slow or not slow" --numprocesses=2 --dist=worksteal tests/fuzz

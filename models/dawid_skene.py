@@ -331,20 +331,17 @@ def _around(process: Process, population: Any) -> tuple[Any, Any]:
         dims=(ANNOTATOR, LABEL, likelihood.OUTCOME),
     )  # fmt: skip
     errors = pt.ones((people, n, 1))  # with two labels there is only one wrong label
-    away = ~np.eye(n, dtype=bool)
     if n > 2:
-        shape = (alike[:, None] * population)[away].reshape((n, n - 1))
+        shape = (alike[:, None] * population)[~np.eye(n, dtype=bool)].reshape((n, n - 1))
         errors = pm.Dirichlet(
             _typical("error_rows", process), a=pt.broadcast_to(shape, (people, n, n - 1)),
             dims=(ANNOTATOR, LABEL, likelihood.OTHER_LABEL),
         )  # fmt: skip
-    blank = pt.zeros((people, n, n))
-    wrong = (right[..., 1, None] * errors).reshape((people, -1))
-    confusion = blank[:, away].set(wrong)[:, ~away].set(right[..., 0])
+    confusion = likelihood.square(right[..., :1], right[..., 1:] * errors)
     name, dims = _typical("confusion", process), (ANNOTATOR, LABEL, RESPONSE)
     pm.Deterministic(name, confusion, dims=dims)
     logit = pt.log(right[..., 0]) - pt.log(right[..., 1])
-    return logit, blank[:, away].set(pt.log(errors).reshape((people, -1)))
+    return logit, likelihood.square(0.0, pt.log(errors))
 
 
 def _typical(name: str, process: Process) -> str:
