@@ -2,8 +2,8 @@
 
 ``uv run python benchmarks/mutants.py --checkout FOLDER --number 20 --seed 1`` works on a clone of
 its own, of any version of the library: sources there are rewritten and put back. A mutant is
-*caught* by the unit tests that name its file, else by the long ones, or it survives. A survivor
-may be equivalent: look at it.
+*caught* by the unit tests that name its file, else by the long ones, or it survives. Tests that
+fail without it say nothing (*failed before*). A survivor may be equivalent: look at it.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def run(root: Path, marks: str, files: list[Path]) -> str:
     command = ["uv", "run", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-n", "1", "-m", marks]
     command += [str(file) for file in files]
     try:
-        code = subprocess.run(command, cwd=root, capture_output=True, timeout=480).returncode
+        code = subprocess.run(command, cwd=root, capture_output=True, timeout=900).returncode
     except subprocess.TimeoutExpired:
         return "endless"
     return "passed" if code in (0, 5) else "failed"
@@ -97,14 +97,19 @@ def fate(root: Path, mutant: Mutant) -> str:
     ).decode()
     stem = mutant.path.stem
     files = [path for path in (root / "tests").rglob("test_*.py") if stem in path.read_text()]
-    try:
-        mutant.path.write_text("".join(lines))
-        ast.parse(mutant.path.read_text())
-        for marks, word in (("not slow and not long", "unit"), ("long and not slow", "long")):
-            if run(root, marks, files) != "passed":
-                return f"caught, {word}"
-    finally:
-        mutant.path.write_text(text)
+    kinds = {"unit": "not slow and not long", "long": "long and not slow"}
+    for word, marks in kinds.items():
+        before = run(root, marks, files)
+        try:
+            mutant.path.write_text("".join(lines))
+            ast.parse(mutant.path.read_text())
+            after = run(root, marks, files)
+        finally:
+            mutant.path.write_text(text)
+        if before != "passed":
+            return f"{before} before"
+        if after != "passed":
+            return f"caught, {word}" if after == "failed" else f"endless, {word}"
     return "survived"
 
 

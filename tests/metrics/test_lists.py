@@ -238,7 +238,7 @@ def test_an_evaluation_looks_once_at_each_reliability(votes, monkeypatch):
         *votes, draws=20, reliability=[1, 2], truth_model=None, ground_truth=None, components=None,
         random_seed=1, progressbar=False,
     )  # fmt: skip
-    assert sum("draw" in dims for dims in calls) == 2
+    assert sum("draw" in dims for dims in calls) == 3  # the last of the point estimate
 
 
 @pytest.mark.parametrize("most", [4096, 0])  # by a table of sequences, and draw by draw

@@ -140,6 +140,23 @@ def no_common_label(predicted: Array, labels: Array) -> PredictionError:
     )
 
 
+def check_labels(predictions: xr.Dataset, labels: Array, consequence: str) -> Ints:
+    """Return the codes of labels outside the label space: warn of some, raise if all are.
+
+    ``consequence`` completes the sentence of the warning.
+    """
+    vocabulary, code = predictions[LABEL].to_numpy(), predictions["label_code"].to_numpy()
+    times = np.bincount(code[code >= 0], minlength=len(vocabulary))
+    used = np.flatnonzero(times)
+    stray = used[tables.match(vocabulary[used], labels) < 0]
+    if len(stray) and len(stray) == len(used):
+        raise no_common_label(vocabulary[stray], labels)
+    if len(stray):
+        names, count = list(vocabulary[stray]), int(times[stray].sum())
+        warn_of_outside(consequence, names, list(labels), count)
+    return stray
+
+
 def predicted_labels(predictions: xr.Dataset) -> Array:
     """Return the labels that some system predicts."""
     code = predictions["label_code"].to_numpy()
@@ -213,12 +230,7 @@ def said_by_systems(found: Systems, labels: Array) -> Ints:
     vocabulary = predictions[LABEL].to_numpy()
     place = tables.match(vocabulary, labels)
     code = predictions["label_code"].transpose(ITEM, SYSTEM, POSITION).to_numpy()[..., 0]
-    stray = np.unique(code[place[code] < 0])
-    if len(stray) and (place[code] < 0).all():
-        raise no_common_label(vocabulary[stray], labels)
-    if len(stray):
-        count = int((place[code] < 0).sum())
-        warn_of_outside(" agree with nobody", list(vocabulary[stray]), list(labels), count)
+    stray = check_labels(predictions, labels, " agree with nobody")
     place[stray] = len(labels) + np.arange(len(stray))
     out = np.full((len(found.present), len(found.names)), -1, dtype=np.int64)
     out[found.present] = place[code]

@@ -30,14 +30,13 @@ from dissensus.kernels.types import Array, Floats, Ints
 
 
 def warn_of_outside(
-    consequence: str, names: Sequence[object], labels: Sequence[object], count: int | None = None
+    consequence: str, names: Sequence[object], labels: Sequence[object], count: int
 ) -> None:
     """Warn of ``names`` outside the label space; ``consequence`` completes the sentence."""
-    by = "" if count is None else f" (predictions with them: {count})"
     warn_caller(
-        f"Labels outside the label space of the annotations{consequence}: {shown(names)}{by}. "
-        f"{misspelt(names, labels)}If annotators could have given them, read the annotations with "
-        "labels=."
+        f"Labels outside the label space of the annotations{consequence}: {shown(names)} "
+        f"(predictions with them: {count}). {misspelt(names, labels)}If annotators could have "
+        "given them, read the annotations with labels=."
     )
 
 

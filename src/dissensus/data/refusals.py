@@ -8,7 +8,13 @@ import numpy as np
 import xarray as xr
 
 from dissensus.data import tables
-from dissensus.data.alignment import SOURCES, Sources, no_common_label, unlike_items
+from dissensus.data.alignment import (
+    SOURCES,
+    Sources,
+    no_common_label,
+    predicted_labels,
+    unlike_items,
+)
 from dissensus.dims import ITEM, LABEL
 from dissensus.errors import AnnotationError, PredictionError, shown
 
@@ -109,8 +115,7 @@ def _unlike_labels(annotations: xr.Dataset, predictions: xr.Dataset) -> Predicti
     place = tables.match(annotations[ITEM].to_numpy(), predictions[ITEM].to_numpy())
     if (place >= 0).any():
         predictions = predictions.isel({ITEM: place[place >= 0]})
-    code = predictions["label_code"].to_numpy()
-    said = predictions[LABEL].to_numpy()[np.unique(code[code >= 0])]
+    said = predicted_labels(predictions)
     labels = annotations[LABEL].to_numpy()
     return no_common_label(said, labels) if (tables.match(said, labels) < 0).all() else None
 

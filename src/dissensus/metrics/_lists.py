@@ -11,9 +11,8 @@ import xarray as xr
 
 from dissensus import arguments
 from dissensus.data import tables
-from dissensus.data.alignment import common_items, no_common_label
+from dissensus.data.alignment import check_labels, common_items
 from dissensus.data.plausibility import Space, plausibility_of, remembered, space
-from dissensus.data.predictions import warn_of_outside
 from dissensus.data.schema import checked_predictions
 from dissensus.dims import CANDIDATE, CHAIN, DRAW, ITEM, LABEL, POSITION, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, PredictionError
@@ -37,6 +36,9 @@ from dissensus.metrics._items import check_bootstrap, over_items, weights_for
 OUTSIDE = -4
 """Code of a predicted label that is not in the label space."""
 
+WRONG = " count as wrong"
+"""What the warning says of such labels."""
+
 
 def align(
     plausibility: xr.DataArray,
@@ -57,7 +59,7 @@ def align(
     if "labels" not in plausibility.attrs and not label_space.dense:
         label_space = _widened(label_space, predictions[LABEL].to_numpy())
     if not checked:
-        check_labels(predictions, label_space.labels)
+        check_labels(predictions, label_space.labels, WRONG)
     code = _codes(predictions, label_space.labels)
     dims = (ITEM, SYSTEM, POSITION)
     block = predictions["block"].transpose(*dims).to_numpy()
@@ -109,21 +111,6 @@ def _widened(label_space: Space, predicted: Names) -> Space:
             f"candidates add up to {size}",
         )
     return label_space._replace(labels=labels)
-
-
-def check_labels(predictions: xr.Dataset, labels: Names) -> None:
-    """Raise if no predicted label is in the label space, and warn of labels outside."""
-    code = predictions["label_code"].to_numpy()
-    vocabulary = predictions[LABEL].to_numpy()
-    place = tables.match(vocabulary, labels)
-    count = np.bincount(code[code >= 0], minlength=len(vocabulary))
-    stray = (count > 0) & (place < 0)
-    if stray.any() and not ((count > 0) & (place >= 0)).any():
-        raise no_common_label(vocabulary[count > 0], labels)
-    if stray.any():
-        warn_of_outside(
-            " count as wrong", list(vocabulary[stray]), list(labels), int(count[stray].sum())
-        )
 
 
 def _codes(predictions: xr.Dataset, labels: Names) -> Ints:
@@ -196,7 +183,7 @@ def lists_by_block(
 ) -> xr.DataArray:
     """Score lists of predictions block by block; items are those of ``theta``, in order."""
     check_lists(predictions)
-    check_labels(predictions, all_labels(theta))
+    check_labels(predictions, all_labels(theta), WRONG)
     predictions = predictions.assign_coords({ITEM: theta[ITEM]})  # spelled as in theta
     dims = front(theta)
     coords = coords_of(theta, dims) | {SYSTEM: predictions[SYSTEM].to_numpy()}

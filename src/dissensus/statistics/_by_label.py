@@ -12,8 +12,7 @@ import xarray as xr
 
 from dissensus import statistics
 from dissensus.data import tables
-from dissensus.data.alignment import no_common_label, predicted_labels
-from dissensus.data.predictions import warn_of_outside
+from dissensus.data.alignment import check_labels, predicted_labels
 from dissensus.data.schema import checked_annotations, checked_predictions
 from dissensus.dims import ANNOTATION, ELEMENT, ITEM, LABEL, POSITION, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, brief, held_back, shown, warn_caller
@@ -189,13 +188,9 @@ def _elements(given: list[Any]) -> Names:
         elements = tables.widened(elements, other)
     for one in systems if people else ():
         require_alike(people[0], one)
-        said = predicted_labels(one)
-        stray = said[tables.match(said, elements) < 0]
-        if len(stray) and len(stray) == len(said):
-            raise no_common_label(said, elements)
+        stray = check_labels(one, elements, ' are taken as "no" in all annotations')
         if len(stray):
-            warn_of_outside(' are taken as "no" in all annotations', list(stray), list(elements))
-            elements = tables.widened(elements, stray)
+            elements = tables.widened(elements, one[LABEL].to_numpy()[stray])
     return elements
 
 

@@ -14,8 +14,7 @@ import xarray as xr
 
 from dissensus.arguments import LARGEST, is_whole
 from dissensus.data import tables
-from dissensus.data.alignment import Systems, no_common_label
-from dissensus.data.predictions import warn_of_outside
+from dissensus.data.alignment import Systems, check_labels
 from dissensus.data.rows import given_numbers
 from dissensus.data.schema import check_annotations, check_form, no_predictions
 from dissensus.data.sets import OF_SETS
@@ -268,12 +267,7 @@ def lists_by_systems(systems: Systems, labels: Names) -> SystemLists:
         predictions[name].transpose(ITEM, SYSTEM, POSITION).to_numpy()
         for name in ("label_code", "block")
     )
-    used = np.unique(code[code >= 0])
-    stray = used[place[used] < 0]
-    if len(stray) and len(stray) == len(used):
-        raise no_common_label(vocabulary[stray], labels)
-    if len(stray):
-        warn_of_outside(", which no annotator names", list(vocabulary[stray]), list(labels))
+    stray = check_labels(predictions, labels, ", which no annotator names")
     place[stray] = len(labels) + np.arange(len(stray))
     shape = (len(systems.present), *code.shape[1:])
     out = SystemLists(
