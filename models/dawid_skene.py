@@ -337,11 +337,11 @@ def _around(process: Process, population: Any) -> tuple[Any, Any]:
             _typical("error_rows", process), a=pt.broadcast_to(shape, (people, n, n - 1)),
             dims=(ANNOTATOR, LABEL, likelihood.OTHER_LABEL),
         )  # fmt: skip
-    confusion = likelihood.square(right[..., :1], right[..., 1:] * errors)
+    confusion = likelihood.square(right[..., :1], right[..., 1:] * errors, n)
     name, dims = _typical("confusion", process), (ANNOTATOR, LABEL, RESPONSE)
     pm.Deterministic(name, confusion, dims=dims)
     logit = pt.log(right[..., 0]) - pt.log(right[..., 1])
-    return logit, likelihood.square(0.0, pt.log(errors))
+    return logit, likelihood.square(0.0, pt.log(errors), n)
 
 
 def _typical(name: str, process: Process) -> str:

@@ -20,7 +20,6 @@ from dissensus.data.plausibility import looked_at_once
 from dissensus.data.schema import are_probabilities
 from dissensus.dims import (
     CANDIDATE,
-    DRAW,
     ITEM,
     LABEL,
     POSITION,
@@ -156,10 +155,10 @@ def _tie_breaks(point: xr.DataArray) -> xr.DataArray:
     if (n_lead < 2).all():
         return once
     place = np.cumsum(leads, axis=axis) - 1
-    ways = np.arange(_BREAKS if values.size <= _MANY else _FEWER)
-    way = ways.reshape(1, -1, *[1] * values.ndim)
-    steps = np.where(leads, (place + way) % n_lead, 0)
-    return once.isel({DRAW: np.zeros_like(ways)}).copy(data=values + _STEP * steps)
+    ways = np.empty((1, _BREAKS if values.size <= _MANY else _FEWER, *values.shape))
+    for way in range(ways.shape[1]):  # one after the other: each takes arrays like the values
+        ways[0, way] = values + _STEP * np.where(leads, (place + way) % n_lead, 0)
+    return xr.DataArray(ways, once.coords, once.dims, point.name, point.attrs)
 
 
 def _annotated(point: xr.DataArray, on_missing: str) -> tuple[xr.DataArray, str]:

@@ -59,17 +59,16 @@ def split(rows: Any) -> tuple[Any, Any]:
     return logit, pt.switch(same, 0.0, pt.log(rows) - wrong[..., None])
 
 
-def square(own: Any, others: Any) -> Any:
+def square(own: Any, others: Any, n_labels: int) -> Any:
     """Put rows without their diagonal (..., label, other label) around it (..., label, 1).
 
     Two shifted copies are chosen from, since assigning to places of an array compiles for long.
     """
     import pytensor.tensor as pt
 
-    n, blank = others.shape[-2], pt.zeros_like(others[..., :1])
+    blank, same = pt.zeros_like(others[..., :1]), np.eye(n_labels, dtype=bool)
     before, after = (pt.concatenate(pair, axis=-1) for pair in ((others, blank), (blank, others)))
-    label, response = pt.arange(n)[:, None], pt.arange(n)
-    return pt.switch(pt.eq(label, response), own, pt.switch(response < label, before, after))
+    return pt.switch(same, own, pt.switch(np.tri(n_labels, dtype=bool), before, after))
 
 
 def eased(process: Process, logit: Any, spread: Any) -> Any:

@@ -31,8 +31,15 @@ from dissensus.kernels.types import Ints
 # The exact log-likelihood of a partial ranking as a PyTensor operation with its gradient.
 
 
+_IN_JAX = "pytensor.link.jax.dispatch"
+
+
 class RankingLogp(Op):
-    """One ranking: its log-likelihood, and beside it the gradient, which costs little more."""
+    """One ranking: its log-likelihood, and beside it the gradient, which costs little more.
+
+    Before a graph with it is compiled with ``mode="JAX"``, import `families.rankings.in_jax`;
+    samplers need no more than `PartialRanking`.
+    """
 
     gufunc_signature = "(k),(k)->(),(k)"
     __props__ = ()
@@ -253,7 +260,9 @@ class PartialRanking(Discrete):
                 "places", expected="the block of each place, as nothing is observed", found="None"
             )
         if log_strength is None:
-            log_strength = pt.log(pt.as_tensor(strength, dtype="float64"))
+            strength = pt.as_tensor(strength, dtype="float64")
+            some = pt.neq(strength, 0.0)  # the gradient of log 0 is not to be asked for
+            log_strength = pt.switch(some, pt.log(pt.switch(some, strength, 1.0)), -np.inf)
         return super().dist([log_strength, places, power, sharpness], **kwargs)
 
     def support_point(rv: Any, size: Any, log_strength: Any, places: Any, power: Any, sharpness: Any) -> Any:  # fmt: skip  # noqa: E501, N805
@@ -267,7 +276,7 @@ class PartialRanking(Discrete):
 
     def logp(value: Any, log_strength: Any, places: Any, power: Any, sharpness: Any) -> Any:  # noqa: ARG002, N805
         """Return the exact log-likelihood, tempered."""
-        if "jax" in sys.modules:  # a sampler imports it before it asks for this
+        if _IN_JAX in sys.modules:  # a sampler imports it before it asks for this
             import_module("dissensus.families.rankings.in_jax")
         found = power * ranking_logp(tempered(log_strength, sharpness), value)[0]
         return check_parameters(
@@ -279,11 +288,15 @@ class PartialRanking(Discrete):
 def tempered(log_strength: Any, sharpness: Any) -> Any:
     """Return log strengths times sharpness (...); minus infinity is not changed.
 
-    Looked at twice, as 0 times infinity would spoil the gradient by the sharpness.
+    It is never multiplied: 0 times infinity would spoil the gradient by the sharpness. A bound
+    keeps it out, since PyTensor moves a second ``switch`` behind the product.
     """
-    there = log_strength > -np.inf
-    finite = pt.switch(there, log_strength, 0.0)
-    return pt.switch(there, finite * pt.shape_padright(sharpness), -np.inf)
+    finite = pt.maximum(log_strength, _FARTHEST) * pt.shape_padright(sharpness)
+    return pt.switch(log_strength > -np.inf, finite, -np.inf)
+
+
+_FARTHEST = -1e200
+"""Below any log strength that is finite."""
 
 
 def _in_places(key: Any, places: Any) -> Any:

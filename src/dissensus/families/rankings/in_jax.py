@@ -28,7 +28,7 @@ def _in_jax(op: Any, node: Any = None, **options: Any) -> Any:  # noqa: ARG001
 def ranking_logp(log_strength: Any, rank: Any) -> Any:
     """Return the log-likelihood and its gradient, of one ranking or, under `jax.vmap`, of many."""
     like = jax.ShapeDtypeStruct
-    results = (like((), jnp.float64), like(log_strength.shape, jnp.float64))
+    results = tuple(like(shape, log_strength.dtype) for shape in ((), log_strength.shape))
     return jax.pure_callback(_of_all, results, log_strength, rank, vmap_method="broadcast_all")
 
 
@@ -41,15 +41,13 @@ def _derivative(primals: Any, tangents: Any) -> Any:
 
 def _of_all(log_strength: Any, rank: Any) -> tuple[Floats, Floats]:
     """Call the kernel once for all rankings, (..., label)."""
-    log_strength, rank = np.asarray(log_strength, np.float64), np.asarray(rank, np.int64)
-    shape = log_strength.shape
-    n_rankings = log_strength.size // max(shape[-1], 1)
+    shape, dtype = log_strength.shape, log_strength.dtype
     value, gradient = np.zeros(shape[:-1]), np.zeros(shape)
-    _of_rows(
-        log_strength.reshape(n_rankings, -1), rank.reshape(n_rankings, -1),
-        value.reshape(-1), gradient.reshape(n_rankings, -1),
-    )  # fmt: skip
-    return value, gradient
+    rows = value.size, shape[-1]
+    strengths = np.asarray(log_strength, np.float64).reshape(rows)
+    ranks = np.asarray(rank, np.int64).reshape(rows)
+    _of_rows(strengths, ranks, value.reshape(-1), gradient.reshape(rows))
+    return value.astype(dtype), gradient.astype(dtype)
 
 
 @kernel
