@@ -295,8 +295,8 @@ def tempered(log_strength: Any, sharpness: Any) -> Any:
     return pt.switch(log_strength > -np.inf, finite, -np.inf)
 
 
-_FARTHEST = -1e200
-"""Below any log strength that is finite."""
+_FARTHEST = -1e30
+"""Below any finite log strength, within single precision, which PyTensor tries for constants."""
 
 
 def _in_places(key: Any, places: Any) -> Any:
