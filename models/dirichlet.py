@@ -29,8 +29,8 @@ and few annotations per item, the posterior is mostly prior. An example is Chaos
 the hundred annotations of each item: for systems that agree with the hundred annotations on .73,
 the flat prior gives .60, and the learned prior .74. Predictions are evidence: without them, the
 posterior of an item with the annotations a, b, b does not depend on the predictions, and all
-systems are underestimated. ``prior_count=`` a number fixes the prior at
-Dirichlet(:math:`\alpha, \dots, \alpha`), as in the source: 1 is uniform over the simplex.
+systems are underestimated. A number :math:`\alpha` for ``prior_count`` fixes the prior
+at Dirichlet(:math:`\alpha, \dots, \alpha`), as in the source; 1 is uniform over the simplex.
 
 Limits. A few annotations do not show how well a system predicts items on which the panel is split
 nearly evenly. On these items, the prior treats the system as a member of the panel.

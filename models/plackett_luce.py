@@ -20,9 +20,9 @@ The *reliability* :math:`\gamma` is the weight of rankings. One ranking per item
 ``tempering="likelihood"`` uses :math:`p(b \mid \lambda)^\gamma`: with 2, each ranking counts twice.
 ``tempering="strength"`` uses :math:`p(b \mid \lambda^\gamma)`: with 2, log strengths are doubled.
 Both are exact, for any :math:`\gamma` from 1e-6 to 1e6; 0 would be the prior, and as :math:`\gamma`
-increases, likelihood tempering approaches `maximum_likelihood`. If annotators are known across
-items, the reliability can be *learned*: one for all annotators (``reliability="common"``), or one
-for each under a hierarchical prior (``"annotator"``). This needs strength tempering, because a
+increases, likelihood tempering approaches `maximum_likelihood`. The reliability can also be
+*learned*: one for all annotators (``reliability="common"``) or, if annotators rank several items,
+one for each under a hierarchical prior (``"annotator"``). This needs strength tempering, because a
 power of the likelihood is not normalised. The concentration of the prior determines the scale of
 the learned reliability: interpret differences between annotators rather than values.
 
@@ -44,8 +44,8 @@ prior, every ranking counts once, whatever the reliability. One ranking per item
 :math:`\kappa`, whose posterior is then its prior. The meaning of :math:`\kappa` depends on
 ``unranked``. A system that was trained on these rankings repeats them: fit without its predictions.
 
-``concentration=`` a number a fixes the prior at :math:`\kappa m_k = a`. Labels that are not named
-are then a problem: with 419 conditions and a = 1 they have .94 of the mass even after six
+A number a for ``concentration`` fixes the prior at :math:`\kappa m_k = a`. Labels that are not
+named are then a problem: with 419 conditions and a = 1 they have .94 of the mass even after six
 annotators. The mean plausibilities of the most plausible condition in Figure 5 of the source, at
 reliability 1, are:
 

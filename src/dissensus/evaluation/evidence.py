@@ -1,4 +1,4 @@
-"""Tables of an evaluation, with one row for each number: what plots, reports and files read."""
+"""Tables of an evaluation, a row for each estimate: plots, reports and files are made of them."""
 
 from __future__ import annotations
 
@@ -466,7 +466,7 @@ def _of_answers(evaluation: xr.DataTree) -> pd.DataFrame:
 
 
 def _frame(parts: dict[str, xr.DataArray], columns: list[str], **constant: str) -> pd.DataFrame:
-    """Return one row for each value of some arrays over the same dims."""
+    """Return a table of arrays over the same dims: a row for each cell, a column for each array."""
     flat = {part: value.drop_attrs() for part, value in parts.items()}
     frame = xr.Dataset(flat).expand_dims("row").to_dataframe().reset_index()
     return frame.assign(**constant).reindex(columns=columns)

@@ -281,9 +281,9 @@ ROUNDING: Final = 1e-9
 def slim_majority(start: Ints, own: Ints, share: Floats, said: Ints, n_labels: int) -> Flags:
     """Return whether one annotator could make the leading label (item) be beaten or tied.
 
-    An annotator with several labels for an item changes all of them. An item whose leading labels
-    are tied already has a slim majority too; one with a single label to give has none. Rows are in
-    the order of `Grouped`.
+    If an annotator gave the item several labels, all of them may be changed. An item whose leading
+    labels are tied already has a slim majority too; one with a single label to give has none. Rows
+    are in the order of `Grouped`.
     """
     n_items = len(start) - 1
     votes, mine = np.zeros(n_labels), np.zeros(n_labels)

@@ -256,7 +256,7 @@ def leaned(
     The place of the mean between the two is the probability that the answer is right; its log odds
     become larger by ``insight``. Where all draws agree nothing changes.
 
-    ``low``, ``mean`` and ``high`` are of the scores over all chains.
+    ``low``, ``mean`` and ``high`` are the item's lowest, mean and highest score over all chains.
 
     >>> some = np.array([1.0, 0.0, 1.0, 1.0])
     >>> leaned(some, 0.0, 0.75, 1.0, np.full(4, 800.0), np.uint64(1)).tolist()

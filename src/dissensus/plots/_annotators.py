@@ -240,7 +240,7 @@ def confidence_difficulty(
     Parameters
     ----------
     source : Dataset or DataTree
-        What `dissensus.confidence_difficulty` returns, or a tree with it as group
+        The result of `dissensus.confidence_difficulty`, or a tree with the group
         ``confidence_difficulty``.
 
     Examples
@@ -330,7 +330,7 @@ def annotator_roc(
     Parameters
     ----------
     source : Dataset or DataTree
-        What `dissensus.annotator_roc` returns, or a tree with it as group ``annotator_roc``.
+        The result of `dissensus.annotator_roc`, or a tree with the group ``annotator_roc``.
     ci_prob : float, optional
         Probability of the outer region; ArviZ's setting by default.
     limit : int

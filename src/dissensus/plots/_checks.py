@@ -42,7 +42,7 @@ def agreement_check(
     Parameters
     ----------
     source : DataTree or Dataset
-        What `dissensus.agreement_check` returns, or a tree with it as group ``agreement_check``.
+        The result of `dissensus.agreement_check`, or a tree with the group ``agreement_check``.
     statistics : str or sequence of str, optional
         Statistics to draw, one panel each; by default all checked statistics.
     ax : matplotlib.axes.Axes, optional
@@ -92,7 +92,7 @@ def assumptions(source: Any, *, figsize: Size | None = None) -> Any:
     Parameters
     ----------
     source : DataTree or Dataset
-        What `dissensus.check_assumptions` returns, or a tree with it as group ``assumptions``.
+        The result of `dissensus.check_assumptions`, or a tree with the group ``assumptions``.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def label_check(source: Any, *, limit: int = 20, figsize: Size | None = None) ->
     Parameters
     ----------
     source : DataTree or Dataset
-        What `dissensus.label_check` returns, or a tree with it as group ``label_check``.
+        The result of `dissensus.label_check`, or a tree with the group ``label_check``.
     limit : int
         Maximum number of annotators; those furthest from their replicates are shown.
 
@@ -219,7 +219,7 @@ def residual_check(source: Any, *, limit: int = 1000, figsize: Size | None = Non
     Parameters
     ----------
     source : DataTree or Dataset
-        What `dissensus.residual_check` returns, or a tree with it as group ``residual_check``.
+        The result of `dissensus.residual_check`, or a tree with the group ``residual_check``.
     limit : int
         Approximate maximum number of items; all items outside their intervals are shown.
 
@@ -340,7 +340,7 @@ def prior_predictive(source: Any, *, figsize: Size | None = None) -> Any:
     Parameters
     ----------
     source : DataTree or Dataset
-        What `dissensus.prior_predictive` returns, or a tree with it as group
+        The result of `dissensus.prior_predictive`, or a tree with the group
         ``prior_predictive``.
 
     Examples

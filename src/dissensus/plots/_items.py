@@ -328,7 +328,7 @@ def items_to_review(source: Any, *, limit: int = 10, figsize: Size | None = None
     Parameters
     ----------
     source : Dataset or DataTree
-        What `dissensus.items_to_review` returns, or a tree with it as group ``items_to_review``.
+        The result of `dissensus.items_to_review`, or a tree with the group ``items_to_review``.
     limit : int
         Maximum number of items with names.
 

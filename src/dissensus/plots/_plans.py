@@ -40,7 +40,7 @@ def accuracy_plan(source: Any, *, scope: str = SCOPES[1], figsize: Size | None =
     Parameters
     ----------
     source : DataTree or Dataset
-        What `dissensus.plan_accuracy` returns, or a tree with it as group ``accuracy_plan``.
+        The result of `dissensus.plan_accuracy`, or a tree with the group ``accuracy_plan``.
     scope : {"new items", "these items"}
         Whether the accuracy is that on new items, or on the items of the study.
 
@@ -125,7 +125,7 @@ def reliability_plan(source: Any, *, limit: int = 7, figsize: Size | None = None
     Parameters
     ----------
     source : DataTree or Dataset
-        What `dissensus.plan_reliability` returns, or a tree with it as group ``plan``.
+        The result of `dissensus.plan_reliability`, or a tree with the group ``plan``.
     limit : int
         Maximum number of panels of intervals; pools come before pairs.
 

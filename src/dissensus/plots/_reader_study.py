@@ -36,7 +36,7 @@ def reader_study(
     Parameters
     ----------
     source : Dataset or DataTree
-        What `dissensus.reader_study` returns, or a tree with it as group ``reader_study``.
+        The result of `dissensus.reader_study`, or a tree with the group ``reader_study``.
 
     Examples
     --------

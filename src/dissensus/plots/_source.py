@@ -93,7 +93,7 @@ def _are_names(value: Any) -> bool:
 
 
 def _is_size(value: Any) -> bool:
-    """Return whether a value is (width, height) in inches that fit any page."""
+    """Return whether a value is (width, height), each None or from 0.1 to 600 inches."""
     if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str) or len(value) != 2:
         return False
     return all(side is None or 0.1 <= arguments.real(side) <= 600 for side in value)

@@ -1,4 +1,4 @@
-"""Fits of chunks of items, drawn when they are asked for: Dask arrays, put together block by block.
+"""Fits of annotations in chunks: Dask arrays, whose blocks of items are sampled when needed.
 
 A model whose items are independent given the data draws each item from a separate stream. So the
 fit of some items is a part of the fit of all, number by number, and nothing has to be computed but

@@ -130,7 +130,7 @@ def _storable(value: Any) -> Any:
 
 
 def sampled(model: Any, *, draws: int, tune: int, chains: int, **options: Any) -> Any:
-    """Sample a PyMC model; if interrupted, return the draws so far, or raise without any."""
+    """Sample a PyMC model; if interrupted, return the draws so far, or raise if there are none."""
     import pymc as pm
 
     try:

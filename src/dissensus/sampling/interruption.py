@@ -111,7 +111,7 @@ def bar[Step](steps: Iterable[Step], text: str, total: float | None = None) -> I
 
 
 class _Compiling(Listener):  # type: ignore[misc]
-    """Shows beside the text of a bar that kernels are being compiled."""
+    """Adds a note to the text of a progress bar while kernels are being compiled."""
 
     def __init__(self, progress: Progress, task: TaskID, text: str) -> None:
         self.progress, self.task, self.text = progress, task, text

@@ -149,7 +149,7 @@ def _array(given: Any, annotations: xr.Dataset) -> xr.DataArray:
 
 
 def _by_place(given: Any, annotations: xr.Dataset) -> xr.DataArray:
-    """Read an array without names: one number, by annotator, or by annotator and item."""
+    """Read an array without names: one number, one per annotator, or one per annotator and item."""
     try:
         values = np.asarray(given)
     except ValueError as problem:  # rows of different length

@@ -102,7 +102,7 @@ def described(weighting: str | None) -> dict[str, str]:
 
 
 def apart_by_item(annotations: xr.Dataset, rows: Grouped, weighting: str | None) -> Floats:
-    """Return the mean distance of two annotators (item), from 0 to 1; 0 without a pair."""
+    """Return the mean distance between two annotators (item), from 0 to 1; 0 without a pair."""
     annotations, distance = placed(annotations, weighting)
     within = disagreement(annotations, rows, distance).within
     last = max(annotations.sizes[LABEL] - 1.0, 1.0) if weighting is not None else 1.0

@@ -281,7 +281,7 @@ def annotator_discrepancy_ratio(
     depth: int | None = None,
     weights: Any = None,
 ) -> xr.DataArray:
-    r"""Discrepancy ratio of each annotator, who is compared with the others like a system.
+    r"""Discrepancy ratio of each annotator, who is treated as a system.
 
     .. math:: \Delta_r = \frac{\mu_r}{\alpha_{-r}}, \qquad
         \mu_r = \frac{1}{I_r} \sum_i \frac{1}{A_i - 1} \sum_{s \neq r} \psi(Y_{ir}, Y_{is}), \quad

@@ -117,7 +117,7 @@ def distance_name(distance: Distance, known: tuple[str, ...] = NAMED) -> str:
 class Disagreement:
     r"""Distances of annotators from each other, in sums over items.
 
-    The distance of two annotators is the mean over pairs of their labels,
+    The distance between two annotators is the mean over pairs of their labels,
     :math:`\psi(Y, Y')` (Lovchinsky et al. 2020, Eq. 1).
     """
 

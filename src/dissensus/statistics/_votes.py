@@ -41,8 +41,8 @@ def leave_one_out_agreement(
     where :math:`L_{ir}` are the labels that annotator r gives item i. With single labels,
     :math:`v` counts votes. With rankings, :math:`v_{is}(k) = 1/(l\,|b_l|)` for a label in block l
     of :math:`|b_l|` tied labels (the inverse rank of `models.inverse_rank`), and :math:`L_{ir}` are
-    all listed labels. The mean is over the items that have :math:`A_i \geq 2` annotators, with
-    equal weights.
+    all listed labels. The result is the mean of :math:`o_i` over the items with
+    :math:`A_i \geq 2` annotators.
 
     Parameters
     ----------

@@ -123,7 +123,7 @@ class Chain:
         self.state = started(rng.integers(2**64, dtype=np.uint64))
 
     def advance(self, first: int, n: int) -> None:
-        """Go through n sweeps, the first of which is draw ``first``; before 0 is the warm-up."""
+        """Run n sweeps, numbered from ``first``; negative numbers are the warm-up."""
         form = self.process.form
         for sweep in range(n):
             if form.related and not self.cut:

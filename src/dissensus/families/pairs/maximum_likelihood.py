@@ -41,8 +41,8 @@ def maximum_likelihood(pairs: xr.Dataset, *, side: bool = False) -> xr.Dataset:
     Raises
     ------
     AnnotationError
-        If no finite numbers are the most probable ones, as where a group of systems always won, or
-        never, against the others. `fit` has priors, and takes such votes.
+        If no finite values maximise the likelihood, for example because a group of systems always
+        won, or never won, against the others. `fit` has priors, and takes such votes.
 
     Notes
     -----
@@ -106,7 +106,7 @@ _SINGULAR: Final = 1e13
 
 
 def _infinite(at: Floats, systems: Array, form: Form) -> AnnotationError:
-    """Return the error about votes without a maximum, naming what leads farthest away."""
+    """Return the error for votes without a finite maximum, naming the most extreme systems."""
     strength = at[: len(systems)] - at[: len(systems)].mean()
     names = systems[np.abs(strength) > 0.5 * np.abs(strength).max()].tolist()
     beside = " or the tendency to ties" * form.ties + " or the left side's advantage" * form.side

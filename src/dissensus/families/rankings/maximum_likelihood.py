@@ -134,7 +134,7 @@ def maximum_likelihood(
 
 
 def _warn(notes: dict[str, npt.NDArray[np.bool_]], items: npt.NDArray[Any]) -> None:
-    """Name the items whose plausibilities are not unique, or are not the maximum."""
+    """Warn of items whose plausibilities are not unique, or for which no maximum was reached."""
     for name, text in (
         ("unique", "the rankings do not decide between the strongest labels, which are always tied "
          "or never compared; these share the plausibility evenly. The coordinate 'unique' marks "

@@ -406,7 +406,7 @@ def write_confusion(
 
 @kernel
 def write_correct(raw: Floats, first_system: int, out: Floats) -> None:
-    """Write the share of its items that each system got right, NaN without items."""
+    """Write each system's share of correct answers; NaN for a system without items."""
     n_respondents, n_labels, n_states = raw.shape
     for r in range(first_system, n_respondents):
         right, total = 0.0, 0.0

@@ -39,7 +39,7 @@ _LABELS: Final = 4.0
 
 
 class Answers(NamedTuple):
-    """Systems' answers; the same answer to items of one pattern is one cell."""
+    """Counts of systems' answers: a cell for each system, pattern of items and label in use."""
 
     start: Ints  # Where the cells of each system begin (system + 1)
     pattern: Ints  # (cell)

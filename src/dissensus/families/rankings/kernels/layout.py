@@ -57,7 +57,8 @@ class ItemNumbers(NamedTuple):
 class RankedItem(NamedTuple):
     """Data that are constant in a chain.
 
-    Rankings without information, and those that `ItemNumbers.shared` covers, are left out.
+    Rankings without information are left out, and so are the first choices that
+    `ItemNumbers.shared` counts.
     """
 
     numbers: ItemNumbers

@@ -6,10 +6,10 @@ second above a third, and so on to y. Two labels with chains in both directions 
 has no edge from outside: no annotator ranks another label above it.
 
 At the maximum, each label is ranked as often as expected (see `memory`). The EM algorithm
-multiplies each strength by the ratio of the two numbers. It never lowers the likelihood, and
-without ties is Hunter's MM algorithm (2004). It is slow where few rankings link two parts of the
-labels. Its steps are therefore accelerated by a quasi-Newton method (Lange 1995), with EM as the
-safeguard. `docs/derivations/maximum-likelihood.md` states when a unique maximum exists.
+multiplies each strength by the observed number of rankings over the expected number. It never
+lowers the likelihood, and without ties is Hunter's MM algorithm (2004). It is slow where few
+rankings link two parts of the labels. Its steps are therefore accelerated by a quasi-Newton method
+(Lange 1995), with EM as the safeguard. `docs/derivations/maximum-likelihood.md` states when a unique maximum exists.
 """
 
 from __future__ import annotations
