@@ -9,7 +9,8 @@ At the maximum, each label is ranked as often as expected (see `memory`). The EM
 multiplies each strength by the observed number of rankings over the expected number. It never
 lowers the likelihood, and without ties is Hunter's MM algorithm (2004). It is slow where few
 rankings link two parts of the labels. Its steps are therefore accelerated by a quasi-Newton method
-(Lange 1995), with EM as the safeguard. `docs/derivations/maximum-likelihood.md` states when a unique maximum exists.
+(Lange 1995), with EM as the safeguard. `docs/derivations/maximum-likelihood.md` states when a
+unique maximum exists.
 """
 
 from __future__ import annotations
