@@ -100,14 +100,14 @@ def fate(root: Path, mutant: Mutant) -> str:
     kinds = {"unit": "not slow and not long", "long": "long and not slow"}
     for word, marks in kinds.items():
         before = run(root, marks, files)
+        if before != "passed":
+            return f"{before} before"
         try:
             mutant.path.write_text("".join(lines))
             ast.parse(mutant.path.read_text())
             after = run(root, marks, files)
         finally:
             mutant.path.write_text(text)
-        if before != "passed":
-            return f"{before} before"
         if after != "passed":
             return f"caught, {word}" if after == "failed" else f"endless, {word}"
     return "survived"

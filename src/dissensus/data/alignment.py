@@ -11,10 +11,10 @@ import xarray as xr
 
 from dissensus import arguments
 from dissensus.data import tables
-from dissensus.data.predictions import predicted_numbers, warn_of_outside
+from dissensus.data.predictions import predicted_numbers
 from dissensus.data.schema import checked_predictions
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
-from dissensus.errors import PredictionError, misspelt, shown
+from dissensus.errors import PredictionError, misspelt, shown, warn_caller
 from dissensus.kernels.types import Array, Flags, Floats, Ints
 
 
@@ -140,7 +140,9 @@ def no_common_label(predicted: Array, labels: Array) -> PredictionError:
     )
 
 
-def check_labels(predictions: xr.Dataset, labels: Array, consequence: str) -> Ints:
+def check_labels(
+    predictions: xr.Dataset, labels: Array, consequence: str = " count as wrong"
+) -> Ints:
     """Return the codes of labels outside the label space: warn of some, raise if all are.
 
     ``consequence`` completes the sentence of the warning.
@@ -152,8 +154,12 @@ def check_labels(predictions: xr.Dataset, labels: Array, consequence: str) -> In
     if len(stray) and len(stray) == len(used):
         raise no_common_label(vocabulary[stray], labels)
     if len(stray):
-        names, count = list(vocabulary[stray]), int(times[stray].sum())
-        warn_of_outside(consequence, names, list(labels), count)
+        names = list(vocabulary[stray])
+        warn_caller(
+            f"Labels outside the label space of the annotations{consequence}: {shown(names)} "
+            f"(predictions with them: {times[stray].sum()}). {misspelt(names, list(labels))}If "
+            "annotators could have given them, read the annotations with labels=."
+        )
     return stray
 
 

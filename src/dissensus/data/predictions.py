@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -22,22 +21,9 @@ from dissensus.dims import ITEM, LABEL, POSITION, SCORED_SYSTEM, SYSTEM
 from dissensus.errors import (
     AnnotationError,
     PredictionError,
-    misspelt,
     shown,
-    warn_caller,
 )
 from dissensus.kernels.types import Array, Floats, Ints
-
-
-def warn_of_outside(
-    consequence: str, names: Sequence[object], labels: Sequence[object], count: int
-) -> None:
-    """Warn of ``names`` outside the label space; ``consequence`` completes the sentence."""
-    warn_caller(
-        f"Labels outside the label space of the annotations{consequence}: {shown(names)} "
-        f"(predictions with them: {count}). {misspelt(names, labels)}If annotators could have "
-        "given them, read the annotations with labels=."
-    )
 
 
 def predictions(

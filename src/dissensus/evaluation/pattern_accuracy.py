@@ -23,7 +23,7 @@ from dissensus.kernels.overlap import holds_first
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Floats
 from dissensus.metrics._items import BOOTSTRAP
-from dissensus.metrics._lists import WRONG, align, check_lists
+from dissensus.metrics._lists import align, check_lists
 from dissensus.models.dirichlet import KINDS
 from dissensus.sampling import fitting
 
@@ -169,7 +169,7 @@ def _parts(
     items = annotations[ITEM]
     numbered = xr.DataArray(np.arange(len(items)), coords={ITEM: items.to_numpy()})
     common, predictions = common_items(numbered, predictions, on_missing)
-    check_labels(predictions, annotations[LABEL].to_numpy(), WRONG)
+    check_labels(predictions, annotations[LABEL].to_numpy())
     kept = np.zeros(len(items), dtype=bool)
     kept[common.to_numpy()] = True
     place = np.concatenate([[0], np.cumsum(kept)])

@@ -36,9 +36,6 @@ from dissensus.metrics._items import check_bootstrap, over_items, weights_for
 OUTSIDE = -4
 """Code of a predicted label that is not in the label space."""
 
-WRONG = " count as wrong"
-"""What the warning says of such labels."""
-
 
 def align(
     plausibility: xr.DataArray,
@@ -59,7 +56,7 @@ def align(
     if "labels" not in plausibility.attrs and not label_space.dense:
         label_space = _widened(label_space, predictions[LABEL].to_numpy())
     if not checked:
-        check_labels(predictions, label_space.labels, WRONG)
+        check_labels(predictions, label_space.labels)
     code = _codes(predictions, label_space.labels)
     dims = (ITEM, SYSTEM, POSITION)
     block = predictions["block"].transpose(*dims).to_numpy()
@@ -183,7 +180,7 @@ def lists_by_block(
 ) -> xr.DataArray:
     """Score lists of predictions block by block; items are those of ``theta``, in order."""
     check_lists(predictions)
-    check_labels(predictions, all_labels(theta), WRONG)
+    check_labels(predictions, all_labels(theta))
     predictions = predictions.assign_coords({ITEM: theta[ITEM]})  # spelled as in theta
     dims = front(theta)
     coords = coords_of(theta, dims) | {SYSTEM: predictions[SYSTEM].to_numpy()}

@@ -16,7 +16,7 @@ from dissensus.dims import ITEM, LABEL, SYSTEM
 from dissensus.errors import ArgumentError, PredictionError, shown
 from dissensus.kernels.types import Floats
 from dissensus.metrics._items import by_system, over_items, weights_for
-from dissensus.metrics._lists import WRONG, check_lists
+from dissensus.metrics._lists import check_lists
 
 BIN: Final = "bin"
 CURVE: Final = "calibration"
@@ -107,7 +107,7 @@ def probability_score(
     check_lists(predictions)
     theta, predictions = common_items(theta, predictions, on_missing)
     labels = theta[LABEL].to_numpy()
-    check_labels(predictions, labels, WRONG)
+    check_labels(predictions, labels)
     # Labels that annotators cannot give come last, with a plausibility of 0.
     outside = predictions[LABEL].to_numpy()
     outside = outside[tables.match(outside, labels) < 0]
