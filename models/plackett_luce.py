@@ -86,11 +86,10 @@ import numpy as np
 import xarray as xr
 
 from dissensus import arguments
-from dissensus.data.predictions import features
+from dissensus.data.predictions import Features, features
 from dissensus.dims import ANNOTATOR, CANDIDATE, ITEM, LABEL
 from dissensus.errors import ArgumentError
-from dissensus.families.rankings.kernels.learned_prior import Leaning
-from dissensus.families.rankings.learned_prior import learned
+from dissensus.families.rankings.learned_prior import PriorCells, learned
 from dissensus.families.rankings.maximum_likelihood import maximum_likelihood as maximum_likelihood
 from dissensus.families.rankings.predictions import observed, with_rankings
 from dissensus.families.rankings.process import KINDS as KINDS
@@ -203,6 +202,7 @@ def _model(what: Process) -> Any:
     coords = {dim: what.annotations[dim].to_numpy() for dim in (ITEM, ANNOTATOR, LABEL)}
     counted = {CANDIDATE: shape[1], "cell": len(what.shape)}
     counted |= {RANKING: what.n_rankings, "place": chosen.shape[1]}
+    counted |= {"feature": len(what.said.values)}
     coords |= {dim: np.arange(size) for dim, size in counted.items()}
     with pm.Model(coords=coords | what.said.coords()) as model:
         # Metrics of a trace need the label of each candidate, and all labels.
@@ -211,7 +211,8 @@ def _model(what: Process) -> Any:
         pm.Data("remainder_concentration", float(what.concentration))
         alpha = what.shape
         if what.leaning is not None and what.prior_draws is None:
-            alpha = _learned_shapes(what, what.leaning)
+            n_labels = what.annotations.sizes[LABEL]
+            alpha = _learned_shapes(n_labels, what.prior_cells(), what.said)
         strength = LogGamma("log_strength", alpha=alpha, dims="cell")
         padded = pt.concatenate([strength, [-np.inf]])  # a place of -1 is this last entry
         of_item = padded[what.cells()]
@@ -225,16 +226,23 @@ def _model(what: Process) -> Any:
     return model
 
 
-def _learned_shapes(what: Process, lean: Leaning) -> Any:
-    """Return the Gamma shape of each cell under the prior shared by all items."""
+def _learned_shapes(n_labels: int, cells: PriorCells, said: Features) -> Any:
+    """Return the Gamma shape of each cell under the prior shared by all items.
+
+    The Gibbs step reads the data off a model, and writes this again to prove that it is the same.
+    """
+    import pymc as pm
     import pytensor.tensor as pt
 
-    concentration, tilt = in_graph(what.annotations.sizes[LABEL], what.tilts(), 1.0)
-    n_items, n_labels = (what.annotations.sizes[dim] for dim in (ITEM, LABEL))
-    item, code = what.owner(), lean.label
-    own = (pt.zeros((n_items, n_labels)) + tilt)[item, np.maximum(code, 0)]
-    weight = lean.size * pt.exp(pt.where(code < 0, 0.0, own))
-    return concentration * weight / pt.zeros(n_items)[item].inc(weight)[item]
+    item = pm.Data("cell_item", cells.item, dims="cell")
+    label = pm.Data("cell_label", cells.label, dims="cell")
+    size = pm.Data("cell_size", cells.size, dims="cell")
+    features = pm.Data("cell_features", cells.features, dims=("cell", "feature"))
+    columns = [features[:, k] for k in range(cells.features.shape[1])]
+    concentration, tilt = in_graph(n_labels, said._replace(values=columns), 1.0, label)
+    weight = size * pt.exp(tilt)
+    total = pt.zeros(int(cells.item[-1]) + 1)[item].inc(weight)
+    return concentration * weight / total[item]
 
 
 def _not_item_by_item(**settings: Any) -> bool:

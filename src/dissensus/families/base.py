@@ -236,10 +236,10 @@ def require_room(fit: Fit[Any, Any], n_bytes: float, of: str, remedy: str) -> No
         )
 
 
-def model_of(name: str) -> Callable[[Any], Any]:
-    """Return the function that writes the PyMC model of a process.
+def model_of(name: str, part: str = "_model") -> Callable[..., Any]:
+    """Return the function that writes the PyMC model of a process, or another part of it.
 
     The function is in the file of the model, a layer above: hence the import by name.
     """
-    write: Callable[[Any], Any] = import_module(f"dissensus.models.{name}")._model
+    write: Callable[..., Any] = getattr(import_module(f"dissensus.models.{name}"), part)
     return write

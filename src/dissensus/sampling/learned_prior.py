@@ -199,14 +199,20 @@ def no_evidence(predictions: xr.Dataset | None, name: str, value: Any) -> None:
         )  # fmt: skip
 
 
-def in_graph(n_labels: int, found: Features, typical: float) -> Any:
-    """Write the prior's concentration and weights of labels as part of a PyMC model."""
+def in_graph(n_labels: int, found: Features, typical: float, code: Any = None) -> Any:
+    """Write the prior's concentration and weights of labels as part of a PyMC model.
+
+    With ``code`` the features are of cells: it has the label of each, negative for none.
+    """
     import pymc as pm
+    import pytensor.tensor as pt
 
     concentration = pm.LogNormal("concentration", math.log(typical), CONCENTRATION_SPREAD)
     tilt = 0.0
     if layout(n_labels, 0).n_free:
         tilt = pm.Normal("label_weight", 0.0, LABEL_SPREAD, dims=LABEL)
+        if code is not None:
+            tilt = pt.concatenate([tilt, [0.0]])[pt.maximum(code, -1)]  # the last entry is for none
     values = iter(found.values)
     for name, dim, names in (
         ("prediction_weight", SYSTEM, found.systems),

@@ -48,13 +48,34 @@ def prove(
     depend on the variables of the reference; returns whether it has.
     """
     (expected,) = reference.observed_RVs
+    expressions = _Expressions()
+    prove_free(model, [observed], reference, expressions)
+    actual, wanted = _parameters(expressions, (model, observed), (reference, expected))
+    names = {rv.name for rv in reference.free_RVs}
+    more = more_in_mean and expressions.has_more(actual[0], wanted[0], names)
+    differing = [place for place in range(more, len(wanted)) if actual[place] != wanted[place]]
+    if differing and parameters:
+        different = " and ".join(parameters[place] for place in differing)
+        raise unfit(f"{observed.name} with {different} as the library writes it", "another")
+    if differing:
+        raise _differs(observed, expected)
+    return more
+
+
+def prove_free(
+    model: Any, observed: Sequence[Any], reference: Any, expressions: _Expressions | None = None
+) -> None:
+    """Raise unless the free variables of a reference model are the same in a model.
+
+    Only each other and what is ``observed`` may depend on them.
+    """
+    expressions = expressions or _Expressions()
     free = {rv.name: rv for rv in model.free_RVs}
     names = [rv.name for rv in reference.free_RVs]
     missing = [name for name in names if name not in free]
     if missing:
         raise unfit(f"free variables {', '.join(names)}", f"none called {', '.join(missing)}")
     refuse_other_uses(model, [free[name] for name in names], observed)
-    expressions = _Expressions()
     model_shapes, reference_shapes = shapes(model), shapes(reference)
     for name, rv in zip(names, reference.free_RVs, strict=True):
         if model_shapes[name] != reference_shapes[name]:
@@ -66,15 +87,6 @@ def prove(
         actual, wanted = (_transform(expressions, *of_model) for of_model in pair)
         if actual != wanted:
             raise unfit(f"{name} with PyMC's own transform for it", "another transform")
-    actual, wanted = _parameters(expressions, (model, observed), (reference, expected))
-    more = more_in_mean and expressions.has_more(actual[0], wanted[0], set(names))
-    differing = [place for place in range(more, len(wanted)) if actual[place] != wanted[place]]
-    if differing and parameters:
-        different = " and ".join(parameters[place] for place in differing)
-        raise unfit(f"{observed.name} with {different} as the library writes it", "another")
-    if differing:
-        raise _differs(observed, expected)
-    return more
 
 
 def shapes(model: Any) -> dict[str, tuple[int, ...]]:

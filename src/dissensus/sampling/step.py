@@ -111,11 +111,11 @@ def unfit(expected: str, found: str) -> ArgumentError:
     )
 
 
-def refuse_other_uses(model: Any, moved: Iterable[Any], observed: Any) -> None:
+def refuse_other_uses(model: Any, moved: Iterable[Any], observed: Iterable[Any]) -> None:
     """Raise if anything but the observed labels depends on the variables that a step moves."""
-    moved = set(moved)
+    moved, observed = set(moved), set(observed)
     for variable in [*model.basic_RVs, *model.potentials]:
-        if variable in moved or variable is observed:
+        if variable in moved or variable in observed:
             continue
         if moved & set(ancestors([variable])):
             raise unfit("only the labels to depend on these variables", variable.name)
@@ -213,12 +213,14 @@ def _moved(step: type[WholeModelStep], model: Any) -> tuple[str, ...]:
     known, names = _READ.get(model, ([], ()))
     if len(known) != len(parts) or any(a is not b for a, b in zip(known, parts, strict=True)):
         try:
-            names = _read(step, model).names
+            reading = _read(step, model)
+            names, kept, why = reading.names, "the rest of ", getattr(reading, "aside", "")
         except ArgumentError as problem:
-            names = ()
+            names, kept, why = (), "", f"expected {problem.expected}; found {problem.found}"
+        if why:
             warn_caller(
-                f"PyMC's own steps sample this model, not {step.__name__}, which would not be "
-                f"exact: expected {problem.expected}; found {problem.found}."
+                f"PyMC's own steps sample {kept}this model, not {step.__name__}, which would not "
+                f"be exact: {why}."
             )
         _READ[model] = parts, names
     return names
@@ -237,8 +239,9 @@ def compile_kernels(step: Any, model: Any, initial_point: Any) -> None:
     """
     if initial_point is None:
         initial_point = first_point(model)
-    kept, step.rng = step.rng, get_random_generator(0)
+    state, rng = step.sampling_state, step.rng
+    step.rng = get_random_generator(0)
     try:
         step.step(initial_point)
     finally:
-        step.rng = kept
+        step.sampling_state, step.rng = state, rng

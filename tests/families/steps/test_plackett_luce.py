@@ -43,8 +43,8 @@ def same(one, other, name):
 
 def test_pymc_chooses_it_by_itself(ann):
     assert STEP_METHODS.count(PlackettLuceGibbs) == 1
-    model = plackett_luce.build(ann, concentration=None)
-    _, chosen = pm.sampling.mcmc.assign_step_methods(model)
+    with plackett_luce.build(ann, concentration=None) as model:
+        _, chosen = pm.sampling.mcmc.assign_step_methods(model)
     assert list(chosen) == [PlackettLuceGibbs]
 
 
@@ -109,6 +109,151 @@ def test_the_point_it_is_given_stays_as_it_was(ann):
     np.testing.assert_array_equal(point["log_strength"], kept)
 
 
+LEFT = {
+    "p": {"ann": [["a"], ["b"]], "bob": [["b"], ["a"]], "cat": [["c"], ["d"]]},
+    "q": {"ann": [["d"], ["a"], ["c"]], "bob": [["d"], ["c"]]},
+}
+"""With unlisted labels absent, the labels of p are in two parts that nobody compared."""
+SAYS = dx.predictions({"system": ["s", "s", "t", "t"], "item": list("pqpq"), "label": list("adba")})
+SHARED = {
+    "ties": (SAID, {}),
+    "ties, one for the unnamed": (SAID, {"unranked": "one"}),
+    "predictions": (SAID, {"predictions": SAYS}),
+    "named labels only, predictions": (SAID, {"unranked": "ignore", "predictions": SAYS}),
+    "absent": (LEFT, {"unranked": "absent"}),
+    "each unnamed label apart": (SAID, {"tempering": "strength"}),
+}
+
+
+def shared(name, **more):
+    said, options = SHARED[name]
+    return plackett_luce.build(dx.from_rankings(said, labels="abcde"), **options | more)
+
+
+def moved_by_it(model):
+    """Return the names of the variables that PyMC gives to the step."""
+    with model:
+        _, chosen = pm.sampling.mcmc.assign_step_methods(model)
+    by_value = {value.name: rv.name for rv, value in model.rvs_to_values.items()}
+    return {by_value[value.name] for value in chosen.get(PlackettLuceGibbs, [])}
+
+
+@pytest.mark.unit(3, long=3)
+@pytest.mark.parametrize("name", SHARED)
+def test_draws_of_a_shared_prior_go_with_the_gradient(name):
+    """Hyperparameters, which it moves too, and strengths."""
+    model = shared(name)
+    assert moved_by_it(model) == {rv.name for rv in model.free_RVs} > {"concentration"}
+    assert disagreements(model) == {}
+
+
+def test_the_gradient_of_another_shared_prior_does_not_go_with_them():
+    other = pm.do(shared("ties"), {"cell_size": np.full(10, 1.0) + 3.0 * np.arange(10)})
+    assert disagreements(shared("ties"), other) != {}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SHARED)
+def test_a_shared_prior_agrees_with_nuts(name):
+    model = shared(name)
+    gibbs, nuts = run(model, 3000), by_nuts(model, draws=3000)
+    same(gibbs, nuts, "plausibility")
+    same(gibbs, nuts, "label_weight")
+    same(gibbs, nuts, "concentration")
+
+
+def with_potential(model):
+    with model:
+        pm.Potential("pull", -(model["label_weight"] ** 2).sum())
+    return model
+
+
+def with_another_use(model):
+    with model:
+        pm.Normal("y", model["concentration"], 1.0, observed=2.0)
+    return model
+
+
+def written_with(change):
+    """Write the library's model of two items by hand, with a change of it."""
+    item, label = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    with pm.Model(coords={"label": ["a", "b"], "cell": range(4), "feature": []}) as model:
+        data = {"item": item, "label": label, "size": np.ones(4), "features": np.ones((4, 0))}
+        for name, values in data.items():
+            dims = ("cell", "feature") if name == "features" else "cell"
+            pm.Data(f"cell_{name}", values, dims=dims)
+        pm.Data("label_number", np.arange(2))
+        parts = {
+            "spread": 1.5, "weight": lambda w: w, "total": lambda t: t, "power": 1.0,
+            "ranked": [[0, 1], [2, 3]], "said": [[1, 0], [1, 0]],
+        } | change  # fmt: skip
+        concentration = pm.LogNormal("concentration", 0.0, parts["spread"])
+        own = pm.Normal("label_weight", dims="label")
+        own = pt.concatenate([parts["weight"](own), [0.0]])[pt.maximum(model["cell_label"], -1)]
+        weight = model["cell_size"] * pt.exp(own)
+        total = pt.zeros(2)[model["cell_item"]].inc(weight)
+        alpha = concentration * weight / parts["total"](total[model["cell_item"]])
+        strength = LogGamma("log_strength", alpha=alpha, dims="cell")
+        PartialRanking(
+            "rankings", log_strength=strength[parts["ranked"]], observed=parts["said"],
+            power=parts["power"],
+        )  # fmt: skip
+    return model
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (lambda: with_potential(shared("ties")), "found pull"),
+        (lambda: with_another_use(shared("ties")), "found y"),
+        (lambda: pm.do(shared("ties"), {"label_weight": np.zeros(5)}), "none called label_weight"),
+        (lambda: written_with({"spread": 1.0}), r"found concentration ~ LogNormal\(0, 1\)"),
+        (lambda: written_with({"weight": lambda w: 2.0 * w}), "log_strength"),
+        (lambda: written_with({"weight": lambda w: w - w.mean()}), "log_strength"),
+        (lambda: written_with({"total": lambda t: t + 1.0}), "log_strength"),
+        (lambda: written_with({"power": 2.0}), "rankings that count once"),
+    ],
+)
+def test_another_shared_prior_is_left_to_nuts(model, words):
+    """The strengths are not: they are drawn given whatever their prior is."""
+    model = model()
+    with pytest.warns(dx.DissensusWarning, match=rf"the rest of this model, not Plack.*{words}"):
+        assert moved_by_it(model) == {"log_strength"}
+
+
+def test_the_shared_prior_written_by_hand_is_the_library_s():
+    model = written_with({})
+    assert moved_by_it(model) == {"concentration", "label_weight", "log_strength"}
+    assert disagreements(model) == {}
+
+
+def test_a_ranking_of_two_items_labels_is_left_to_nuts():
+    with pytest.warns(dx.DissensusWarning, match="labels of one item"):
+        assert (
+            moved_by_it(written_with({"ranked": [[0, 2], [1, 3]], "said": [[1, 2]] * 2})) == set()
+        )
+
+
+def test_its_state_is_all_that_changes():
+    """Ties have an order, and ellipses a centre, that go with the random stream."""
+    with shared("ties") as model:
+        step = PlackettLuceGibbs(rng=1)
+    point, kept = model.initial_point(), step.sampling_state
+
+    def walked():
+        step.sampling_state, now = kept, point
+        for _ in range(20):
+            now, _ = step.step(now)
+        return now
+
+    one, order, centre = walked(), step.prior.order.copy(), step.prior.mode.copy()
+    assert (order != kept.prior.order).any()
+    assert (centre != kept.prior.mode).any()
+    other = walked()
+    for name in one:
+        np.testing.assert_array_equal(one[name], other[name])
+
+
 def test_rankings_may_be_of_several_variables_and_items_in_any_order():
     """Items are what meets in a ranking; two variables here, one of them a single vector."""
     with pm.Model() as model:
@@ -142,7 +287,7 @@ def strange(change):
                                   observed=[1, 0, 0, 0]), "a function of them and v"),
         (lambda u: (PartialRanking("r", log_strength=u, observed=[1, 0, 0]),
                     pm.Potential("more", u.sum())), "found more"),
-        (lambda u: pm.Normal("y", u, observed=[1.0, 2.0, 3.0]), "found y"),
+        (lambda u: pm.Normal("y", u, observed=[1.0, 2.0, 3.0]), "found none"),
         (lambda u: None, "found none"),
         (lambda u: PartialRanking("r", log_strength=u, observed=[[1, 0, 0], [1, 2, 0]],
                                   power=[1.0, 2.0]), "one power"),
@@ -185,7 +330,7 @@ def test_closed_rankings_compare_only_what_they_list():
     assert float(second.mean()) == pytest.approx(2 / 3, abs=0.02)  # Beta(2, 1)
 
 
-def test_two_variables_of_strengths_have_a_step_each():
+def test_two_variables_of_strengths():
     with pm.Model() as model:
         for name in "uv":
             each = LogGamma(name, alpha=np.ones(2))

@@ -1,7 +1,9 @@
 """The parts of a model's graph of rankings that a Gibbs step needs.
 
 Nothing is handed to the step beside the model, so that a model whose data were changed, by
-`pymc.set_data` or `pymc.observe`, is sampled as it is.
+`pymc.set_data` or `pymc.observe`, is sampled as it is. Strengths may be used in any way that is
+proved to be that of rankings; their prior's hyperparameters, as `dissensus.models.plackett_luce`
+writes them.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+from pymc.model import Model
 from pytensor.graph.traversal import ancestors
 from pytensor.scalar.basic import Identity
 from pytensor.tensor.basic import Alloc, Join
@@ -19,13 +22,28 @@ from pytensor.tensor.subtensor import AdvancedSubtensor, Subtensor
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from dissensus.errors import ArgumentError, warn_caller
-from dissensus.families.rankings.distributions import LogGammaRV, PartialRankingRV, places_of
+from dissensus.data.predictions import Features
+from dissensus.dims import LABEL
+from dissensus.errors import ArgumentError
+from dissensus.families import base
+from dissensus.families.rankings.distributions import (
+    LogGamma,
+    LogGammaRV,
+    PartialRankingRV,
+    places_of,
+)
+from dissensus.families.rankings.kernels.learned_prior import Leaning
+from dissensus.families.rankings.learned_prior import PriorCells
 from dissensus.kernels.rankings import Rankings
 from dissensus.kernels.types import Floats, Ints
+from dissensus.sampling.proof import codes, constants, prove_free, shapes
 from dissensus.sampling.step import first_point, uncompiled, unfit
 
 Point = Mapping[str, Any]
+
+_STRENGTH: Final = "log_strength"
+_ITEM: Final = "cell_item"
+"""Data of a model with a shared prior."""
 
 
 class Parameters(NamedTuple):
@@ -38,75 +56,159 @@ class Parameters(NamedTuple):
     """(ranking)"""
 
 
-class Reading(NamedTuple):
-    """Rankings, and the places of their cells in the variable of log strengths."""
+class Strengths(NamedTuple):
+    """A variable of log strengths: its rankings, and the places of their cells in it."""
 
+    name: str
     rankings: Rankings
     cells: Ints
     """(cell): its place in the variable, flattened."""
     parameters: Callable[[Point], Parameters]
+    leaning: Leaning | None = None
+    """Features of each cell's prior, if the step moves its hyperparameters too."""
 
 
-def read(model: Any, value: Any, **compile_kwargs: Any) -> Reading:
-    """Read how the rankings of a model depend on one value variable of log strengths.
+class Reading(NamedTuple):
+    """The parts of a model that the step needs."""
 
-    Raises ArgumentError if the step would not be exact for the model, saying why.
+    names: tuple[str, ...]
+    """The variables that the step moves."""
+    hyperparameters: tuple[str, ...]
+    strengths: list[Strengths]
+    aside: str
+    """Why it does not move the hyperparameters, if the model has any."""
+
+
+def has_form(model: Any) -> bool:
+    """Return whether a model has strengths and rankings."""
+    ranked = any(isinstance(rv.owner.op, PartialRankingRV) for rv in model.observed_RVs)
+    return ranked and any(isinstance(rv.owner.op, LogGammaRV) for rv in model.free_RVs)
+
+
+def read(model: Any) -> Reading:
+    """Read how rankings depend on log strengths, and these on the prior that items share."""
+    rankings = [rv for rv in model.basic_RVs if isinstance(rv.owner.op, PartialRankingRV)]
+    behind = set(ancestors(rankings))
+    gammas = [rv for rv in model.free_RVs if isinstance(rv.owner.op, LogGammaRV)]
+    if not gammas:
+        raise unfit("log strengths with a LogGamma prior", "none")
+    found = [rv for rv in gammas if rv in behind]
+    if not found:
+        raise unfit(f"a PartialRanking that depends on {gammas[0].name}", "none")
+    prior, aside = None, ""
+    with uncompiled():
+        if _ITEM in model.named_vars and any(rv.name == _STRENGTH for rv in found):
+            try:
+                prior = _shared_prior(model, rankings)
+            except ArgumentError as problem:
+                aside = f"expected {problem.expected}; found {problem.found}"
+        strengths = [
+            _read_strengths(model, rv, prior if rv.name == _STRENGTH else None) for rv in found
+        ]
+    hyperparameters = () if prior is None else prior.names
+    names = (*hyperparameters, *(rv.name for rv in found))
+    return Reading(names, hyperparameters, strengths, aside)
+
+
+def _read_strengths(model: Any, strength: Any, prior: _Prior | None) -> Strengths:
+    """Read the rankings of one variable of log strengths.
+
+    A prior that is read says which cells are of one item; else those that meet in a ranking are.
     """
-    strength = model.values_to_rvs[value]
-    if not isinstance(strength.owner.op, LogGammaRV):
-        raise unfit("log strengths with a LogGamma prior", f"{strength.name}: {strength.owner.op}")
     if model.rvs_to_transforms[strength] is not None:
         raise unfit(f"{strength.name} without a transform", "one with a transform")
     rankings = _dependants(model, strength)
     graphs = [one.owner.op.dist_params(one.owner) for one in rankings]
-    wanted = [strength.owner.op.dist_params(strength.owner)[0]]
-    wanted += [part for graph in graphs for part in (graph[0], graph[2], graph[3])]
     for graph in graphs:
         _require_selection(graph[0], strength, model)
-    evaluate = model.compile_fn(
-        model.replace_rvs_by_values(wanted), inputs=model.value_vars,
-        on_unused_input="ignore", **compile_kwargs,
-    )  # fmt: skip
-    start = first_point(model)
-    chosen = _chosen(evaluate, start, value.name)
-    with uncompiled():
-        observed = [model.rvs_to_values[one].eval() for one in rankings]
+    start, name = first_point(model), model.rvs_to_values[strength].name
+    chosen = _chosen(_evaluated(model, [graph[0] for graph in graphs]), start, name)
+    observed = [model.rvs_to_values[one].eval() for one in rankings]
     for ranks in observed:
         places_of(ranks)
     pairs = [np.broadcast_arrays(*pair) for pair in zip(chosen, observed, strict=True)]
     chosen, ranks = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-    laid_out, cells, order = _laid_out(chosen, ranks, np.size(start[value.name]))
+    shape, owner = np.shape(start[name]), None if prior is None else prior.cells.item
+    laid_out, cells, order = _laid_out(chosen, ranks, int(np.prod(shape, dtype=int)), owner)
     rows = [one.shape[:-1] for one in chosen]
+    wanted = [strength.owner.op.dist_params(strength.owner)[0]]
+    wanted += [part for graph in graphs for part in (graph[2], graph[3])]
+    evaluate = _evaluated(model, wanted)
 
     def parameters(point: Point) -> Parameters:
-        shape, *rest = evaluate(point)
-        flat = np.broadcast_to(shape, np.shape(start[value.name])).ravel()[cells]
-        powers = np.unique(np.concatenate([np.ravel(power) for power in rest[1::3]]))
+        alpha, *rest = evaluate(point)
+        powers = np.unique(np.concatenate([np.ravel(power) for power in rest[::2]]))
         if len(powers) > 1:
             raise unfit("one power of the likelihood for all rankings", str(powers))
-        each = [np.broadcast_to(s, n).ravel() for s, n in zip(rest[2::3], rows, strict=True)]
-        return Parameters(flat, float(powers[0]), np.concatenate(each)[order].astype(np.float64))
+        each = [np.broadcast_to(s, n).ravel() for s, n in zip(rest[1::2], rows, strict=True)]
+        return Parameters(
+            np.broadcast_to(alpha, shape).ravel()[cells], float(powers[0]),
+            np.concatenate(each)[order].astype(np.float64),
+        )  # fmt: skip
 
-    return Reading(laid_out, cells, parameters)
+    now = parameters(start)
+    same = prior is not None or not set(ancestors(wanted)) & set(model.free_RVs)
+    leaning = None if prior is None else _leaning(prior, laid_out, cells)
+    read = (lambda _: now) if same else parameters
+    return Strengths(strength.name, laid_out, cells, read, leaning)
 
 
-def fits(model: Any, strength: Any) -> bool:
-    """Return whether the step is exact for strengths; warn where rankings depend on others."""
-    try:
-        with uncompiled():
-            read(model, model.rvs_to_values[strength]).parameters(first_point(model))
-    except ArgumentError as problem:
-        reason = f"expected {problem.expected}; found {problem.found}"
-    except Exception as problem:  # a model that cannot be read is no model of the step
-        reason = f"it cannot be read: {type(problem).__name__}: {problem}"
-    else:
-        return True
-    if any(isinstance(rv.owner.op, PartialRankingRV) for rv in model.observed_RVs):
-        warn_caller(
-            f"PyMC's own steps sample {strength.name}, not PlackettLuceGibbs, which would not be "
-            f"exact: {reason}."
-        )
-    return False
+def _evaluated(model: Any, expressions: list[Any]) -> Callable[[Point], list[Any]]:
+    """Return the function from a point to expressions; it is interpreted, and compiles nothing."""
+    function: Callable[[Point], list[Any]] = model.compile_fn(
+        model.replace_rvs_by_values(expressions), inputs=model.value_vars, on_unused_input="ignore"
+    )
+    return function
+
+
+class _Prior(NamedTuple):
+    """The prior that items share."""
+
+    names: tuple[str, ...]
+    """Of the hyperparameters, in the order of the kernel's."""
+    cells: PriorCells
+    n_labels: int
+
+
+def _shared_prior(model: Any, rankings: list[Any]) -> _Prior:
+    """Read the prior that items share.
+
+    Raises if it is not as the library writes it, or the likelihood is a power.
+    """
+    graphs = [one.owner.op.dist_params(one.owner) for one in rankings]
+    powers = constants(model, [part for graph in graphs for part in (graph[2], graph[3])])
+    if any((np.asarray(one) != 1.0).any() for one in powers):
+        raise unfit("rankings that count once, to learn the prior", "another power or sharpness")
+    item, label, size, features = constants(model, [model[f"cell_{n}"] for n in PriorCells._fields])
+    n_labels = len(constants(model, [model["label_number"]])[0])
+    found = shapes(model)
+    systems, scored = (
+        list(range(*found.get(name, (0,)))) for name in ("prediction_weight", "probability_weight")
+    )
+    if features.shape[1:] != (len(systems) + len(scored),):
+        raise unfit(f"a feature for each of {len(systems) + len(scored)} weights", "others")
+    cells = PriorCells(codes(item, len(item), "items of cells"), label, size, features)
+    said = Features([], systems, scored)
+    sizes = {LABEL: n_labels, "cell": len(item), "feature": features.shape[1]}
+    coords = {n: np.arange(k) for n, k in sizes.items()} | said.coords()
+    with Model(coords=coords, model=None) as reference:
+        LogGamma(
+            _STRENGTH, dims="cell",
+            alpha=base.model_of("plackett_luce", "_learned_shapes")(n_labels, cells, said),
+        )  # fmt: skip
+    prove_free(model, rankings, reference)
+    names = tuple(rv.name for rv in reference.free_RVs if rv.name != _STRENGTH)
+    return _Prior(names, cells, n_labels)
+
+
+def _leaning(prior: _Prior, rankings: Rankings, order: Ints) -> Leaning:
+    """Return the features of cells in the kernel's order, and by its numbers of items."""
+    cells, n_cells = prior.cells, rankings.n_cells
+    item = np.repeat(np.arange(len(n_cells)), n_cells)
+    if len(np.unique(np.stack([item, cells.item[order]]), axis=1).T) > len(n_cells):
+        raise unfit("labels of one item in each ranking", "those of several")
+    ordered = PriorCells(item, cells.label[order], cells.size[order], cells.features[order])
+    return ordered.leaning(prior.n_labels)
 
 
 def _dependants(model: Any, strength: Any) -> list[Any]:
@@ -158,7 +260,7 @@ def _chosen(evaluate: Any, start: Point, name: str) -> list[Ints]:
     """
     shape = np.shape(start[name])
     place = np.arange(np.prod(shape, dtype=int), dtype=np.float64)
-    entries = evaluate({**start, name: place.reshape(shape)})[1::3]
+    entries = evaluate({**start, name: place.reshape(shape)})
     for one in entries:
         given = one[np.isfinite(one)]
         if not np.isin(given, place).all():
@@ -166,8 +268,10 @@ def _chosen(evaluate: Any, start: Point, name: str) -> list[Ints]:
     return [np.where(np.isfinite(one), one, -1).astype(np.int64) for one in entries]
 
 
-def _laid_out(chosen: list[Ints], ranks: list[Ints], n_cells: int) -> tuple[Rankings, Ints, Ints]:
-    """Lay out rankings; cells that meet in a ranking belong to one item.
+def _laid_out(
+    chosen: list[Ints], ranks: list[Ints], n_cells: int, owner: Ints | None
+) -> tuple[Rankings, Ints, Ints]:
+    """Lay out rankings; cells that meet in a ranking, or have one owner, belong to one item.
 
     Returns the rankings, the cells in the order they want, and the order of the rankings.
     """
@@ -175,11 +279,15 @@ def _laid_out(chosen: list[Ints], ranks: list[Ints], n_cells: int) -> tuple[Rank
     n_rankings = sum(int(np.prod(one.shape[:-1], dtype=int)) for one in chosen)
     if len(np.unique(ranking * n_cells + cell)) < len(cell):
         raise unfit("each strength once in a ranking", "one that is there twice")
-    edges = (np.ones(len(cell)), (ranking, n_rankings + cell))
-    n_nodes = n_rankings + n_cells
-    _, owner = connected_components(csr_array(edges, shape=(n_nodes, n_nodes)), directed=False)
-    n_items = int(owner.max()) + 1
-    by_ranking, by_cell = owner[:n_rankings], owner[n_rankings:]
+    one, other, n_nodes = ranking, n_rankings + cell, n_rankings + n_cells
+    if owner is not None:
+        one = np.concatenate([one, n_nodes + owner])
+        other = np.concatenate([other, n_rankings + np.arange(n_cells)])
+        n_nodes += int(owner.max()) + 1
+    edges = csr_array((np.ones(len(one)), (one, other)), shape=(n_nodes, n_nodes))
+    _, part = connected_components(edges, directed=False)
+    n_items = int(part[: n_rankings + n_cells].max()) + 1
+    by_ranking, by_cell = part[:n_rankings], part[n_rankings : n_rankings + n_cells]
     cells, order = np.argsort(by_cell, kind="stable"), np.argsort(by_ranking, kind="stable")
     counts = np.bincount(by_cell, minlength=n_items)
     cell_start = np.concatenate([[0], np.cumsum(counts)])

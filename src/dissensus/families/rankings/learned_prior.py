@@ -20,7 +20,7 @@ from dissensus.families.rankings.layout import LaidOut
 from dissensus.kernels.learned_prior import layout as free_of
 from dissensus.kernels.random import row_keys
 from dissensus.kernels.rankings import Rankings
-from dissensus.kernels.types import Floats
+from dissensus.kernels.types import Floats, Ints
 from dissensus.sampling import fitting
 from dissensus.sampling.chains import mapped
 from dissensus.sampling.learned_prior import LearnedPrior, Size
@@ -43,20 +43,37 @@ def speaks(said: Features, n_items: int, n_labels: int) -> npt.NDArray[np.bool_]
     return out
 
 
-def leaning(laid: LaidOut, where: Layout, said: Features, n_labels: int) -> Leaning:
+class PriorCells(NamedTuple):
+    """The features of the prior of each cell's strength."""
+
+    item: Ints
+    """(cell)"""
+    label: Ints
+    """(cell): the label whose weight it has; negative for none."""
+    size: Floats
+    """(cell): number of its labels."""
+    features: Floats
+    """(cell, feature): above the minimum over the item's labels."""
+
+    def leaning(self, n_labels: int) -> Leaning:
+        """Return them as kernels read them, if the items are in order."""
+        cell, feature = np.nonzero(self.features)
+        return Leaning(
+            np.searchsorted(self.item, np.arange(self.item[-1] + 2)), self.size, self.label,
+            np.searchsorted(cell, np.arange(len(self.item) + 1)), feature,
+            self.features[cell, feature], free_of(n_labels, 0).n_free, self.features.shape[1],
+        )  # fmt: skip
+
+
+def prior_cells(laid: LaidOut, where: Layout, said: Features) -> PriorCells:
     """Return the features of each cell's prior."""
-    start = laid.rankings.cell_start
-    item = np.repeat(np.arange(len(start) - 1), np.diff(start))
+    n_cells = laid.rankings.n_cells
+    item = np.repeat(np.arange(len(n_cells)), n_cells)
     code = where.codes[item, laid.candidate]
     words = np.zeros((len(code), len(said.values)))
     for f, each in enumerate(said.values):
         words[:, f] = np.where(code >= 0, (each - floor(each))[item, code], 0.0)
-    cell, feature = np.nonzero(words)
-    return Leaning(
-        start, laid.n_labels.astype(np.float64), code,
-        np.searchsorted(cell, np.arange(len(code) + 1)), feature, words[cell, feature],
-        free_of(n_labels, 0).n_free, len(said.values),
-    )  # fmt: skip
+    return PriorCells(item, code, laid.n_labels.astype(np.float64), words)
 
 
 def floor(each: Floats) -> Floats:

@@ -20,12 +20,12 @@ from dissensus.errors import AnnotationError, ArgumentError, shown, warn_caller
 from dissensus.families.rankings.kernels.learned_prior import Leaning
 from dissensus.families.rankings.layout import TREATMENTS, LaidOut, laid_out
 from dissensus.families.rankings.learned_prior import (
+    PriorCells,
     Taught,
-    floor,
     joined,
-    leaning,
     learned,
     of_unnamed,
+    prior_cells,
     shapes,
     speaks,
     taught,
@@ -91,9 +91,9 @@ class Process(NamedTuple):
         """Return the annotation that is each ranking's first."""
         return self.laid.row[self.laid.rankings.ranking_start[:-1]]
 
-    def tilts(self) -> Features:
-        """Return the features of labels by predictions, relative to their minimum."""
-        return self.said._replace(values=[each - floor(each) for each in self.said.values])
+    def prior_cells(self) -> PriorCells:
+        """Return the features of each cell's prior."""
+        return prior_cells(self.laid, self.where, self.said)
 
     def of_ranking(self, name: str) -> Ints:
         """Return the code of each ranking's item or annotator."""
@@ -153,7 +153,7 @@ class Process(NamedTuple):
         laid, n_labels = self.laid, self.annotations.sizes[LABEL]
         if self.tempering != "likelihood":
             laid = laid_out(self.annotations, self.where, self.unranked)
-        return taught(laid, leaning(laid, self.where, self.said, n_labels), teaches)
+        return taught(laid, prior_cells(laid, self.where, self.said).leaning(n_labels), teaches)
 
     def named(self, values: Floats, seed: int) -> xr.DataArray:
         """Name draws of plausibilities (chain, draw, item, candidate)."""
@@ -200,7 +200,8 @@ def process(
         unranked, said,
     )  # fmt: skip
     if learns:
-        out = out._replace(leaning=leaning(laid, where, said, annotations.sizes[LABEL]))
+        cells = prior_cells(laid, where, said)
+        out = out._replace(leaning=cells.leaning(annotations.sizes[LABEL]))
     return out.with_prior(concentration) if isinstance(concentration, LearnedPrior) else out
 
 

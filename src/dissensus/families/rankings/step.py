@@ -2,52 +2,48 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
-from pymc.model import Model, modelcontext
-from pymc.step_methods.compound import BlockedStep, Competence, StepMethodState
+from pymc.step_methods.compound import StepMethodState
 from pymc.step_methods.state import dataclass_state
-from pymc.util import get_random_generator
 
-from dissensus.families.rankings.distributions import LogGammaRV
-from dissensus.families.rankings.graph import fits, read
+from dissensus.families.rankings import graph
+from dissensus.families.rankings.chain import PriorChain
 from dissensus.families.rankings.kernels.sweep import sweep
-from dissensus.sampling.step import compile_kernels, left_out
+from dissensus.kernels.types import Floats
+from dissensus.sampling.step import WholeModelStep
 
 
 @dataclass_state
 class PlackettLuceGibbsState(StepMethodState):
-    """All that changes while sampling: the random stream. The point is PyMC's to keep."""
+    """All that changes while sampling, beside the random stream and PyMC's point."""
+
+    tune: bool
+    prior: Any
+    """Where the chain of the prior is; None without one."""
 
 
-class PlackettLuceGibbs(BlockedStep):
-    r"""Draw all strengths behind partial rankings in one exact Gibbs sweep.
+class PlackettLuceGibbs(WholeModelStep):
+    r"""Draw all strengths behind partial rankings in one exact Gibbs sweep, and their prior.
 
     For a model with ``u = LogGamma(...)`` and one or more observed
     ``PartialRanking(log_strength=u[...])``: given exponential arrival times the strengths are
-    independent. `pymc.sample` uses this step for such variables automatically, and its NUTS for
-    other variables, such as exponents that are learned with them.
+    independent. The prior that items share in `dissensus.models.plackett_luce.build` is drawn with
+    them. `pymc.sample` uses this step for such variables automatically, and its NUTS for other
+    variables, such as exponents that are learned with them.
 
     Parameters
     ----------
-    vars : list of TensorVariable
-        The value variable of one LogGamma.
-    model : pymc.Model, optional
-        By default that of the context.
-    rng : numpy.random.Generator, optional
-        Random stream.
-    initial_point : mapping, optional
-        A point to take a first step from, which compiles the kernels. Default: the model's.
-    compile_kwargs : mapping, optional
-        For the compilation of expressions that depend on other variables.
-    blocked : bool
-        Whether the variable is drawn as a whole: always.
+    vars, model, rng, initial_point, compile_kwargs, blocked
+        As of all step methods of PyMC. ``vars`` are all variables of the model that the step knows;
+        a first step from ``initial_point`` compiles the kernels; the last two are not used.
 
     Raises
     ------
     ArgumentError
-        If the step would not be exact for the model.
+        If the step would not be exact for the model, or some of the variables are left out.
 
     Notes
     -----
@@ -56,53 +52,67 @@ class PlackettLuceGibbs(BlockedStep):
     Examples
     --------
     >>> import dissensus as dx
-    >>> import pymc as pm
     >>> from dissensus.families.steps import PlackettLuceGibbs
     >>> ann = dx.from_rankings({"case": [[["a"], ["b"]], [["b"]]]}, labels="abc")
     >>> with dx.models.plackett_luce.build(ann) as model:
-    ...     step = PlackettLuceGibbs([model["log_strength"]])
+    ...     step = PlackettLuceGibbs()
     >>> point, stats = step.step(model.initial_point())
-    >>> point["log_strength"].shape
-    (3,)
+    >>> sorted(point)
+    ['concentration_log__', 'label_weight', 'log_strength']
     """
 
     name = "plackett_luce_gibbs"
-    default_blocked = False  # each variable of strengths has a step of its own
-    stats_dtypes_shapes: dict[str, Any] = {}  # noqa: RUF012 (as PyMC declares it)
+    reader = graph
+    _reading: graph.Reading
     _state_class = PlackettLuceGibbsState
 
-    def __init__(
-        self, vars: Any, *, model: Any = None, rng: Any = None, initial_point: Any = None,  # noqa: A002
-        compile_kwargs: Any = None, blocked: bool = True,
-    ) -> None:  # fmt: skip
-        model = modelcontext(model)
-        self.vars = [model.rvs_to_values.get(one, one) for one in vars]
-        self.blocked = blocked
-        self.rng = get_random_generator(rng)
-        (value,) = self.vars
-        self._name = value.name
-        self._reading = read(model, value, **(compile_kwargs or {}))
-        compile_kernels(self, model, initial_point)
+    def prepare(self, model: Any) -> None:  # noqa: ARG002
+        """Make a chain of the prior, if the model has one that is learned."""
+        self._hyper = [self._values[name] for name in self._reading.hyperparameters]
+        chains = [
+            PriorChain(one.rankings, one.leaning)
+            for one in self._reading.strengths if one.leaning is not None
+        ]  # fmt: skip
+        self.prior = chains[0] if chains else None  # only one variable has its name
+        self.tune = True
 
-    def step(self, point: Any) -> Any:
-        """Update the variables of the step; the given point is not changed."""
-        now = np.asarray(point[self._name])
-        rankings, cells, parameters = self._reading
-        shape, power, sharpness = parameters(point)
+    def move(self, point: Any) -> Any:
+        """Update all variables; the given point is not changed."""
+        new = dict(point)
+        for one in self._reading.strengths:
+            value = self._values[one.name]
+            now, moved = np.asarray(point[value]), np.empty(np.size(point[value]))
+            if self.prior is None or one.leaning is None:
+                moved[one.cells] = self._swept(one, now, one.parameters(point))
+            else:
+                x, moved[one.cells] = self._with_prior(self.prior, one, now, point)
+                new |= self._named(x, point)
+            new[value] = moved.reshape(now.shape)
+        return new, [{}]
+
+    def _swept(self, one: graph.Strengths, now: Floats, parameters: graph.Parameters) -> Floats:
+        """Return log strengths (cell) after a sweep given their prior."""
+        shape, power, sharpness = parameters
         key = self.rng.integers(2**64, dtype=np.uint64)
-        drawn = sweep(rankings, shape, now.ravel()[cells], key, power=power, sharpness=sharpness)
-        new = np.empty(now.size)
-        new[cells] = drawn
-        return {**point, self._name: new.reshape(now.shape)}, [{}]
+        now = now.ravel()[one.cells]
+        return sweep(one.rankings, shape, now, key, power=power, sharpness=sharpness)
 
-    @staticmethod
-    def competence(var: Any, has_grad: bool = False) -> Any:  # noqa: ARG004
-        """Declare this the step for logarithms of ranked Gamma strengths.
+    def _with_prior(
+        self, prior: PriorChain, one: graph.Strengths, now: Floats, point: Any
+    ) -> tuple[Floats, Floats]:
+        """Return hyperparameters, and log strengths (cell), after a sweep of both."""
+        x = np.concatenate([np.ravel(point[value]) for value in self._hyper])
+        if self.tune:
+            x = prior.begun(x)
+        parameters = one.parameters(point)._replace(shape=prior.shapes(x))
+        x, strength = prior.move(x, self._swept(one, now, parameters), self.rng)
+        if self.tune:
+            prior.adapt(x)
+        return x, strength
 
-        Of other uses of a LogGamma it keeps away, where it can see the model.
-        """
-        if left_out() or not isinstance(var.owner.op, LogGammaRV):
-            return Competence.INCOMPATIBLE
-        model = Model.get_context(error_if_none=False)
-        good = model is None or var not in model.free_RVs or fits(model, var)
-        return Competence.IDEAL if good else Competence.INCOMPATIBLE
+    def _named(self, x: Floats, point: Any) -> dict[str, Floats]:
+        """Return hyperparameters by the names of PyMC's values."""
+        shapes = [np.shape(point[value]) for value in self._hyper]
+        parts = np.split(x, np.cumsum([math.prod(shape) for shape in shapes])[:-1])
+        named = zip(self._hyper, parts, shapes, strict=True)
+        return {value: part.reshape(shape) for value, part, shape in named}

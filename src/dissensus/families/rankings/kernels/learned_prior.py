@@ -161,7 +161,7 @@ def draw_hyperparameters(
     thin = int(np.clip(_CELLS // max(len(told.first), 1), _LEAST_SWEEPS, _MOST_SWEEPS))
     half = tune // 2
     for sweep in range(-tune, draws * thin):
-        high = _sweep(state, chain, spread, rankings, told, leaning)
+        high = sweep_all(state, chain, spread, rankings, told, leaning)
         if -half <= sweep < 0:
             centre += x / half
         if sweep == -1 and half:
@@ -172,7 +172,7 @@ def draw_hyperparameters(
 
 
 @kernel
-def _sweep(
+def sweep_all(
     state: State, chain: Chain, spread: Floats, rankings: Rankings, told: Told, leaning: Leaning
 ) -> float:
     """Move everything once; return the log density of hyperparameters given counts."""

@@ -1,0 +1,152 @@
+"""One chain of the prior that items share, for a step that is given its values anew each time."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+from pymc.step_methods.state import DataClassState, WithSamplingState, dataclass_state
+from scipy.special import gammaln
+
+from dissensus.families.rankings.kernels.learned_prior import (
+    Chain,
+    Leaning,
+    around_first_counts,
+    begun,
+    sweep_all,
+)
+from dissensus.families.rankings.kernels.nested_choices import no_counts, telling
+from dissensus.families.rankings.learned_prior import shapes
+from dissensus.kernels.random import started
+from dissensus.kernels.rankings import Rankings
+from dissensus.kernels.types import Floats, Ints
+
+_FAR: Final = 10.0
+"""Of the squared distance from the mode, in roots of the number of hyperparameters."""
+_FIRST: Final = 8
+"""Sweeps of the warm-up before ellipses are laid around where the chain is; each time twice as many
+follow."""
+_WIDTH: Final = 0.5
+"""Of a log concentration, where a slice is looked for."""
+
+
+@dataclass_state
+class PriorChainState(DataClassState):
+    """All that changes while sampling, beside PyMC's point."""
+
+    order: Ints
+    """(row): the cells listed, tied ones in their current order."""
+    mode: Floats
+    """(hyperparameter): the centre of the ellipses."""
+    summed: Floats
+    """(hyperparameter): sum over the sweeps since the centre was moved."""
+    n_summed: int
+    until: int
+    """Number of sweeps after which the centre is moved again."""
+
+
+class PriorChain(WithSamplingState):
+    """Moves hyperparameters, and strengths with them.
+
+    The concentration moves given strengths. All hyperparameters move given counts, with the
+    strengths summed out, and strengths are drawn given both (`kernels.learned_prior`). Where sets
+    to choose from differ much, counts say little of the concentration, and its own move is the
+    better one.
+    """
+
+    _state_class = PriorChainState
+
+    def __init__(self, rankings: Rankings, leaning: Leaning) -> None:
+        self._rankings, self._leaning = rankings, leaning
+        self._told, self._spread = telling(rankings), leaning.spreads()
+        self._owner = np.repeat(np.arange(len(rankings.n_cells)), rankings.n_cells)
+        mode, root = around_first_counts(rankings, leaning)
+        self._chain = Chain(
+            x=mode.copy(), mode=mode, root=root, inverse=np.linalg.inv(root),
+            order=rankings.place.copy(), counts=no_counts(rankings),
+            log_strength=begun(self._told, leaning),
+        )  # fmt: skip
+        self.summed, self.n_summed, self.until = np.zeros(len(mode)), 0, _FIRST
+
+    @property
+    def order(self) -> Ints:
+        """(row): the cells listed, tied ones in their current order."""
+        return self._chain.order
+
+    @order.setter
+    def order(self, order: Ints) -> None:
+        self._chain.order[:] = order
+        self._chain.counts.n_levels[:] = -1  # to be found for this order
+
+    @property
+    def mode(self) -> Floats:
+        """(hyperparameter): the centre of the ellipses."""
+        return self._chain.mode
+
+    @mode.setter
+    def mode(self, mode: Floats) -> None:
+        self._chain.mode[:] = mode
+
+    def begun(self, x: Floats) -> Floats:
+        """Return where the warm-up begins: at the mode if that is far.
+
+        A chain comes back from afar in small steps, as strengths and counts go with it.
+        """
+        at = self._chain.inverse @ (x - self.mode)
+        begins = self.n_summed == 0 and self.until == _FIRST
+        return self.mode.copy() if begins and at @ at > len(x) + _FAR * math.sqrt(len(x)) else x
+
+    def adapt(self, x: Floats) -> None:
+        """Lay ellipses around the mean of the last sweeps, now and then in the warm-up.
+
+        The first mode is that given first choices alone, and others can move it far.
+        """
+        self.summed += x
+        self.n_summed += 1
+        if self.n_summed == self.until:
+            self.mode = self.summed / self.n_summed
+            self.summed, self.n_summed, self.until = np.zeros(len(x)), 0, 2 * self.until
+
+    def shapes(self, x: Floats) -> Floats:
+        """Return the Gamma shape of each strength (cell)."""
+        return shapes(self._leaning, x[None], 0, len(self._rankings.n_cells))[0]
+
+    def move(
+        self, x: Floats, log_strength: Floats, rng: np.random.Generator
+    ) -> tuple[Floats, Floats]:
+        """Return hyperparameters and log strengths (cell) after one sweep."""
+        chain, n_items = self._chain, len(self._rankings.n_cells)
+        chain.x[:] = self._given_strengths(x, log_strength, rng)
+        chain.log_strength[:] = log_strength
+        state = started(rng.integers(2**64, dtype=np.uint64))
+        sweep_all(state, chain, self._spread, self._rankings, self._told, self._leaning)
+        # The sum of an item's strengths is independent of their shares.
+        kappa = math.exp(chain.x[0])
+        above = rng.standard_gamma(kappa + 1.0, n_items)
+        total = np.log(above) - rng.standard_exponential(n_items) / kappa
+        return chain.x.copy(), chain.log_strength + total[self._owner]
+
+    def _given_strengths(self, x: Floats, log_strength: Floats, rng: np.random.Generator) -> Floats:
+        """Move the log concentration by slice sampling, stepping out (Neal 2003)."""
+        each = self.shapes(x) / math.exp(x[0])
+
+        def height(value: float) -> float:
+            shape = each * math.exp(value)
+            return -0.5 * (value / self._spread[0]) ** 2 + float(
+                shape @ log_strength - gammaln(shape).sum()
+            )
+
+        now = x[0]
+        level = height(now) - rng.standard_exponential()
+        low = now - rng.uniform(0.0, _WIDTH)
+        high = low + _WIDTH
+        while height(low) > level:
+            low -= _WIDTH
+        while height(high) > level:
+            high += _WIDTH
+        while True:
+            value = rng.uniform(low, high)
+            if height(value) > level:
+                return np.concatenate([[value], x[1:]])
+            low, high = (value, high) if value < now else (low, value)
