@@ -87,7 +87,9 @@ def diagnosed(found: Draws) -> dict[str, Any]:
     return out | (convergence.diagnosed_parameters(prior, "prior_") if prior else {})
 
 
-_FEW_ITEMS = 300
+_FEW_ITEMS, _MOST_SWEEPS = 300, 30
+"""Each draw has its own prior. With few items it is uncertain, and changes from draw to draw more
+than one sweep can follow: a draw takes as many as there are items fewer."""
 _GIBBS = "exact Gibbs sampling of the strengths behind the rankings"
 _NUTS = "NUTS on the PyMC model"
 
@@ -172,10 +174,11 @@ def _lot(
             logp = pointwise(part, logs, power=what.power)
         return theta, logp
     split = log_likelihood and not what.lumped
+    thin = _sweeps(what) if shape.ndim > 1 else 1
     theta = sample(
         part, shape, keys, named=part.n_cells if split else named,
         n_columns=int(part.n_cells.max()) + 1 if split else columns, power=what.power,
-        sharpness=sharpness, tune=tune, draws=draws,
+        sharpness=sharpness, tune=tune, draws=draws, thin=thin,
     )  # fmt: skip
     if not log_likelihood:
         return theta, None
@@ -189,20 +192,22 @@ def _apart(
     what: Process, part: Rankings, shape: Floats, cells: slice, keys: Any, tune: int
 ) -> Floats:
     """Draw under a learned prior: the total of the unlisted labels, and then its parts."""
-    # Each draw has its own prior. With few items it is uncertain, and changes from draw to
-    # draw more than one sweep can follow.
-    n_items = 0 if what.prior_draws is None else what.prior_draws.n_items
-    thin = int(np.clip(_FEW_ITEMS // max(n_items, 1), 1, 12))
-    fewer, together_shape, listed = together(part, np.repeat(shape, thin, axis=0))
+    fewer, together_shape, listed = together(part, shape)
     of_cell = np.repeat(np.arange(len(keys)), part.n_cells)
     named = np.bincount(of_cell, listed, len(keys)).astype(np.int64)
     theta = sample(
-        fewer, together_shape, keys, named=named, power=what.power, tune=tune,
-        draws=thin * len(shape),
-    )[thin - 1 :: thin]  # fmt: skip
+        fewer, together_shape, keys, named=named, power=what.power, tune=tune, draws=len(shape),
+        thin=_sweeps(what),
+    )  # fmt: skip
     out = np.zeros((len(shape), len(keys), what.where.codes.shape[1]))
     share_out(mixed(keys), theta, shape, part.cell_start, listed, what.laid.candidate[cells], out)
     return out
+
+
+def _sweeps(what: Process) -> int:
+    """Return the number of sweeps for each draw of strengths under a learned prior."""
+    n_items = 0 if what.prior_draws is None else what.prior_draws.n_items
+    return int(np.clip(_FEW_ITEMS // max(n_items, 1), 1, _MOST_SWEEPS))
 
 
 def _candidates(cells: Floats, named: Ints, n_cells: Ints, columns: int) -> Floats:

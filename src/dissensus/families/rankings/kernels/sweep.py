@@ -42,7 +42,12 @@ from dissensus.families.rankings.kernels.layout import (
 from dissensus.families.rankings.kernels.memory import memories
 from dissensus.families.rankings.kernels.moves import move_group, move_units, positions
 from dissensus.families.rankings.kernels.plain_times import is_plain
-from dissensus.families.rankings.kernels.times import room_for_times, sample_by_times, timed_sweep
+from dissensus.families.rankings.kernels.times import (
+    draw_of,
+    room_for_times,
+    sample_by_times,
+    timed_sweep,
+)
 from dissensus.families.rankings.kernels.views import room_for_moves
 from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.random import State, started, uniform
@@ -93,9 +98,9 @@ def plan_of(items: RankedItems) -> Plan:
 
 def sample_exactly(
     items: RankedItems, which: Codes, states: Keys, named: Codes, tune: int, prior: Floats,
-    cell_start: Codes, out: Floats,
+    cell_start: Codes, out: Floats, thin: int,
 ) -> None:  # fmt: skip
-    """Go through `tune` sweeps of some items, and as many more as there is room for in `out`.
+    """Go through `tune` sweeps of some items, and `thin` more for each draw in `out`.
 
     Parameters
     ----------
@@ -122,7 +127,7 @@ def sample_exactly(
         if len(some):
             _mover(timed)(
                 items, some, states, n_moves, plan.depth, position, start, used, log_strength,
-                named, tune, prior, cell_start, out,
+                named, tune, prior, cell_start, out, thin,
             )  # fmt: skip
 
 
@@ -145,7 +150,7 @@ def _mover(timed: bool) -> Any:
     def move(
         items: RankedItems, which: Codes, states: Keys, n_moves: Codes, depth: Floats,
         positions: Codes, start: Codes, used: Codes, log_strength: Floats, named: Codes, tune: int,
-        prior: Floats, cell_start: Codes, out: Floats,
+        prior: Floats, cell_start: Codes, out: Floats, thin: int,
     ) -> None:  # fmt: skip
         for k in range(len(which)):
             i = which[k]
@@ -157,9 +162,9 @@ def _mover(timed: bool) -> Any:
                 work, lines = room_for_times(item), tangents()
                 terms = np.empty((2, len(spans) + 1))
             n, first = used[i], 0
-            for sweep in range(tune + len(out)):
+            for sweep in range(tune + thin * len(out)):
                 if len(prior) > 1:
-                    row = (sweep - tune) % len(prior)
+                    row = (sweep - tune) // thin % len(prior)
                     take_prior(items, i, prior[row, cell_start[i] : cell_start[i + 1]])
                     item = ranked_item(items, i)
                     numbers = item.numbers
@@ -176,8 +181,9 @@ def _mover(timed: bool) -> Any:
                     )  # fmt: skip
                 first = (first + n_moves[i]) % len(shapes)
                 normalise(now, n)
-                if sweep >= tune:
-                    _write(now, n, named[i], i, sweep - tune, out)
+                draw = draw_of(sweep - tune, thin)
+                if draw >= 0:
+                    _write(now, n, named[i], i, draw, out)
 
     return move
 
@@ -216,6 +222,7 @@ times as long."""
 def sample(
     rankings: Rankings, shape: Floats, keys: Keys, *, named: Codes, n_columns: int | None = None,
     power: float = 1.0, sharpness: Floats | None = None, tune: int = 500, draws: int = 1000,
+    thin: int = 1,
 ) -> Floats:  # fmt: skip
     """Draw plausibilities of all items (draw, item, candidate), one chain.
 
@@ -236,6 +243,8 @@ def sample(
         Of the likelihood: the weight of each ranking, which need not be a whole number.
     sharpness : array (ranking), optional
         To which power each annotator sees the strengths. Default: 1.
+    thin : int
+        Sweeps for each draw.
 
     Examples
     --------
@@ -262,10 +271,11 @@ def sample(
     forgetful[plain] = kept <= _FORGETFUL
     cells = rankings.cell_start
     if forgetful.any():
-        sample_by_times(items, np.flatnonzero(forgetful), states, named, tune, prior, cells, out)
+        which = np.flatnonzero(forgetful)
+        sample_by_times(items, which, states, named, tune, prior, cells, out, thin)
     others = np.flatnonzero(~forgetful & (items.n_units > 0))
     if len(others):
-        sample_exactly(items, others, states, named, tune, prior, cells, out)
+        sample_exactly(items, others, states, named, tune, prior, cells, out, thin)
     return out
 
 

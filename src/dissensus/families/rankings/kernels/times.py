@@ -403,25 +403,26 @@ def timed_sweep(
 
 def sample_by_times(
     items: RankedItems, which: Codes, states: Keys, named: Codes, tune: int, prior: Floats,
-    cell_start: Codes, out: Floats,
+    cell_start: Codes, out: Floats, thin: int = 1,
 ) -> None:  # fmt: skip
-    """Go through `tune` sweeps of some items, and as many more as there is room for in `out`.
+    """Go through `tune` sweeps of some items, and `thin` more for each draw in `out`.
 
     Items are those that `plain_times.is_plain`. Sweeps are in plain numbers, but in logarithms
     where a share is too small for these. Other arguments are those of `sweep.sample_exactly`.
     """
     done, share = np.zeros(len(named), dtype=np.int64), np.empty(len(items.shapes))
     while len(which):
-        _in_plain_numbers(items, which, states, named, tune, prior, cell_start, done, share, out)
-        which = which[done[which] < tune + len(out)]
+        chain = items, which, states, named, tune, prior, cell_start, done, share, out, thin
+        _in_plain_numbers(*chain)
+        which = which[done[which] < tune + thin * len(out)]
         if len(which):
-            _in_logs(items, which, states, named, tune, prior, cell_start, done, share, out)
+            _in_logs(items, which, *chain[2:])
 
 
 @kernel
 def _in_plain_numbers(
     items: RankedItems, which: Codes, states: Keys, named: Codes, tune: int,
-    prior: Floats, cell_start: Codes, done: Codes, share: Floats, out: Floats,
+    prior: Floats, cell_start: Codes, done: Codes, share: Floats, out: Floats, thin: int,
 ) -> None:  # fmt: skip
     """Go on with each item from where it is, to the end, or until a share is too small."""
     lines = tangents()
@@ -436,15 +437,15 @@ def _in_plain_numbers(
         for unit in range(n):
             first = shapes[unit, POSTERIOR] / summed
             plain[SHARE, unit] = share[start + unit] if done[item] > 0 else first
-        while done[item] < tune + len(out):
+        while done[item] < tune + thin * len(out):
             if len(prior) > 1:
-                row = (done[item] - tune) % len(prior)
+                row = (done[item] - tune) // thin % len(prior)
                 take_prior(items, item, prior[row, cell_start[item] : cell_start[item + 1]])
                 numbers = ranked_item(items, item).numbers
                 take_shapes(shapes, plain)
             if not plain_sweep(state, numbers, listed, spans, plain, lines):
                 break
-            _write(plain[SHARE], named[item], item, done[item] - tune, out)
+            _write(plain[SHARE], named[item], item, draw_of(done[item] - tune, thin), out)
             done[item] += 1
         for unit in range(n):
             share[start + unit] = plain[SHARE, unit]
@@ -453,14 +454,14 @@ def _in_plain_numbers(
 @kernel
 def _in_logs(
     items: RankedItems, which: Codes, states: Keys, named: Codes, tune: int,
-    prior: Floats, cell_start: Codes, done: Codes, share: Floats, out: Floats,
+    prior: Floats, cell_start: Codes, done: Codes, share: Floats, out: Floats, thin: int,
 ) -> None:  # fmt: skip
     """Go through one sweep of each item."""
     lines, terms = tangents(), np.empty((2, 1))
     for k in range(len(which)):
         number = which[k]
         if len(prior) > 1:
-            row = (done[number] - tune) % len(prior)
+            row = (done[number] - tune) // thin % len(prior)
             take_prior(items, number, prior[row, cell_start[number] : cell_start[number + 1]])
         item = ranked_item(items, number)
         n, start = len(item.shapes), items.unit_start[number]
@@ -472,8 +473,14 @@ def _in_logs(
         whole = log_total(logs)
         for unit in range(n):
             mine[unit] = math.exp(logs[unit] - whole)
-        _write(mine, named[number], number, done[number] - tune, out)
+        _write(mine, named[number], number, draw_of(done[number] - tune, thin), out)
         done[number] += 1
+
+
+@inner
+def draw_of(sweep: int, thin: int) -> int:
+    """Return the draw that ends with a sweep after the warm-up; -1 for none."""
+    return (sweep + 1) // thin - 1 if sweep >= 0 and (sweep + 1) % thin == 0 else -1
 
 
 @inner
