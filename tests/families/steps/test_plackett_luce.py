@@ -12,6 +12,7 @@ from pymc.step_methods import STEP_METHODS
 from pymc_runs import by_nuts, run
 
 import dissensus as dx
+from dissensus.families.rankings import chain
 from dissensus.families.rankings.distributions import LogGamma, PartialRanking
 from dissensus.families.rankings.step import PlackettLuceGibbs
 from dissensus.models import plackett_luce
@@ -125,9 +126,15 @@ SHARED = {
 }
 
 
-def shared(name, **more):
+def ranked(name):
+    """Return the annotations and settings of a case."""
     said, options = SHARED[name]
-    return plackett_luce.build(dx.from_rankings(said, labels="abcde"), **options | more)
+    return dx.from_rankings(said, labels="abcde"), options
+
+
+def shared(name):
+    ann, options = ranked(name)
+    return plackett_luce.build(ann, **options)
 
 
 def moved_by_it(model):
@@ -147,6 +154,20 @@ def test_draws_of_a_shared_prior_go_with_the_gradient(name):
     assert disagreements(model) == {}
 
 
+def test_strengths_have_sweeps_of_their_own_where_counts_are_many(monkeypatch):
+    def swept():
+        out = set()
+        for name in ("ties", "absent"):
+            with shared(name):
+                out |= set() if PlackettLuceGibbs().prior.counts_suffice else {name}
+        return out
+
+    assert swept() == {"absent"}
+    monkeypatch.setattr(chain, "_MANY", 0.0)  # the cases are too small for so many
+    assert swept() == {"ties", "absent"}
+    assert disagreements(shared("ties")) == {}
+
+
 def test_the_gradient_of_another_shared_prior_does_not_go_with_them():
     other = pm.do(shared("ties"), {"cell_size": np.full(10, 1.0) + 3.0 * np.arange(10)})
     assert disagreements(shared("ties"), other) != {}
@@ -156,8 +177,7 @@ def test_the_gradient_of_another_shared_prior_does_not_go_with_them():
 @pytest.mark.parametrize("name", SHARED)
 def test_a_shared_prior_agrees_with_fit(name):
     """Calibrated, and with other kernels of the strengths; NUTS has few effective draws here."""
-    said, options = SHARED[name]
-    ann = dx.from_rankings(said, labels="abcde")
+    ann, options = ranked(name)
     fit = plackett_luce.fit(ann, draws=3000, chains=2, random_seed=1, progressbar=False, **options)
     gibbs = run(shared(name), 3000)
     for name in ("plausibility", "label_weight", "concentration", "prediction_weight"):

@@ -16,7 +16,7 @@ from dissensus.families.rankings.kernels.learned_prior import (
     begun,
     sweep_all,
 )
-from dissensus.families.rankings.kernels.nested_choices import no_counts, telling
+from dissensus.families.rankings.kernels.nested_choices import draw_counts, no_counts, telling
 from dissensus.families.rankings.learned_prior import shapes
 from dissensus.kernels.random import started
 from dissensus.kernels.rankings import Rankings
@@ -27,6 +27,9 @@ _FAR: Final = 10.0
 _FIRST: Final = 8
 """Sweeps of the warm-up before ellipses are laid around where the chain is; each time twice as many
 follow."""
+_MANY: Final = 2.0
+"""Labels passed over for each that was chosen. With fewer, a draw given counts is worth as much as
+one after a sweep of strengths too, in a third of the time; with five, a tenth."""
 _WIDTH: Final = 0.5
 """Of a log concentration, where a slice is looked for."""
 
@@ -52,7 +55,7 @@ class PriorChain(WithSamplingState):
     The concentration moves given strengths. All hyperparameters move given counts, with the
     strengths summed out, and strengths are drawn given both (`kernels.learned_prior`). Where sets
     to choose from differ much, counts say little of the concentration, and its own move is the
-    better one.
+    better one; strengths then need sweeps of their own, too (``counts_suffice``).
     """
 
     _state_class = PriorChainState
@@ -68,6 +71,17 @@ class PriorChain(WithSamplingState):
             log_strength=begun(self._told, leaning),
         )  # fmt: skip
         self.summed, self.n_summed, self.until = np.zeros(len(mode)), 0, _FIRST
+        # Labels that no ranking compares may differ by any factor; then counts are huge, and hold
+        # the hyperparameters where they are.
+        self.counts_suffice = not rankings.closed.any() and self._passed_over() < _MANY
+
+    def _passed_over(self) -> float:
+        """Return how many labels are passed over for each that was chosen, to begin with."""
+        rankings, told, chain = self._rankings, self._told, self._chain
+        counts, order = no_counts(rankings), rankings.place.copy()
+        draw_counts(started(0), rankings, told, order, chain.log_strength, counts)
+        chosen = int((told.stop - rankings.ranking_start[:-1]).sum())
+        return float(counts.given.sum()) / max(chosen, 1) - 1.0
 
     @property
     def order(self) -> Ints:

@@ -83,7 +83,7 @@ class PlackettLuceGibbs(WholeModelStep):
             value = self._values[one.name]
             now, moved = np.asarray(point[value]), np.empty(np.size(point[value]))
             if self.prior is None or one.leaning is None:
-                moved[one.cells] = self._swept(one, now, one.parameters(point))
+                moved[one.cells] = self._swept(one, now.ravel()[one.cells], one.parameters(point))
             else:
                 x, moved[one.cells] = self._with_prior(self.prior, one, now, point)
                 new |= self._named(x, point)
@@ -94,7 +94,6 @@ class PlackettLuceGibbs(WholeModelStep):
         """Return log strengths (cell) after a sweep given their prior."""
         shape, power, sharpness = parameters
         key = self.rng.integers(2**64, dtype=np.uint64)
-        now = now.ravel()[one.cells]
         return sweep(one.rankings, shape, now, key, power=power, sharpness=sharpness)
 
     def _with_prior(
@@ -104,8 +103,11 @@ class PlackettLuceGibbs(WholeModelStep):
         x = np.concatenate([np.ravel(point[value]) for value in self._hyper])
         if self.tune:
             x = prior.begun(x)
-        parameters = one.parameters(point)._replace(shape=prior.shapes(x))
-        x, strength = prior.move(x, self._swept(one, now, parameters), self.rng)
+        strength = now.ravel()[one.cells]
+        if not prior.counts_suffice:
+            parameters = one.parameters(point)._replace(shape=prior.shapes(x))
+            strength = self._swept(one, strength, parameters)
+        x, strength = prior.move(x, strength, self.rng)
         if self.tune:
             prior.adapt(x)
         return x, strength
