@@ -315,7 +315,12 @@ def _check_said_once(annotations: xr.Dataset, columns: Mapping[str, str]) -> Non
         expected=expected + trial,
         found=f"the {noun} {shown([values[first], values[row]])} (repeated rows: {len(again)})",
         hint="For repetitions, name the column of their numbers with trial=; "
-        + ("" if ranking else 'if an answer can contain several labels, pass kind="set"; ')
+        + (
+            ""
+            if ranking
+            else 'if an answer can contain several labels, pass kind="set", or, if they are ranked, '
+            "name the column of ranks with rank=; "
+        )
         + "if a row is stored twice, remove the copy",
     )
 
