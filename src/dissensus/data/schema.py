@@ -318,8 +318,8 @@ def _check_said_once(annotations: xr.Dataset, columns: Mapping[str, str]) -> Non
         + (
             ""
             if ranking
-            else 'if an answer can contain several labels, pass kind="set", or, if they are ranked, '
-            "name the column of ranks with rank=; "
+            else 'if an answer can contain several labels, pass kind="set", or, if these are '
+            "ranked, name the column of ranks with rank=; "
         )
         + "if a row is stored twice, remove the copy",
     )

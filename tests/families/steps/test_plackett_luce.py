@@ -115,6 +115,8 @@ LEFT = {
     "q": {"ann": [["d"], ["a"], ["c"]], "bob": [["d"], ["c"]]},
 }
 """With unlisted labels absent, the labels of p are in two parts that nobody compared."""
+TIED = {"p": {"ann": [list("abcd"), ["e"]], "bob": [["a"], list("bc")], "cat": [["e"], ["b"]]}}
+"""A sweep of strengths, which sums over orders, would leave the order of four behind."""
 SAYS = dx.predictions({"system": ["s", "s", "t", "t"], "item": list("pqpq"), "label": list("adba")})
 SHARED = {
     "ties": (SAID, {}),
@@ -123,6 +125,7 @@ SHARED = {
     "named labels only, predictions": (SAID, {"unranked": "ignore", "predictions": SAYS}),
     "absent": (LEFT, {"unranked": "absent"}),
     "each unnamed label apart": (SAID, {"tempering": "strength"}),
+    "ties of many, absent": (TIED, {"unranked": "absent"}),
 }
 
 
@@ -145,7 +148,7 @@ def moved_by_it(model):
     return {by_value[value.name] for value in chosen.get(PlackettLuceGibbs, [])}
 
 
-@pytest.mark.unit(3, long=3)
+@pytest.mark.unit(3, long=4)
 @pytest.mark.parametrize("name", SHARED)
 def test_draws_of_a_shared_prior_go_with_the_gradient(name):
     """Hyperparameters, which it moves too, and strengths."""
@@ -157,9 +160,9 @@ def test_draws_of_a_shared_prior_go_with_the_gradient(name):
 def test_strengths_have_sweeps_of_their_own_where_counts_are_many(monkeypatch):
     def swept():
         out = set()
-        for name in ("ties", "absent"):
+        for name in ("ties", "absent", "ties of many, absent"):
             with shared(name):
-                out |= set() if PlackettLuceGibbs().prior.counts_suffice else {name}
+                out |= {name} if PlackettLuceGibbs().prior.also_swept else set()
         return out
 
     assert swept() == {"absent"}
@@ -173,7 +176,7 @@ def test_the_gradient_of_another_shared_prior_does_not_go_with_them():
     assert disagreements(shared("ties"), other) != {}
 
 
-@pytest.mark.unit(2, long=4)
+@pytest.mark.unit(2, long=5)
 @pytest.mark.parametrize("name", SHARED)
 def test_a_shared_prior_agrees_with_fit(name):
     """Calibrated, and with other kernels of the strengths; NUTS has few effective draws here."""

@@ -30,6 +30,10 @@ follow."""
 _MANY: Final = 2.0
 """Labels passed over for each that was chosen. With fewer, a draw given counts is worth as much as
 one after a sweep of strengths too, in a third of the time; with five, a tenth."""
+_EXCHANGED: Final = 2
+"""Labels in a block. A sweep of strengths sums over the orders of ties; after it, the order has to
+be a new draw given the strengths. Exchanging neighbours draws that of two labels, but not of more.
+"""
 _WIDTH: Final = 0.5
 """Of a log concentration, where a slice is looked for."""
 
@@ -55,7 +59,7 @@ class PriorChain(WithSamplingState):
     The concentration moves given strengths. All hyperparameters move given counts, with the
     strengths summed out, and strengths are drawn given both (`kernels.learned_prior`). Where sets
     to choose from differ much, counts say little of the concentration, and its own move is the
-    better one; strengths then need sweeps of their own, too (``counts_suffice``).
+    better one; strengths then need sweeps of their own, too (``also_swept``).
     """
 
     _state_class = PriorChainState
@@ -73,7 +77,16 @@ class PriorChain(WithSamplingState):
         self.summed, self.n_summed, self.until = np.zeros(len(mode)), 0, _FIRST
         # Labels that no ranking compares may differ by any factor; then counts are huge, and hold
         # the hyperparameters where they are.
-        self.counts_suffice = not rankings.closed.any() and self._passed_over() < _MANY
+        needed = bool(rankings.closed.any()) or self._passed_over() >= _MANY
+        self.also_swept = needed and self._largest_tie() <= _EXCHANGED
+
+    def _largest_tie(self) -> int:
+        """Return the number of labels in the largest block whose order counts."""
+        starts = self._rankings.ranking_start
+        ranking = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        counts = np.arange(len(ranking)) < self._told.stop[ranking]
+        blocks = np.stack([ranking, self._rankings.rank])[:, counts]
+        return int(np.unique(blocks, axis=1, return_counts=True)[1].max(initial=0))
 
     def _passed_over(self) -> float:
         """Return how many labels are passed over for each that was chosen, to begin with."""

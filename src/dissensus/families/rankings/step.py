@@ -104,7 +104,7 @@ class PlackettLuceGibbs(WholeModelStep):
         if self.tune:
             x = prior.begun(x)
         strength = now.ravel()[one.cells]
-        if not prior.counts_suffice:
+        if prior.also_swept:
             parameters = one.parameters(point)._replace(shape=prior.shapes(x))
             strength = self._swept(one, strength, parameters)
         x, strength = prior.move(x, strength, self.rng)
