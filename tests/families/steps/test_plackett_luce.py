@@ -243,7 +243,7 @@ def written_with(change):
 def test_another_shared_prior_is_left_to_nuts(model, words):
     """The strengths are not: they are drawn given whatever their prior is."""
     model = model()
-    with pytest.warns(dx.DissensusWarning, match=rf"the rest of this model, not Plack.*{words}"):
+    with pytest.warns(dx.DissensusWarning, match=rf"the rest of this model, not PlackettLuce.*{words}"):
         assert moved_by_it(model) == {"log_strength"}
 
 
