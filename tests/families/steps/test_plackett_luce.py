@@ -243,7 +243,8 @@ def written_with(change):
 def test_another_shared_prior_is_left_to_nuts(model, words):
     """The strengths are not: they are drawn given whatever their prior is."""
     model = model()
-    with pytest.warns(dx.DissensusWarning, match=rf"the rest of this model, not PlackettLuce.*{words}"):
+    warned = rf"the rest of this model, not PlackettLuce.*{words}"
+    with pytest.warns(dx.DissensusWarning, match=warned):
         assert moved_by_it(model) == {"log_strength"}
 
 
