@@ -241,7 +241,7 @@ def _learned_shapes(n_labels: int, cells: PriorCells, said: Features) -> Any:
     columns = [features[:, k] for k in range(cells.features.shape[1])]
     concentration, tilt = in_graph(n_labels, said._replace(values=columns), 1.0, label)
     weight = size * pt.exp(tilt)
-    total = pt.zeros(int(cells.item[-1]) + 1)[item].inc(weight)
+    total = pt.zeros(int(cells.item.max()) + 1)[item].inc(weight)
     return concentration * weight / total[item]
 
 

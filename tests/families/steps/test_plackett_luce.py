@@ -261,6 +261,14 @@ def test_a_ranking_of_two_items_labels_is_left_to_nuts():
         )
 
 
+def test_items_may_be_numbered_in_any_order():
+    other = shared("ties")
+    with other:
+        pm.set_data({"cell_item": 1 - other["cell_item"].get_value()})
+    assert moved_by_it(other) == {"concentration", "label_weight", "log_strength"}
+    assert disagreements(other) == {}
+
+
 def test_its_state_is_all_that_changes():
     """Ties have an order, and ellipses a centre, that go with the random stream."""
     with shared("ties") as model:
@@ -322,6 +330,9 @@ def strange(change):
                     PartialRanking("s", log_strength=u[:2], observed=[1, 0])), "over some"),
         (lambda u: PartialRanking("r", log_strength=u, places=[1, 0, 0]), "found r"),
         (lambda u: PartialRanking("r", log_strength=u[[0, 1, 1]], observed=[1, 0, 0]), "twice"),
+        (lambda u: (PartialRanking("r", log_strength=u, observed=[1, 0, 0]),
+                    PartialRanking("s", log_strength=pt.concatenate([u, [-np.inf]])[[3, 3]],
+                                   observed=[0, 0])), "a ranking without any"),
         (lambda u: PartialRanking("r", log_strength=u, observed=[1, 0, 0], sharpness=pt.exp(u[0])),
          "do not depend on u"),
         (lambda u: PartialRanking("r", log_strength=u, observed=[1, 0, 0],

@@ -279,6 +279,8 @@ def _laid_out(
     n_rankings = sum(int(np.prod(one.shape[:-1], dtype=int)) for one in chosen)
     if len(np.unique(ranking * n_cells + cell)) < len(cell):
         raise unfit("each strength once in a ranking", "one that is there twice")
+    if len(np.unique(ranking)) < n_rankings:
+        raise unfit("labels to choose from in each ranking", "a ranking without any")
     one, other, n_nodes = ranking, n_rankings + cell, n_rankings + n_cells
     if owner is not None:
         one = np.concatenate([one, n_nodes + owner])
