@@ -200,6 +200,30 @@ def with_another_use(model):
     return model
 
 
+def with_a_ranking_of_weights(model):
+    with model:
+        PartialRanking("extra", log_strength=model["label_weight"], observed=[[0, 0, 0, 0, 1]])
+    return model
+
+
+def with_label(model, code):
+    label = model["cell_label"].get_value().copy()
+    label[-1] = code
+    with model:
+        pm.set_data({"cell_label": label})
+    return model
+
+
+def test_it_comes_to_an_end_from_far_away():
+    with shared("ties") as model:
+        step = PlackettLuceGibbs(rng=1)
+    step.stop_tuning()
+    point = model.initial_point() | {"concentration_log__": np.array(np.log(1e6))}
+    for _ in range(15):
+        point, _ = step.step(point)
+    assert np.isfinite(point["log_strength"]).all()
+
+
 def written_with(change):
     """Write the library's model of two items by hand, with a change of it."""
     item, label = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
@@ -233,6 +257,8 @@ def written_with(change):
         (lambda: with_potential(shared("ties")), "found pull"),
         (lambda: with_another_use(shared("ties")), "found y"),
         (lambda: pm.do(shared("ties"), {"label_weight": np.zeros(5)}), "none called label_weight"),
+        (lambda: with_a_ranking_of_weights(shared("ties")), "found extra"),
+        (lambda: with_label(shared("ties"), 5), "one or more of 5 labels"),
         (lambda: written_with({"spread": 1.0}), r"found concentration ~ LogNormal\(0, 1\)"),
         (lambda: written_with({"weight": lambda w: 2.0 * w}), "log_strength"),
         (lambda: written_with({"weight": lambda w: w - w.mean()}), "log_strength"),

@@ -36,6 +36,9 @@ be a new draw given the strengths. Exchanging neighbours draws that of two label
 """
 _WIDTH: Final = 0.5
 """Of a log concentration, where a slice is looked for."""
+_BEYOND, _LEAST = 60.0, 1e-12
+"""Log concentrations without any mass, 40 standard deviations of the prior away; and the width of a
+slice of which rounding leaves nothing."""
 
 
 @dataclass_state
@@ -168,12 +171,15 @@ class PriorChain(WithSamplingState):
         level = height(now) - rng.standard_exponential()
         low = now - rng.uniform(0.0, _WIDTH)
         high = low + _WIDTH
-        while height(low) > level:
+        if not math.isfinite(level):
+            raise FloatingPointError("a log density that is not finite")
+        while low > -_BEYOND and height(low) > level:
             low -= _WIDTH
-        while height(high) > level:
+        while high < _BEYOND and height(high) > level:
             high += _WIDTH
-        while True:
+        while high - low > _LEAST * max(1.0, abs(now)):
             value = rng.uniform(low, high)
             if height(value) > level:
                 return np.concatenate([[value], x[1:]])
             low, high = (value, high) if value < now else (low, value)
+        return x

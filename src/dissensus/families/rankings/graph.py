@@ -187,6 +187,8 @@ def _shared_prior(model: Any, rankings: list[Any]) -> _Prior:
     )
     if features.shape[1:] != (len(systems) + len(scored),):
         raise unfit(f"a feature for each of {len(systems) + len(scored)} weights", "others")
+    if (label >= n_labels).any() or not (size > 0).all():
+        raise unfit(f"cells of one or more of {n_labels} labels each", "others")
     cells = PriorCells(codes(item, len(item), "items of cells"), label, size, features)
     said = Features([], systems, scored)
     sizes = {LABEL: n_labels, "cell": len(item), "feature": features.shape[1]}
@@ -196,8 +198,11 @@ def _shared_prior(model: Any, rankings: list[Any]) -> _Prior:
             _STRENGTH, dims="cell",
             alpha=base.model_of("plackett_luce", "_learned_shapes")(n_labels, cells, said),
         )  # fmt: skip
-    prove_free(model, rankings, reference)
     names = tuple(rv.name for rv in reference.free_RVs if rv.name != _STRENGTH)
+    moved = {rv for rv in model.free_RVs if rv.name in names}
+    strength = model[_STRENGTH]
+    by_strengths = [rv for rv in rankings if not moved & set(ancestors([rv], blockers=[strength]))]
+    prove_free(model, by_strengths, reference)
     return _Prior(names, cells, n_labels)
 
 
