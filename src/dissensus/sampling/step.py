@@ -129,7 +129,8 @@ class WholeModelStep(BlockedStep):
 
     reader: ModuleType
     """With ``has_form(model)``, which is cheap, and ``read(model)``, which raises if the step
-    would not be exact, and returns a tuple with the ``names`` of the variables it moves."""
+    would not be exact, and returns a tuple with the ``names`` of the variables it moves, and in
+    ``aside``, if it has this field, why it leaves others that it knows to PyMC."""
     _reading: Any
     stats_dtypes_shapes: dict[str, Any] = {}  # noqa: RUF012 (as PyMC declares it)
 

@@ -17,6 +17,7 @@ from dissensus.families.rankings.kernels.learned_prior import (
     sweep_all,
 )
 from dissensus.families.rankings.kernels.nested_choices import draw_counts, no_counts, telling
+from dissensus.families.rankings.kernels.sweep import sweep
 from dissensus.families.rankings.learned_prior import shapes
 from dissensus.kernels.random import started
 from dissensus.kernels.rankings import Rankings
@@ -118,7 +119,7 @@ class PriorChain(WithSamplingState):
     def mode(self, mode: Floats) -> None:
         self._chain.mode[:] = mode
 
-    def begun(self, x: Floats) -> Floats:
+    def _begun(self, x: Floats) -> Floats:
         """Return where the warm-up begins: at the mode if that is far.
 
         A chain comes back from afar in small steps, as strengths and counts go with it.
@@ -127,7 +128,7 @@ class PriorChain(WithSamplingState):
         begins = self.n_summed == 0 and self.until == _FIRST
         return self.mode.copy() if begins and at @ at > len(x) + _FAR * math.sqrt(len(x)) else x
 
-    def adapt(self, x: Floats) -> None:
+    def _adapt(self, x: Floats) -> None:
         """Lay ellipses around the mean of the last sweeps, now and then in the warm-up.
 
         The first mode is that given first choices alone, and others can move it far.
@@ -138,15 +139,20 @@ class PriorChain(WithSamplingState):
             self.mode = self.summed / self.n_summed
             self.summed, self.n_summed, self.until = np.zeros(len(x)), 0, 2 * self.until
 
-    def shapes(self, x: Floats) -> Floats:
+    def _shapes(self, x: Floats) -> Floats:
         """Return the Gamma shape of each strength (cell)."""
         return shapes(self._leaning, x[None], 0, len(self._rankings.n_cells))[0]
 
     def move(
-        self, x: Floats, log_strength: Floats, rng: np.random.Generator
+        self, x: Floats, log_strength: Floats, rng: np.random.Generator, *, tune: bool
     ) -> tuple[Floats, Floats]:
-        """Return hyperparameters and log strengths (cell) after one sweep."""
+        """Return hyperparameters and log strengths (cell) after a sweep, in the warm-up or not."""
         chain, n_items = self._chain, len(self._rankings.n_cells)
+        if tune:
+            x = self._begun(x)
+        if self.also_swept:
+            key = rng.integers(2**64, dtype=np.uint64)
+            log_strength = sweep(self._rankings, self._shapes(x), log_strength, key)
         chain.x[:] = self._given_strengths(x, log_strength, rng)
         chain.log_strength[:] = log_strength
         state = started(rng.integers(2**64, dtype=np.uint64))
@@ -155,11 +161,13 @@ class PriorChain(WithSamplingState):
         kappa = math.exp(chain.x[0])
         above = rng.standard_gamma(kappa + 1.0, n_items)
         total = np.log(above) - rng.standard_exponential(n_items) / kappa
+        if tune:
+            self._adapt(chain.x)
         return chain.x.copy(), chain.log_strength + total[self._owner]
 
     def _given_strengths(self, x: Floats, log_strength: Floats, rng: np.random.Generator) -> Floats:
         """Move the log concentration by slice sampling, stepping out (Neal 2003)."""
-        each = self.shapes(x) / math.exp(x[0])
+        each = self._shapes(x) / math.exp(x[0])
 
         def height(value: float) -> float:
             shape = each * math.exp(value)

@@ -147,7 +147,7 @@ def _read_strengths(model: Any, strength: Any, prior: _Prior | None) -> Strength
         )  # fmt: skip
 
     now = parameters(start)
-    same = prior is not None or not set(ancestors(wanted)) & set(model.free_RVs)
+    same = not set(ancestors(wanted)) & set(model.free_RVs)
     leaning = None if prior is None else _leaning(prior, laid_out, cells)
     read = (lambda _: now) if same else parameters
     return Strengths(strength.name, laid_out, cells, read, leaning)

@@ -89,7 +89,7 @@ def diagnosed(found: Draws) -> dict[str, Any]:
 
 _FEW_ITEMS, _MOST_SWEEPS = 300, 30
 """Each draw has its own prior. With few items it is uncertain, and changes from draw to draw more
-than one sweep can follow: a draw takes as many as there are items fewer."""
+than one sweep can follow: a draw takes 300 divided by the number of items, at most 30."""
 _GIBBS = "exact Gibbs sampling of the strengths behind the rankings"
 _NUTS = "NUTS on the PyMC model"
 

@@ -81,36 +81,19 @@ class PlackettLuceGibbs(WholeModelStep):
         new = dict(point)
         for one in self._reading.strengths:
             value = self._values[one.name]
-            now, moved = np.asarray(point[value]), np.empty(np.size(point[value]))
+            whole = np.array(point[value])
+            now = whole.ravel()[one.cells]
             if self.prior is None or one.leaning is None:
-                moved[one.cells] = self._swept(one, now.ravel()[one.cells], one.parameters(point))
+                shape, power, sharpness = one.parameters(point)
+                key = self.rng.integers(2**64, dtype=np.uint64)
+                now = sweep(one.rankings, shape, now, key, power=power, sharpness=sharpness)
             else:
-                x, moved[one.cells] = self._with_prior(self.prior, one, now, point)
+                x = np.concatenate([np.ravel(point[hyper]) for hyper in self._hyper])
+                x, now = self.prior.move(x, now, self.rng, tune=self.tune)
                 new |= self._named(x, point)
-            new[value] = moved.reshape(now.shape)
+            whole.flat[one.cells] = now
+            new[value] = whole
         return new, [{}]
-
-    def _swept(self, one: graph.Strengths, now: Floats, parameters: graph.Parameters) -> Floats:
-        """Return log strengths (cell) after a sweep given their prior."""
-        shape, power, sharpness = parameters
-        key = self.rng.integers(2**64, dtype=np.uint64)
-        return sweep(one.rankings, shape, now, key, power=power, sharpness=sharpness)
-
-    def _with_prior(
-        self, prior: PriorChain, one: graph.Strengths, now: Floats, point: Any
-    ) -> tuple[Floats, Floats]:
-        """Return hyperparameters, and log strengths (cell), after a sweep of both."""
-        x = np.concatenate([np.ravel(point[value]) for value in self._hyper])
-        if self.tune:
-            x = prior.begun(x)
-        strength = now.ravel()[one.cells]
-        if prior.also_swept:
-            parameters = one.parameters(point)._replace(shape=prior.shapes(x))
-            strength = self._swept(one, strength, parameters)
-        x, strength = prior.move(x, strength, self.rng)
-        if self.tune:
-            prior.adapt(x)
-        return x, strength
 
     def _named(self, x: Floats, point: Any) -> dict[str, Floats]:
         """Return hyperparameters by the names of PyMC's values."""
