@@ -151,7 +151,7 @@ class PriorChain(WithSamplingState):
         if tune:
             x = self._begun(x)
         if self.also_swept:
-            key = rng.integers(2**64, dtype=np.uint64)
+            key = int(rng.integers(2**64, dtype=np.uint64))
             log_strength = sweep(self._rankings, self._shapes(x), log_strength, key)
         chain.x[:] = self._given_strengths(x, log_strength, rng)
         chain.log_strength[:] = log_strength
