@@ -128,9 +128,9 @@ def build(
 def _model(process: Process) -> Any:
     import pymc as pm
 
-    import dissensus.families.steps  # noqa: F401 (registers the Gibbs step)
+    from dissensus.families.steps import Model
 
-    with pm.Model(coords=_coordinates(process), model=None) as model:
+    with Model(coords=_coordinates(process), model=None) as model:
         mu, sigma_item = _mean(process, POOL), _scale("sigma_item", process.priors, POOL)
         root = pm.LKJCorr("correlation_cholesky", n=process.n_pools, eta=process.lkj)
         pm.Deterministic("correlation", root @ root.T, dims=(POOL, other(POOL)))

@@ -164,9 +164,9 @@ def build(
 def _model(process: Process) -> Any:
     import pymc as pm
 
-    import dissensus.families.steps  # noqa: F401 (registers the Gibbs step)
+    from dissensus.families.steps import Model
 
-    with pm.Model(coords=_coordinates(process), model=None) as model:
+    with Model(coords=_coordinates(process), model=None) as model:
         item_code = pm.Data("item_code", process.item, dims=ANNOTATION)
         mu, sigma_item = _mean(process), _scale("sigma_item", process.priors)
         item = pm.Normal("item_effect", 0.0, sigma_item, dims=ITEM)

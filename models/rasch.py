@@ -182,20 +182,20 @@ def _model(process: Process) -> Any:
     import pymc as pm
     import pytensor.tensor as pt
 
-    import dissensus.families.steps  # noqa: F401 (registers the Gibbs step)
     from dissensus.families.rasch.distributions import (
         LatentAnswers,
         difference,
         joint,
         of_items,
     )
+    from dissensus.families.steps import Model
 
     n_labels = len(process.labels)
     coords = {
         ITEM: process.items, ANNOTATOR: process.annotators, LABEL: process.labels,
         LEVEL: process.levels,
     } | ({TERM: process.terms} if len(process.terms) else {})  # fmt: skip
-    with pm.Model(coords=coords, model=None) as model:
+    with Model(coords=coords, model=None) as model:
         centre, sd = process.priors["mean_ability"]
         if np.isfinite(process.least):
             mean = pm.TruncatedNormal("mean_ability", mu=centre, sigma=sd, lower=process.least)

@@ -160,11 +160,11 @@ def _model(process: Process) -> Any:
     import pymc as pm
     import pytensor.tensor as pt
 
-    import dissensus.families.steps  # noqa: F401 (registers the Gibbs step with pymc.sample)
     from dissensus.families.latent_truth.distributions import LatentTruth, joint
+    from dissensus.families.steps import Model
 
     form, prior, n_systems = process.form, process.priors, process.n_modelled_systems
-    with pm.Model(coords=likelihood.coordinates(process), model=None) as model:
+    with Model(coords=likelihood.coordinates(process), model=None) as model:
         prevalence = pm.Dirichlet("prevalence", a=prior.prevalence, dims=LABEL)
 
         # Logits of accuracies, for a typical item (respondent).

@@ -10,6 +10,8 @@ import numpy as np
 import pymc as pm
 import pytensor
 import pytest
+from pytensor.link.c.basic import CLinker
+from pytensor.link.numba.linker import NumbaLinker
 
 from dissensus.sampling.step import uncompiled, without_gibbs
 
@@ -19,6 +21,17 @@ def graphs_are_not_compiled() -> Iterator[None]:
     """For a conftest to import: nothing is, but where a test asks for it by ``mode=``."""
     with uncompiled():
         yield
+
+
+@pytest.fixture
+def no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every compiler of PyTensor fail."""
+
+    def called(*args: Any, **options: Any) -> None:
+        raise AssertionError("a compiler was called")
+
+    monkeypatch.setattr(CLinker, "make_thunk", called)
+    monkeypatch.setattr(NumbaLinker, "fgraph_convert", called)
 
 
 def run(

@@ -7,22 +7,10 @@ import pymc as pm
 import pytensor
 import pytensor.tensor as pt
 import pytest
+from pymc_runs import no_compiler  # noqa: F401 (a fixture)
 from pytensor.compile.builders import OpFromGraph
-from pytensor.link.c.basic import CLinker
-from pytensor.link.numba.linker import NumbaLinker
 
-from dissensus.sampling.step import first_point, uncompiled
-
-
-@pytest.fixture
-def no_compiler(monkeypatch):
-    """Let every compiler fail."""
-
-    def called(*args, **options):
-        raise AssertionError("a compiler was called")
-
-    monkeypatch.setattr(CLinker, "make_thunk", called)
-    monkeypatch.setattr(NumbaLinker, "fgraph_convert", called)
+from dissensus.sampling.step import Model, first_point, uncompiled
 
 
 def within():
@@ -61,3 +49,49 @@ def test_afterwards_pytensor_is_as_it_was():
     with pytest.raises(ValueError, match="x"), uncompiled():
         raise ValueError("x")
     assert (pytensor.config.mode, pytensor.config.cxx) == before
+
+
+def traced(model):
+    """Return the variables of a trace as PyMC asks for them."""
+    return model.compile_fn(
+        [pytensor.Out(variable, borrow=True) for variable in model.unobserved_value_vars],
+        inputs=model.value_vars, point_fn=False,
+    )  # fmt: skip
+
+
+def doubled(x):
+    return 2.0 * x
+
+
+def summed(x):
+    return pytensor.scan(
+        lambda one, before: one + before, [x], [pt.zeros(())], return_updates=False
+    )
+
+
+@pytest.mark.usefixtures("no_compiler")
+@pytest.mark.parametrize(("kind", "after", "compiles"), [
+    (Model, doubled, False), (Model, summed, True), (pm.Model, doubled, True),
+])  # fmt: skip
+def test_a_trace_is_interpreted_unless_it_has_a_loop(kind, after, compiles):
+    with kind() as model, pytensor.config.change_flags(mode="NUMBA"):
+        x = pm.Normal("x", shape=3)
+        pm.Deterministic("y", after(x))
+        if compiles:
+            with pytest.raises(AssertionError, match="a compiler was called"):
+                traced(model)
+        else:
+            assert traced(model)(np.arange(3.0))[-1].tolist() == [0.0, 2.0, 4.0]
+
+
+@pytest.mark.usefixtures("no_compiler")
+@pytest.mark.parametrize("how", [{"mode": "NUMBA"}, {}], ids=["mode", "probability"])
+def test_what_is_no_trace_is_compiled(how):
+    with Model() as model, pytensor.config.change_flags(mode="NUMBA"):
+        pm.Normal("x")
+    outs = model.value_vars if how else [model.logp()]
+    with (
+        pytensor.config.change_flags(mode="NUMBA"),
+        pytest.raises(AssertionError, match="a compiler was called"),
+    ):
+        model.compile_fn([2.0 * outs[0]] if how else outs, inputs=model.value_vars, **how)

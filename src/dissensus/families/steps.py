@@ -9,6 +9,7 @@ from dissensus.families.crossed.step import CrossedEffectsGibbs
 from dissensus.families.latent_truth.step import LatentTruthGibbs
 from dissensus.families.rankings.step import PlackettLuceGibbs
 from dissensus.families.rasch.step import RaschGibbs
+from dissensus.sampling.step import Model as Model
 from dissensus.sampling.step import without_gibbs
 
 __all__ = [

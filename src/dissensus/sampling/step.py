@@ -6,16 +6,19 @@ import inspect
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from operator import is_
 from types import ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import pymc as pm
 import pytensor
-from pymc.model import Model, modelcontext
+from pymc.model import modelcontext
 from pymc.sampling import mcmc
 from pymc.step_methods.compound import BlockedStep, Competence
 from pymc.util import get_random_generator
 from pytensor.graph.traversal import ancestors
+from pytensor.scan.op import Scan
 
 from dissensus.errors import ArgumentError, warn_caller
 
@@ -35,6 +38,32 @@ def first_point(model: Any) -> dict[str, Any]:
     with uncompiled():
         point: dict[str, Any] = model.initial_point()
     return point
+
+
+class Model(pm.Model):  # type: ignore[misc]
+    """A `pymc.Model` of which PyTensor interprets the function that `pymc.sample` traces with.
+
+    The function computes the variables of the trace from a state, once a draw. Compiling it takes
+    longer than the sampling of most fits; interpreting costs some tenths of a millisecond a draw.
+    Loops are compiled.
+    """
+
+    def compile_fn(self, outs: Any, *, mode: Any = None, **options: Any) -> Any:
+        """Compile a function as `pymc.Model.compile_fn`, unless it is that of the trace."""
+        if mode is None and _is_traced(self, outs):
+            with uncompiled():
+                return super().compile_fn(outs, **options)
+        return super().compile_fn(outs, mode=mode, **options)
+
+
+def _is_traced(model: Any, outs: Any) -> bool:
+    """Return whether all outputs are variables of a trace, and are computed without a loop."""
+    variables = [getattr(out, "variable", out) for out in outs] if isinstance(outs, list) else []
+    traced = {variable.name for variable in model.unobserved_value_vars}
+    return {variable.name for variable in variables} <= traced and not any(
+        isinstance(variable.owner.op, Scan)
+        for variable in ancestors(variables) if variable.owner is not None
+    )  # fmt: skip
 
 
 _LEFT_OUT: ContextVar[bool] = ContextVar("gibbs_steps_left_out", default=False)
@@ -79,12 +108,12 @@ def left_out() -> bool:
 
 
 def to_natural(model: Any, names: tuple[str, ...]) -> Any:
-    """Compile the function from the values that PyMC holds to variables in natural units."""
+    """Return the function from the values that PyMC holds to variables in natural units."""
     return _transformation(model, names, "backward")
 
 
 def to_values(model: Any, names: tuple[str, ...]) -> Any:
-    """Compile the function from variables in natural units to the values that PyMC holds."""
+    """Return the function from variables in natural units to the values that PyMC holds."""
     return _transformation(model, names, "forward")
 
 
@@ -98,7 +127,8 @@ def _transformation(model: Any, names: tuple[str, ...], direction: str) -> Any:
             inputs[-1] if transform is None
             else getattr(transform, direction)(inputs[-1], *variable.owner.inputs)
         )  # fmt: skip
-    return pytensor.function(inputs, outputs, on_unused_input="ignore")
+    with uncompiled():  # for a step, which is compiled otherwise, seconds would go to a logarithm
+        return pytensor.function(inputs, outputs, on_unused_input="ignore")
 
 
 def unfit(expected: str, found: str) -> ArgumentError:
@@ -177,7 +207,7 @@ class WholeModelStep(BlockedStep):
     @classmethod
     def competence(cls, var: Any, has_grad: bool = False) -> Any:  # noqa: ARG003
         """Return whether the step moves a variable of the model of the context."""
-        model = Model.get_context(error_if_none=False)
+        model = pm.Model.get_context(error_if_none=False)
         if left_out() or model is None or var not in model.free_RVs:
             return Competence.INCOMPATIBLE
         if not cls.reader.has_form(model) or var.name not in _moved(cls, model):
@@ -185,10 +215,20 @@ class WholeModelStep(BlockedStep):
         return Competence.IDEAL
 
 
+_READ: WeakKeyDictionary[Any, dict[type, tuple[list[Any], Any]]] = WeakKeyDictionary()
+"""For each model and step the parts the model had when it was read, and what was read, if it was.
+
+Reading takes time. The parts themselves are kept, as an ``id`` may be used again.
+"""
+
+
 def _read(step: type[WholeModelStep], model: Any) -> Any:
     """Read a model; any failure to read it means that the step does not fit."""
+    is_known, reading = _known(step, model)
+    if is_known and reading is not None:
+        return reading
     try:
-        return step.reader.read(model)
+        reading = step.reader.read(model)
     except ArgumentError:
         raise
     except Exception as problem:
@@ -196,34 +236,43 @@ def _read(step: type[WholeModelStep], model: Any) -> Any:
             "a model as the library writes it",
             f"one that cannot be read: {type(problem).__name__}: {problem}",
         ) from problem
+    _keep(step, model, reading)
+    return reading
 
 
-_READ: WeakKeyDictionary[Any, tuple[list[Any], tuple[str, ...]]] = WeakKeyDictionary()
-"""For each model the parts it had when it was read, and the variables that a step moves."""
+def _known(step: type[WholeModelStep], model: Any) -> tuple[bool, Any]:
+    """Return whether a step has read a model of which no part was replaced since, and what."""
+    before, reading = _READ.get(model, {}).get(step, ([], None))
+    now = _parts(model)
+    return len(before) == len(now) and all(map(is_, before, now)), reading
+
+
+def _keep(step: type[WholeModelStep], model: Any, reading: Any) -> None:
+    _READ.setdefault(model, {})[step] = _parts(model), reading
+
+
+def _parts(model: Any) -> list[Any]:
+    data = [values for _, values in _data(model)]
+    transforms = [model.rvs_to_transforms.get(rv) for rv in model.basic_RVs]
+    return [*model.basic_RVs, *model.potentials, *data, *transforms]
 
 
 def _moved(step: type[WholeModelStep], model: Any) -> tuple[str, ...]:
-    """Return the variables of a model that a step moves; warn once if it moves none.
-
-    PyMC asks for each variable, and reading takes time: the answer is kept until a part of the
-    model is replaced. The parts themselves are kept, as an ``id`` may be used again.
-    """
-    data = [values for _, values in _data(model)]
-    transforms = [model.rvs_to_transforms.get(rv) for rv in model.basic_RVs]
-    parts = [step, *model.basic_RVs, *model.potentials, *data, *transforms]
-    known, names = _READ.get(model, ([], ()))
-    if len(known) != len(parts) or any(a is not b for a, b in zip(known, parts, strict=True)):
-        try:
-            reading = _read(step, model)
-            names, kept, why = reading.names, "the rest of ", getattr(reading, "aside", "")
-        except ArgumentError as problem:
-            names, kept, why = (), "", f"expected {problem.expected}; found {problem.found}"
-        if why:
-            warn_caller(
-                f"PyMC's own steps sample {kept}this model, not {step.__name__}, which would not "
-                f"be exact: {why}."
-            )
-        _READ[model] = parts, names
+    """Return the variables of a model that a step moves; warn once of those that it does not."""
+    is_known, reading = _known(step, model)
+    if is_known:
+        return () if reading is None else tuple(reading.names)
+    try:
+        reading = _read(step, model)
+        names, kept, why = reading.names, "the rest of ", getattr(reading, "aside", "")
+    except ArgumentError as problem:
+        names, kept, why = (), "", f"expected {problem.expected}; found {problem.found}"
+        _keep(step, model, None)
+    if why:
+        warn_caller(
+            f"PyMC's own steps sample {kept}this model, not {step.__name__}, which would not "
+            f"be exact: {why}."
+        )
     return names
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any, NamedTuple
 
 import crossed_reference
 import numpy as np
 import pymc as pm
+import pytensor
 import pytest
 import xarray as xr
 from pymc.step_methods import STEP_METHODS
@@ -146,6 +149,32 @@ def test_pymc_chooses_it_for_everything(name):
     assert step in EACH
     assert STEP_METHODS.count(step) == 1
     assert {v.name for v in moved} == {v.name for v in model.value_vars}
+
+
+@pytest.mark.usefixtures("no_compiler")
+@pytest.mark.parametrize("name", [
+    "gaussian, 1 pools", "ordinal, 2 pools", "rasch", "symmetric confusion",
+    "unpooled, related systems",
+])  # fmt: skip
+def test_pymc_needs_no_compiler(name):
+    """The first call on a machine would otherwise take several times as long as that of `fit`."""
+    with form(name).build(), pytensor.config.change_flags(mode="NUMBA"):
+        pm.sample(3, tune=2, chains=1, random_seed=1, progressbar=False,
+                  compute_convergence_checks=False)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["gaussian, 1 pools", "rasch", "symmetric confusion"])
+def test_a_model_is_read_once_and_then_let_go(name, monkeypatch):
+    built = form(name).build()
+    ((step, _),) = chosen_for(built).items()  # reads it
+    monkeypatch.setattr(step, "reader", None)
+    with built:
+        made = step()
+    assert made.name
+    kept = weakref.ref(built)
+    del built, made
+    gc.collect()
+    assert kept() is None
 
 
 def shared(one, other):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import arviz as az
 import numpy as np
 import pymc as pm
+import pytensor
 import pytensor.tensor as pt
 import pytest
 from gradients import disagreements
@@ -47,6 +48,13 @@ def test_pymc_chooses_it_by_itself(ann):
     with plackett_luce.build(ann, concentration=None) as model:
         _, chosen = pm.sampling.mcmc.assign_step_methods(model)
     assert list(chosen) == [PlackettLuceGibbs]
+
+
+@pytest.mark.usefixtures("no_compiler")
+def test_pymc_needs_no_compiler(ann):
+    with plackett_luce.build(ann, concentration=None), pytensor.config.change_flags(mode="NUMBA"):
+        pm.sample(3, tune=2, chains=1, random_seed=1, progressbar=False,
+                  compute_convergence_checks=False)  # fmt: skip
 
 
 HYPER = pytest.mark.parametrize(

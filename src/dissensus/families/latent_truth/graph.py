@@ -91,10 +91,11 @@ def _process(model: Any, labels: Any) -> Process:
         model.replace_rvs_by_values([log_weight, log_response, *more]), inputs=model.value_vars,
         on_unused_input="ignore",
     )  # fmt: skip
-    weights, table, *around = evaluate(model.initial_point())
+    start = model.initial_point()
+    weights, table, *around = evaluate(start)
     # Known truths are labels of a last respondent, who is always right.
     n_respondents = len(table) - np.array_equal(table[-1], oracle(*table.shape[1:]))
-    n_systems = _n_systems(model, free)
+    n_systems = _n_systems(model, free, start)
     form, ease = _form(set(free), n_respondents, table.shape[1], n_systems, len(weights))
     covariates = regression(model, form.first_system) if form.pooling == HIERARCHICAL else {}
     form = form._replace(terms=len(covariates.get("terms", ())))
@@ -119,8 +120,7 @@ def _process(model: Any, labels: Any) -> Process:
     )  # fmt: skip
 
 
-def _n_systems(model: Any, free: Mapping[str, Any]) -> int:
-    point = model.initial_point()
+def _n_systems(model: Any, free: Mapping[str, Any], point: Mapping[str, Any]) -> int:
     for name in ("system_accuracy", "system_typical_accuracy", "system_level"):
         if name in free:
             return int(np.size(point[model.rvs_to_values[free[name]].name]))

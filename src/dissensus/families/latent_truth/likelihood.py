@@ -148,7 +148,9 @@ def _answers(logit: Any, log_error: Any, same: Any) -> Any:
     """Return log-probabilities of answers, right ones where truth and response are the same."""
     import pytensor.tensor as pt
 
-    return pt.switch(same, -pt.softplus(-logit), -pt.softplus(logit) + log_error)
+    # `softplus` would be a loop in Python where PyTensor interprets.
+    right, wrong = (-pt.logaddexp(0.0, sign * logit) for sign in (-1.0, 1.0))
+    return pt.switch(same, right, wrong + log_error)
 
 
 def _mixed(own: Any, taken: Any, first: int) -> Any:

@@ -150,7 +150,8 @@ def joint(code: Any, log_truth: Any, logit: Any, log_level: Any, respondent: Any
     logit, code = logit[item, place], code[item, place]
     code = _LABELS(code, pt.all(code < n_labels * n_levels))
     label, level = code // n_levels, code % n_levels
-    wrong = log_level[0, level] - pt.softplus(logit) - pt.log(n_labels - 1.0)
+    # `softplus` would be a loop in Python where PyTensor interprets.
+    wrong = log_level[0, level] - pt.logaddexp(0.0, logit) - pt.log(n_labels - 1.0)
     odds = log_level[1, level] - log_level[0, level] + logit + pt.log(n_labels - 1.0)
     base = pt.inc_subtensor(pt.zeros(n_items)[item], wrong)
     table = pt.inc_subtensor(pt.zeros((n_items, n_labels))[item, label], odds)
