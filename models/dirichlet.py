@@ -132,7 +132,7 @@ def build(
     from dissensus.families.conjugate.distributions import PowerMultinomial
 
     counts, gamma, alpha, said = _data(annotations, reliability, prior_count, predictions)
-    with pm.Model(coords=_names(annotations) | said.coords()) as model:
+    with pm.Model(coords=_names(annotations) | said.coords(), model=None) as model:
         if isinstance(alpha, str):
             concentration, tilt = in_graph(counts.shape[1], said, counts.shape[1])
             mean = pm.math.softmax(np.zeros(counts.shape) + tilt, axis=-1)

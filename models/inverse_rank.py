@@ -113,7 +113,7 @@ def build(
     cell = np.nonzero(parameters)
     coords = {dim: annotations[dim].to_numpy() for dim in (ITEM, LABEL)}
     coords[CANDIDATE] = np.arange(scores.shape[1])
-    with pm.Model(coords=coords) as model:
+    with pm.Model(coords=coords, model=None) as model:
         pm.Data("candidate_code", where.codes, dims=(ITEM, CANDIDATE))
         pm.Data("label_number", np.arange(annotations.sizes[LABEL]), dims=LABEL)
         pm.Data("remainder_concentration", _concentration(prior_count))

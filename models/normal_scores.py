@@ -131,7 +131,7 @@ def build(
 
     score, item, data, before, said = _data(annotations, prior, predictions)
     coords = {ITEM: annotations[ITEM].to_numpy(), ANNOTATION: np.arange(len(score))}
-    with pm.Model(coords=coords | said.coords()) as model:
+    with pm.Model(coords=coords | said.coords(), model=None) as model:
         if before is None:
             before = in_graph(units_of(data), said)
             which = teachers(coords[ITEM])

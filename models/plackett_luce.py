@@ -204,7 +204,7 @@ def _model(what: Process) -> Any:
     counted |= {RANKING: what.n_rankings, "place": chosen.shape[1]}
     counted |= {"feature": len(what.said.values)}
     coords |= {dim: np.arange(size) for dim, size in counted.items()}
-    with Model(coords=coords | what.said.coords()) as model:
+    with Model(coords=coords | what.said.coords(), model=None) as model:
         # Metrics of a trace need the label of each candidate, and all labels.
         pm.Data("candidate_code", what.where.codes, dims=(ITEM, CANDIDATE))
         pm.Data("label_number", np.arange(what.annotations.sizes[LABEL]), dims=LABEL)

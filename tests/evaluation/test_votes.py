@@ -37,8 +37,8 @@ def study(n=60, seed=1):
 def test_the_leaderboard_is_of_the_fit(result):
     board = result["leaderboard"].to_dataset()
     rate = board["win_rate"].to_numpy()
-    np.testing.assert_array_equal(
-        dx.win_rate(result, as_cast=False, random_seed=1).to_numpy(), rate
+    np.testing.assert_allclose(  # a matrix product rounds by where its arrays lie
+        dx.win_rate(result, as_cast=False, random_seed=1).to_numpy(), rate, rtol=1e-14
     )
     for place in np.ndindex(rate.shape):
         ahead = (rate[place[:2]] > rate[place]).sum()

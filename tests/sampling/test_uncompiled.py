@@ -59,39 +59,50 @@ def traced(model):
     )  # fmt: skip
 
 
-def doubled(x):
-    return 2.0 * x
+AS_USERS_HAVE_IT = {"mode": "Mode"}
 
 
-def summed(x):
-    return pytensor.scan(
-        lambda one, before: one + before, [x], [pt.zeros(())], return_updates=False
-    )
-
-
-@pytest.mark.usefixtures("no_compiler")
-@pytest.mark.parametrize(("kind", "after", "compiles"), [
-    (Model, doubled, False), (Model, summed, True), (pm.Model, doubled, True),
-])  # fmt: skip
-def test_a_trace_is_interpreted_unless_it_has_a_loop(kind, after, compiles):
-    with kind() as model, pytensor.config.change_flags(mode="NUMBA"):
+@pytest.fixture
+def written(request):
+    """Return a model of the library's class, or of another."""
+    with getattr(request, "param", Model)() as model:
         x = pm.Normal("x", shape=3)
-        pm.Deterministic("y", after(x))
-        if compiles:
-            with pytest.raises(AssertionError, match="a compiler was called"):
-                traced(model)
-        else:
-            assert traced(model)(np.arange(3.0))[-1].tolist() == [0.0, 2.0, 4.0]
+        pm.Deterministic("y", 2.0 * x)
+    return model
 
 
 @pytest.mark.usefixtures("no_compiler")
-@pytest.mark.parametrize("how", [{"mode": "NUMBA"}, {}], ids=["mode", "probability"])
-def test_what_is_no_trace_is_compiled(how):
-    with Model() as model, pytensor.config.change_flags(mode="NUMBA"):
-        pm.Normal("x")
-    outs = model.value_vars if how else [model.logp()]
+def test_a_trace_is_interpreted(written):
+    with pytensor.config.change_flags(**AS_USERS_HAVE_IT):
+        assert traced(written)(np.arange(3.0))[-1].tolist() == [0.0, 2.0, 4.0]
+
+
+def after_another(model):
+    with model:
+        pm.Deterministic("z", pt.log(1.0 - pt.sigmoid(model["x"])))
+    return traced(model)
+
+
+@pytest.mark.usefixtures("no_compiler")
+@pytest.mark.parametrize("make", [
+    after_another, pm.Model.compile_logp, pm.Model.compile_dlogp,
+    lambda model: model.compile_fn([2.0 * model.value_vars[0]], inputs=model.value_vars),
+    lambda model: model.compile_fn(model.value_vars, inputs=model.value_vars, mode="NUMBA"),
+])  # fmt: skip
+def test_anything_else_is_compiled(written, make):
     with (
-        pytensor.config.change_flags(mode="NUMBA"),
+        pytensor.config.change_flags(**AS_USERS_HAVE_IT),
         pytest.raises(AssertionError, match="a compiler was called"),
     ):
-        model.compile_fn([2.0 * outs[0]] if how else outs, inputs=model.value_vars, **how)
+        make(written)
+
+
+@pytest.mark.usefixtures("no_compiler")
+@pytest.mark.parametrize(("mode", "written"), [("NUMBA", Model), ("Mode", pm.Model)],
+                         indirect=["written"])  # fmt: skip
+def test_a_trace_is_compiled_for_who_says_so_and_in_other_models(mode, written):
+    with (
+        pytensor.config.change_flags(mode=mode),
+        pytest.raises(AssertionError, match="a compiler was called"),
+    ):
+        traced(written)

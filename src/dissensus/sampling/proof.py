@@ -85,7 +85,8 @@ def prove_free(
         if actual != wanted:
             raise _differs(free[name], rv)
         actual, wanted = (_transform(expressions, *of_model) for of_model in pair)
-        if actual != wanted:
+        kinds = {type(of_model.rvs_to_transforms[variable]) for of_model, variable in pair}
+        if actual != wanted or len(kinds) > 1:
             raise unfit(f"{name} with PyMC's own transform for it", "another transform")
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
 from operator import is_
+from threading import RLock
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import pymc as pm
@@ -17,20 +18,24 @@ from pymc.model import modelcontext
 from pymc.sampling import mcmc
 from pymc.step_methods.compound import BlockedStep, Competence
 from pymc.util import get_random_generator
+from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.traversal import ancestors
-from pytensor.scan.op import Scan
 
 from dissensus.errors import ArgumentError, warn_caller
 
+_ONE_AT_A_TIME = RLock()
 
-def uncompiled() -> AbstractContextManager[None]:
-    """Return a context in which PyTensor interprets graphs and compiles nothing.
+
+@contextmanager
+def uncompiled() -> Iterator[None]:
+    """Let PyTensor interpret graphs and compile nothing.
 
     For graphs that are evaluated once or twice. ``cxx=""`` is needed beside the mode: graphs
-    within graphs go to the C++ compiler otherwise, for half a second an operation.
+    within graphs go to the C++ compiler otherwise, for half a second an operation. PyTensor's
+    settings are those of the process, hence one thread at a time.
     """
-    flags: AbstractContextManager[None] = pytensor.config.change_flags(mode="FAST_COMPILE", cxx="")
-    return flags
+    with _ONE_AT_A_TIME, pytensor.config.change_flags(mode="FAST_COMPILE", cxx=""):
+        yield
 
 
 def first_point(model: Any) -> dict[str, Any]:
@@ -40,30 +45,40 @@ def first_point(model: Any) -> dict[str, Any]:
     return point
 
 
-class Model(pm.Model):  # type: ignore[misc]
+_DEFAULT_MODE: Final = "Mode"  # as PyTensor calls it, which is Numba's
+
+
+class Model(pm.Model):
     """A `pymc.Model` of which PyTensor interprets the function that `pymc.sample` traces with.
 
     The function computes the variables of the trace from a state, once a draw. Compiling it takes
     longer than the sampling of most fits; interpreting costs some tenths of a millisecond a draw.
-    Loops are compiled.
+    It is compiled if a variable was added after the context in which the model was written, as the
+    graph of a user may be slow, or lose precision, if it is interpreted. It is also compiled if
+    ``pytensor.config.mode`` is set.
     """
+
+    _written: frozenset[str] = frozenset()
+    """Names of the variables with which the model was written."""
+
+    def __exit__(self, *raised: Any) -> None:
+        super().__exit__(*raised)
+        self._written = self._written or frozenset(self.named_vars)
 
     def compile_fn(self, outs: Any, *, mode: Any = None, **options: Any) -> Any:
         """Compile a function as `pymc.Model.compile_fn`, unless it is that of the trace."""
-        if mode is None and _is_traced(self, outs):
+        if mode is None and pytensor.config.mode == _DEFAULT_MODE and self._is_traced(outs):
             with uncompiled():
                 return super().compile_fn(outs, **options)
         return super().compile_fn(outs, mode=mode, **options)
 
-
-def _is_traced(model: Any, outs: Any) -> bool:
-    """Return whether all outputs are variables of a trace, and are computed without a loop."""
-    variables = [getattr(out, "variable", out) for out in outs] if isinstance(outs, list) else []
-    traced = {variable.name for variable in model.unobserved_value_vars}
-    return {variable.name for variable in variables} <= traced and not any(
-        isinstance(variable.owner.op, Scan)
-        for variable in ancestors(variables) if variable.owner is not None
-    )  # fmt: skip
+    def _is_traced(self, outs: Any) -> bool:
+        """Return whether all outputs are variables of a trace, of the model as it was written."""
+        if not isinstance(outs, list) or not outs or set(self.named_vars) != self._written:
+            return False
+        variables: list[Any] = [getattr(out, "variable", out) for out in outs]
+        traced = {variable.name for variable in self.unobserved_value_vars}
+        return {variable.name for variable in variables} <= traced
 
 
 _LEFT_OUT: ContextVar[bool] = ContextVar("gibbs_steps_left_out", default=False)
@@ -144,10 +159,11 @@ def unfit(expected: str, found: str) -> ArgumentError:
 def refuse_other_uses(model: Any, moved: Iterable[Any], observed: Iterable[Any]) -> None:
     """Raise if anything but the observed labels depends on the variables that a step moves."""
     moved, observed = set(moved), set(observed)
+    values = {model.rvs_to_values[rv] for rv in moved}  # PyMC's own, which a Potential may take
     for variable in [*model.basic_RVs, *model.potentials]:
         if variable in moved or variable in observed:
             continue
-        if moved & set(ancestors([variable])):
+        if (moved | values) & set(ancestors([variable])):
             raise unfit("only the labels to depend on these variables", variable.name)
 
 
@@ -252,9 +268,13 @@ def _keep(step: type[WholeModelStep], model: Any, reading: Any) -> None:
 
 
 def _parts(model: Any) -> list[Any]:
-    data = [values for _, values in _data(model)]
     transforms = [model.rvs_to_transforms.get(rv) for rv in model.basic_RVs]
-    return [*model.basic_RVs, *model.potentials, *data, *transforms]
+    return [*_graphs(model), *transforms, *(data for _, data in _data(model))]
+
+
+def _graphs(model: Any) -> list[Any]:
+    values = [model.rvs_to_values[rv] for rv in model.basic_RVs]
+    return [*model.basic_RVs, *model.potentials, *values]
 
 
 def _moved(step: type[WholeModelStep], model: Any) -> tuple[str, ...]:
@@ -277,9 +297,11 @@ def _moved(step: type[WholeModelStep], model: Any) -> tuple[str, ...]:
 
 
 def _data(model: Any) -> list[tuple[Any, Any]]:
-    """Return the data of a model that may change, each with its values."""
-    shared = [one for one in model.data_vars if hasattr(one, "get_value")]
-    return [(one, one.get_value(borrow=True)) for one in shared]
+    """Return the data of a model that may change, with lengths of dimensions, each with values."""
+    return [
+        (one, one.get_value(borrow=True)) for one in ancestors(_graphs(model))
+        if isinstance(one, SharedVariable) and hasattr(one.type, "dtype")
+    ]  # fmt: skip
 
 
 def compile_kernels(step: Any, model: Any, initial_point: Any) -> None:

@@ -6,10 +6,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pymc as pm
+import pytensor
 import pytensor.tensor as pt
 import pytest
 from gradients import disagreements
-from pymc.distributions.transforms import Interval, log
+from pymc.distributions.transforms import Interval, LogTransform, log
+from pymc_runs import run
 
 import dissensus as dx
 from dissensus.families.crossed.distributions import CumulativeProbit
@@ -21,6 +23,14 @@ HALF, X = (WHO > 2).astype(int), np.linspace(-1, 1, N)
 Z, W = np.linspace(-1, 1, N_ITEMS), np.linspace(-1, 1, N_PEOPLE)
 _RNG = np.random.default_rng(1)
 SCORE = _RNG.normal(size=N_ITEMS)[ITEM] + _RNG.normal(size=N_PEOPLE)[WHO] / 2 + _RNG.normal(size=N)
+
+
+class FlatLog(LogTransform):
+    """Another density, by the same function."""
+
+    def log_jac_det(self, value, *inputs):
+        return pt.zeros_like(value)
+
 
 PARTS = {
     "item": lambda _: ITEM,
@@ -224,6 +234,9 @@ DIFFERENT = {
     "item_effect with PyMC's own transform": {
         "items": items(default_transform=Interval(-100, 100))
     },
+    "sigma_item with PyMC's own": {
+        "sd_item": lambda _: pm.HalfNormal("sigma_item", default_transform=FlatLog())
+    },
     "sigma_item with PyMC's own transform": {
         "sd_item": lambda _: pm.HalfNormal("sigma_item", default_transform=None)
     },
@@ -333,6 +346,11 @@ DIFFERENT = {
     "only the labels to depend on these variables; found pull": {
         "beside": lambda v: pm.Potential("pull", -(v.items.sum() ** 2))
     },
+    "only the labels to depend on these variables; found own": {
+        "beside": lambda v: pm.Potential(
+            "own", -(pm.modelcontext(None).rvs_to_values[v.sd_item] ** 2)
+        )
+    },
     "only the labels to depend on these variables; found icc": {
         "beside": lambda v: pm.Potential(
             "icc", -pm.Deterministic("share", v.sd_item / (v.sd_item + v.sd))
@@ -364,6 +382,24 @@ def test_a_model_that_differs_is_refused_and_left_to_nuts(words):
     assert "without_gibbs" in str(refused.value)
     with pytest.warns(dx.DissensusWarning, match=words):
         assert CrossedEffectsGibbs not in chosen_for(model)
+
+
+def test_shared_variables_that_change_are_read_again():
+    """They need not be `pm.Data`."""
+    width, n = pytensor.shared(np.array(1.0)), 400
+    model = by_hand(sd_item=lambda _: pm.HalfNormal("sigma_item", width))
+    spread = []
+    for now in (1.0, 1e-3):
+        width.set_value(np.array(now))
+        posterior = run(model, draws=n, tune=n)["posterior"]
+        spread.append(float(posterior["sigma_item"].mean()))
+    assert spread[0] > 0.1
+    assert spread[1] < 0.01
+    with model:
+        step = CrossedEffectsGibbs()
+    width.set_value(np.array(2.0))
+    with pytest.raises(dx.ArgumentError, match="the data with which this step was made"):
+        step.step(model.initial_point())
 
 
 UNKNOWN = {

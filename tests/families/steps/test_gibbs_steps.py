@@ -158,7 +158,7 @@ def test_pymc_chooses_it_for_everything(name):
 ])  # fmt: skip
 def test_pymc_needs_no_compiler(name):
     """The first call on a machine would otherwise take several times as long as that of `fit`."""
-    with form(name).build(), pytensor.config.change_flags(mode="NUMBA"):
+    with form(name).build(), pytensor.config.change_flags(mode="Mode"):
         pm.sample(3, tune=2, chains=1, random_seed=1, progressbar=False,
                   compute_convergence_checks=False)  # fmt: skip
 

@@ -52,7 +52,7 @@ def test_pymc_chooses_it_by_itself(ann):
 
 @pytest.mark.usefixtures("no_compiler")
 def test_pymc_needs_no_compiler(ann):
-    with plackett_luce.build(ann, concentration=None), pytensor.config.change_flags(mode="NUMBA"):
+    with plackett_luce.build(ann, concentration=None), pytensor.config.change_flags(mode="Mode"):
         pm.sample(3, tune=2, chains=1, random_seed=1, progressbar=False,
                   compute_convergence_checks=False)  # fmt: skip
 
@@ -356,6 +356,13 @@ def strange(change):
                                   observed=[1, 0, 0, 0]), "a function of them and v"),
         (lambda u: (PartialRanking("r", log_strength=u, observed=[1, 0, 0]),
                     pm.Potential("more", u.sum())), "found more"),
+        (lambda u: (PartialRanking("r", log_strength=u, observed=[1, 0, 0]),
+                    pm.Potential("own", pm.modelcontext(None).rvs_to_values[u].sum())),
+         "found own"),
+        (lambda u: PartialRanking("r", log_strength=pt.concatenate([u, [0.0]])[[[1, 3], [0, 1]]],
+                                  observed=[[1, 0], [1, 0]]), "other numbers among them"),
+        (lambda u: PartialRanking("r", log_strength=pt.concatenate([u, [1.0]])[[[2, 3], [0, 2]]],
+                                  observed=[[1, 0], [1, 0]]), "other numbers among them"),
         (lambda u: pm.Normal("y", u, observed=[1.0, 2.0, 3.0]), "found none"),
         (lambda u: None, "found none"),
         (lambda u: PartialRanking("r", log_strength=u, observed=[[1, 0, 0], [1, 2, 0]],

@@ -220,7 +220,7 @@ def _dependants(model: Any, strength: Any) -> list[Any]:
     """Return the observed rankings that depend on the strengths, if nothing else does."""
     found = []
     for one in [*model.basic_RVs, *model.potentials]:
-        if one is strength or strength not in set(ancestors([one])):
+        if one is strength or not {strength, model.rvs_to_values[strength]} & set(ancestors([one])):
             continue
         if not isinstance(one.owner.op, PartialRankingRV) or one not in model.observed_RVs:
             raise unfit(
@@ -266,9 +266,11 @@ def _chosen(evaluate: Any, start: Point, name: str) -> list[Ints]:
     shape = np.shape(start[name])
     place = np.arange(np.prod(shape, dtype=int), dtype=np.float64)
     entries = evaluate({**start, name: place.reshape(shape)})
-    for one in entries:
-        given = one[np.isfinite(one)]
-        if not np.isin(given, place).all():
+    # A given number stays where all strengths move, though it be the place of one.
+    others = evaluate({**start, name: place.reshape(shape) + 0.5})
+    for one, other in zip(entries, others, strict=True):
+        given = np.isfinite(one)
+        if not (np.isin(one[given], place).all() and (other[given] == one[given] + 0.5).all()):
             raise unfit("rankings of the strengths themselves", "other numbers among them")
     return [np.where(np.isfinite(one), one, -1).astype(np.int64) for one in entries]
 
