@@ -8,6 +8,7 @@ second where nothing is compiled; NUTS takes minutes, for most of which it is be
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import arviz as az
@@ -22,12 +23,14 @@ FAR = 5.0
 
 
 def disagreements(
-    sampled: Any, judge: Any = None, points: list[dict[str, Any]] | None = None
-) -> dict[str, float]:
+    sampled: Any, judge: Any = None, points: list[dict[str, Any]] | None = None, *,
+    held: Collection[str] = (),
+) -> dict[str, float]:  # fmt: skip
     """Return z-scores past `FAR` of what is drawn from one model, by another one's density.
 
     Without another it is the same one; points are drawn by its step, if there are none. The keys
-    name the numbers, on the scale PyMC moves them.
+    name the numbers, on the scale PyMC moves them. Numbers of variables that are ``held`` do not
+    move, and are left out.
     """
     judge = judge or sampled
     with uncompiled():
@@ -37,13 +40,16 @@ def disagreements(
         gradient.set_extra_values({})
         flat = np.array([_flat(judge, point) for point in points])
         slopes = np.array([gradient(x)[1] for x in flat[::THIN]])
+    names = _names(judge)
+    moving = [k for k, name in enumerate(names) if name.partition("[")[0] not in held]
+    flat, slopes, names = flat[:, moving], slopes[:, moving], [names[k] for k in moving]
     gap = flat - flat.mean(axis=0)
     # By the draws' covariances slopes say how far each mean is off, whatever goes with it.
     moves = slopes @ (gap.T @ gap / len(gap))
     widths = 1 + gap[::THIN] * slopes
     out = {}
     for text, numbers in (("mean of {}", moves), ("width of {}", widths)):
-        for name, each in zip(_names(judge), numbers.T, strict=True):
+        for name, each in zip(names, numbers.T, strict=True):
             error = each.std() / np.sqrt(float(az.ess(each[None])))
             out[text.format(name)] = round(float(each.mean() / error), 1)
     return {what: z for what, z in out.items() if not abs(z) < FAR}
