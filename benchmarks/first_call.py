@@ -1,11 +1,12 @@
 """Processor seconds of the first fit of each model: with an empty cache, and with a full one.
 
 Each measurement is a process of its own with a `NUMBA_CACHE_DIR` of its own, twice in a row: the
-first finds it empty, the second finds what the first compiled. *Warm* is the same call once more in
-the second process. Given several interpreters (``--python``, of this and of other checkouts), they
-take turns.
+first finds it empty (PyTensor's cache too), the second finds what the first compiled. *Warm* is the
+same call once more in the second process. Given several interpreters (``--python``, of this and of
+other checkouts), they take turns.
 
     uv run python benchmarks/first_call.py
+    uv run python benchmarks/first_call.py --sample    # pm.sample beside fit, 2 x (200 + 500) draws
     uv run python benchmarks/first_call.py --python .venv/bin/python OTHER/.venv/bin/python
 """
 
@@ -72,24 +73,76 @@ def rankings() -> tuple[Any, Any]:
                                 rank="rank")  # fmt: skip
 
 
+def votes() -> Any:
+    """Votes of each annotator on each item, between two of four systems."""
+    import dissensus as dx
+
+    rng = np.random.default_rng(1)
+    rows = [(*rng.choice(list("stuv"), 2, replace=False), f"i{i}", f"a{a}")
+            for i in range(N_ITEMS) for a in range(N_ANNOTATORS)]  # fmt: skip
+    columns = dict(zip(("left", "right", "item", "annotator"), zip(*rows, strict=True),
+                       strict=True))  # fmt: skip
+    winner = rng.choice(["left", "right", "tie"], len(rows))
+    return dx.pairs({**columns, "winner": winner}, item="item", annotator="annotator")
+
+
+def numeric_answers() -> Any:
+    """Numbers of two systems."""
+    import dissensus as dx
+
+    items = [f"i{i}" for i in range(N_ITEMS)] * 2
+    numbers = np.random.default_rng(4).normal(size=2 * N_ITEMS)
+    return dx.predictions({
+        "item": items, "system": ["s"] * N_ITEMS + ["t"] * N_ITEMS, "label": numbers,
+    })  # fmt: skip
+
+
+def sampled(how: str, model: str) -> Any:
+    """Return a call of ``fit`` or of `pymc.sample` on the model of ``build``."""
+    import pymc as pm
+
+    import dissensus as dx
+
+    said, options = columns(list("abc")), {}
+    if model == "crossed_effects":
+        said["label"] = np.random.default_rng(3).normal(size=len(said["label"])).tolist()
+        options["family"] = "gaussian"
+    ann = rankings()[0] if model == "plackett_luce" else dx.annotations(said)
+    module, few = getattr(dx.models, model), {"draws": 500, "tune": 200, "chains": 2,
+                                              "random_seed": 1, "progressbar": False}  # fmt: skip
+    if how == "fit:":
+        return lambda: module.fit(ann, **options, **few)
+    return lambda: pm.sample(model=module.build(ann, **options), cores=1, **few)
+
+
 def prepared(case: str) -> Any:
     """Return a call that is to be measured."""
     import dissensus as dx
 
     model, _, kind = case.partition(" ")
+    if model.endswith(":"):
+        return sampled(model, kind)
+    if kind == "votes":
+        ann = votes()
+        if model == "evaluate":
+            return lambda: dx.evaluate(ann, **FEW)
+        return lambda: dx.models.bradley_terry.fit(ann, tune=50, chains=2, **FEW)
     values = {"bernoulli": [0, 1], "ordinal": [0, 1, 2, 3]}.get(kind, list("abc"))
     said = columns(values)
-    if kind in {"gaussian", "scores"}:
+    if kind in {"gaussian", "scores", "numbers"}:
         said["label"] = np.random.default_rng(3).normal(size=len(said["label"])).tolist()
     if model == "cross_replication":
         said["pool"] = ["x" if a < "a3" else "y" for a in said["annotator"]]
-    of_kind = {"gaussian": "continuous", "scores": "continuous", "ordinal": "ordinal"}.get(kind)
+    numbers = ("gaussian", "scores", "numbers")
+    of_kind = "continuous" if kind in numbers else {"ordinal": "ordinal"}.get(kind)
     if kind == "rankings" or model == "plackett_luce":
         ann, pred = rankings()
     else:
         pool = "pool" if "pool" in said else None
         ann = dx.annotations(said, kind=of_kind or "nominal", pool=pool)
         pred = answers(values) if kind in {"labels", "ordinal", "with systems"} else None
+    if kind == "numbers":
+        pred = numeric_answers()
     if model == "evaluate":
         return lambda: dx.evaluate(ann, pred, threshold=0.0 if kind == "scores" else None, **FEW)
     options: dict[str, Any] = {}
@@ -108,8 +161,10 @@ CASES = (
     "symmetric_confusion", "symmetric_confusion with systems", "dawid_skene",
     "dawid_skene with systems", "dawid_skene in full", "rasch", "crossed_effects gaussian",
     "crossed_effects bernoulli", "crossed_effects ordinal", "cross_replication gaussian",
-    "evaluate labels", "evaluate ordinal", "evaluate scores", "evaluate rankings",
+    "cross_replication ordinal", "bradley_terry votes", "evaluate labels", "evaluate ordinal",
+    "evaluate scores", "evaluate numbers", "evaluate rankings", "evaluate votes",
 )  # fmt: skip
+WITH_A_STEP = ("crossed_effects", "symmetric_confusion", "rasch", "dawid_skene", "plackett_luce")
 
 
 def measured(case: str) -> dict[str, float]:
@@ -129,7 +184,10 @@ def in_a_process(python: str, case: str, cache: str) -> dict[str, float]:
     """Measure in a new process of some interpreter."""
     done = subprocess.run(
         [python, __file__, "--measure", case], check=True, capture_output=True, text=True,
-        env={**os.environ, "NUMBA_CACHE_DIR": cache},
+        env={
+            **os.environ, "NUMBA_CACHE_DIR": f"{cache}/numba",
+            "PYTENSOR_FLAGS": f"base_compiledir={cache}/pytensor",
+        },
     )  # fmt: skip
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
@@ -140,8 +198,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--python", nargs="+", default=[sys.executable])
     parser.add_argument("--cases", nargs="+", default=list(CASES))
+    parser.add_argument("--sample", action="store_true", help="pm.sample beside fit")
     parser.add_argument("--measure")
     given = parser.parse_args()
+    if given.sample:
+        given.cases = [f"{how} {model}" for model in WITH_A_STEP for how in ("fit:", "sample:")]
     if given.measure:
         print(json.dumps(measured(given.measure)))
         return

@@ -10,12 +10,6 @@ def seeds(number, unit=6):
     return rest_long(range(number), unit)
 
 
-def over_seeds(number, unit=10):
-    """Give a test that loops the ``seeds`` to go over: the first few, and in a long test all."""
-    every = pytest.param(range(number), marks=pytest.mark.long)
-    return pytest.mark.parametrize("seeds", [range(unit), every], ids=["first", "all"])
-
-
 def rest_long(cases, unit=6):
     """Return cases for `parametrize`: those from place ``unit`` on are for long tests."""
     return [

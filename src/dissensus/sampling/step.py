@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from operator import is_
@@ -112,14 +112,22 @@ def left_out() -> bool:
     """Return whether only PyMC's own steps may sample.
 
     Either `without_gibbs` is active, or `pymc.sample` was asked for a sampler that takes no other
-    step beside it. It tells steps of neither, so that the frames of the call are searched.
+    step beside it.
     """
-    if _LEFT_OUT.get():
-        return True
+    return _LEFT_OUT.get() or _told(mcmc.sample).get("nuts_sampler") not in (None, "pymc")
+
+
+def _model_of_call() -> Any:
+    """Return the model that PyMC assigns steps for, which need not be that of the context."""
+    return _told(mcmc.assign_step_methods).get("model") or pm.Model.get_context(error_if_none=False)
+
+
+def _told(function: Any) -> Mapping[str, Any]:
+    """Return the variables of a call of PyMC that is under way, which it does not tell steps."""
     frame = inspect.currentframe()
-    while frame is not None and frame.f_code is not mcmc.sample.__code__:
+    while frame is not None and frame.f_code is not function.__code__:
         frame = frame.f_back
-    return frame is not None and frame.f_locals.get("nuts_sampler") not in (None, "pymc")
+    return {} if frame is None else frame.f_locals
 
 
 def to_natural(model: Any, names: tuple[str, ...]) -> Any:
@@ -222,8 +230,8 @@ class WholeModelStep(BlockedStep):
 
     @classmethod
     def competence(cls, var: Any, has_grad: bool = False) -> Any:  # noqa: ARG003
-        """Return whether the step moves a variable of the model of the context."""
-        model = pm.Model.get_context(error_if_none=False)
+        """Return whether the step moves a variable of the model that is sampled."""
+        model = _model_of_call()
         if left_out() or model is None or var not in model.free_RVs:
             return Competence.INCOMPATIBLE
         if not cls.reader.has_form(model) or var.name not in _moved(cls, model):

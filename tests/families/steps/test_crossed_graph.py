@@ -240,6 +240,11 @@ DIFFERENT = {
     "sigma_item with PyMC's own transform": {
         "sd_item": lambda _: pm.HalfNormal("sigma_item", default_transform=None)
     },
+    # Names.
+    "free variables item_effect, mu, sigma_item .*; found none called mu": {"mu": lambda _: 0.0},
+    "found none called item_effect": {
+        "items": lambda v: v.sd_item * pm.Normal("raw", shape=N_ITEMS)
+    },
     # Shapes.
     "item_effect with 1 dimensions; found 2": {
         "items": lambda v: pm.Normal("item_effect", 0, v.sd_item, shape=(N_ITEMS, 2)),
@@ -403,8 +408,6 @@ def test_shared_variables_that_change_are_read_again():
 
 
 UNKNOWN = {
-    "no common mean": {"mu": lambda _: 0.0},
-    "items not centred": {"items": lambda v: v.sd_item * pm.Normal("raw", shape=N_ITEMS)},
     "missing labels": {"value": lambda _: np.where(X < 0, np.nan, SCORE)},
     "a prefix": {},
 }

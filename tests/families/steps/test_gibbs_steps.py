@@ -151,6 +151,16 @@ def test_pymc_chooses_it_for_everything(name):
     assert {v.name for v in moved} == {v.name for v in model.value_vars}
 
 
+@by_step
+def test_the_model_may_be_an_argument(step):
+    built = form(EACH[step][0]).build()
+    with pm.Model():  # of something else
+        assert list(pm.sampling.mcmc.assign_step_methods(built)[1]) == [step]
+    trace = pm.sample(3, tune=2, chains=1, model=built, random_seed=1, progressbar=False,
+                      compute_convergence_checks=False)  # fmt: skip
+    assert EACH[step][1] in trace["posterior"]
+
+
 @pytest.mark.usefixtures("no_compiler")
 @pytest.mark.parametrize("name", [
     "gaussian, 1 pools", "ordinal, 2 pools", "rasch", "symmetric confusion",

@@ -153,7 +153,7 @@ def test_agrees_with_nuts_on_models_put_together_by_hand(form):
     crossed_reference.compare_fits(found, only(nuts, found["posterior"].data_vars), enough=150)
 
 
-@pytest.mark.unit(0, long=0)
+@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize("form", BY_HAND)
 def test_draws_go_with_the_gradient_that_nuts_follows(form):
     """What the test above asks, reduced."""

@@ -30,6 +30,7 @@ MU, ITEM, ANNOTATOR = "mu", "item_effect", "annotator_effect"
 SD_ITEM, SD_ANNOTATOR, SD = "sigma_item", "sigma_annotator", "sigma"
 GAP, ROOT = "gap", "correlation_cholesky"
 _NEEDED: Final = frozenset({MU, SD_ITEM, ITEM})
+_OF_EFFECTS: Final = frozenset({ITEM, ANNOTATOR, SD_ITEM, SD_ANNOTATOR})
 _OBSERVED: Final = ("score", "label_code")
 _MEAN: Final = "the mean mu + item_effect[...] + annotator_effect[...]"
 _PARAMETERS: Final = {
@@ -48,8 +49,8 @@ class Reading(NamedTuple):
 
 
 def has_form(model: Any) -> bool:
-    """Return whether a model has the names of crossed effects."""
-    return {rv.name for rv in model.free_RVs} >= _NEEDED and bool(_observed(model))
+    """Return whether a model has names of crossed effects."""
+    return bool(_OF_EFFECTS & {rv.name for rv in model.free_RVs}) and bool(_observed(model))
 
 
 def _observed(model: Any) -> list[Any]:
@@ -59,9 +60,12 @@ def _observed(model: Any) -> list[Any]:
 def read(model: Any) -> Reading:
     """Read a model."""
     observed = _observed(model)
-    if not has_form(model) or len(observed) > 1:
+    missing = sorted(_NEEDED - {rv.name for rv in model.free_RVs})
+    if missing or len(observed) != 1:
         needed = f"free variables {', '.join(sorted(_NEEDED))} and one of {', '.join(_OBSERVED)}"
-        raise unfit(f"{needed} observed", "others")
+        raise unfit(
+            f"{needed} observed", f"none called {', '.join(missing)}" if missing else "others"
+        )
     with uncompiled():
         family, eta = _likelihood(observed[0])
         process = _process(model, observed[0], family, eta)

@@ -52,7 +52,7 @@ def knows(name: Any) -> bool:
 
 def has_form(model: Any) -> bool:
     """Return whether a model has the labels of a latent truth."""
-    return len(_labels(model)) == 1
+    return bool(_labels(model))
 
 
 def _labels(model: Any) -> list[Any]:
@@ -61,8 +61,10 @@ def _labels(model: Any) -> list[Any]:
 
 def read(model: Any) -> Reading:
     """Read a model; the error for another model names the variable that differs."""
-    if not has_form(model) or "prevalence" not in {rv.name for rv in model.free_RVs}:
-        raise unfit("one observed LatentTruth, and a free variable prevalence", "others")
+    if len(_labels(model)) != 1:
+        raise unfit("one observed LatentTruth", f"{len(_labels(model))}")
+    if "prevalence" not in {rv.name for rv in model.free_RVs}:
+        raise unfit("a free variable prevalence", "none of this name")
     (labels,) = _labels(model)
     with uncompiled():
         process = _process(model, labels)

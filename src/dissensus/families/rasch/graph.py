@@ -42,8 +42,8 @@ class Reading(NamedTuple):
 
 
 def has_form(model: Any) -> bool:
-    """Return whether a model has the labels and the names of a Rasch model."""
-    return len(_answers(model)) == 1 and {rv.name for rv in model.free_RVs} >= _NEEDED
+    """Return whether a model has the labels of a Rasch model."""
+    return bool(_answers(model))
 
 
 def _answers(model: Any) -> list[Any]:
@@ -52,9 +52,12 @@ def _answers(model: Any) -> list[Any]:
 
 def read(model: Any) -> Reading:
     """Read a model; the error for another model names the variable that differs."""
-    if not has_form(model):
-        names = ", ".join(sorted(_NEEDED))
-        raise unfit(f"free variables {names} and one observed LatentAnswers", "others")
+    missing = sorted(_NEEDED - {rv.name for rv in model.free_RVs})
+    if missing:
+        needed = ", ".join(sorted(_NEEDED))
+        raise unfit(f"free variables {needed}", f"none called {', '.join(missing)}")
+    if len(_answers(model)) != 1:
+        raise unfit("one observed LatentAnswers", f"{len(_answers(model))}")
     (answers,) = _answers(model)
     with uncompiled():
         process = _process(model, answers)
