@@ -7,7 +7,9 @@ is all but flat, and a potential makes it ours.
 
 Parts: *agreement* raises if a mean or a standard deviation of a parameter differs by more than four
 Monte Carlo standard errors. *speed* is of ordered labels: effective draws (bulk) of coefficients
-for a second of processor time. *without* needs ``--before``, a checkout from before covariates:
+for a second of processor time. *many* is of 100,000 ordered labels with 30 coefficients, *popquorn*
+of ratings of offensiveness by annotators whose demographics are known (``--shared``, the folder of
+real sets), both of ours alone. *without* needs ``--before``, a checkout from before covariates:
 fits without a formula, in turns with ours.
 """
 
@@ -61,13 +63,17 @@ def main() -> None:
             agreement(family)
     if "speed" in asked.parts:
         speed(asked)
+    if "many" in asked.parts:
+        many()
+    if "popquorn" in asked.parts and asked.shared:
+        popquorn(asked.shared / "popquorn_offensiveness")
     if "without" in asked.parts and asked.before:
         without(asked)
 
 
 def _asked() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parts = ("agreement", "speed", "without")
+    parts = ("agreement", "speed", "many", "popquorn", "without")
     parser.add_argument("--parts", nargs="*", default=parts, choices=parts)
     parser.add_argument("--families", nargs="*", default=FAMILIES, choices=FAMILIES)
     parser.add_argument("--samplers", nargs="*", default=list(SAMPLERS), choices=list(SAMPLERS))
@@ -75,6 +81,7 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("--tune", type=int, default=200, help="and before them")
     parser.add_argument("--timeout", type=int, default=3600, help="seconds for one of its fits")
     parser.add_argument("--before", default="", help="a checkout from before covariates")
+    parser.add_argument("--shared", type=Path, help="the folder of real sets")
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--work", nargs=2, help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -367,6 +374,67 @@ def speed(asked: argparse.Namespace) -> None:
                 cells += [f"{two[0]:.0f}, {two[1]:.0f}", f"{rate[0]:.3g}, {rate[1]:.3g}"]
                 by = rates["ours"] / rate
                 print(f"| {' | '.join(cells)} | {by[0]:.0f}, {by[1]:.0f} |", flush=True)
+
+
+def _measured(ann: Any, family: str, **options: Any) -> Any:
+    """Fit with compiled kernels, print what it took, and return the draws of coefficients."""
+    import arviz as az
+
+    import dissensus as dx
+
+    fit, how = dx.models.crossed_effects.fit, {"family": family, "random_seed": 1,
+                                               "progressbar": False} | options  # fmt: skip
+    fit(ann, **how | {"draws": 2, "tune": 2, "chains": 1})
+    begun = _seconds()
+    found = fit(ann, **how)["posterior"]["coefficient"]
+    seconds = _seconds() - begun
+    effective = az.ess(found).to_numpy()
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(
+        f"{family}, {ann.sizes['annotation']:,} labels, {found.sizes['term']} coefficients: "
+        f"{seconds:.0f} processor seconds, peak memory {memory:.2f} GB, effective draws "
+        f"{effective.min():,.0f} (worst) and {np.median(effective):,.0f}, r-hat "
+        f"{float(az.rhat(found).max()):.3f}", flush=True,
+    )  # fmt: skip
+    return found
+
+
+def many() -> None:
+    """Fit ordered labels of 20,000 items by 200 annotators, five an item, on 20 + 10 covariates."""
+    import dissensus as dx
+
+    n_items, n_people, n_each = 20_000, 200, 5
+    rng = np.random.default_rng(1)
+    of_items, of_people = rng.normal(size=(n_items, 20)), rng.normal(size=(n_people, 10))
+    item = np.repeat(np.arange(n_items), n_each)
+    who = np.concatenate([rng.choice(n_people, n_each, replace=False) for _ in range(n_items)])
+    eta = (of_items @ rng.normal(0, 0.2, 20) + rng.normal(size=n_items))[item]
+    eta += (of_people @ rng.normal(0, 0.2, 10) + 0.5 * rng.normal(size=n_people))[who]
+    label = np.digitize(eta + rng.normal(size=len(eta)), [-1.5, -0.5, 0.5, 1.5])
+    ann = dx.annotations({"item": item, "annotator": who, "label": label}, kind="ordinal")
+    names = [f"x{k}" for k in range(20)], [f"z{k}" for k in range(10)]
+    _measured(
+        ann, "ordinal", formula="~ " + " + ".join(names[0] + names[1]), tune=250, draws=500,
+        items=pd.DataFrame(of_items, columns=names[0]).assign(item=np.arange(n_items)),
+        annotators=pd.DataFrame(of_people, columns=names[1]).assign(annotator=np.arange(n_people)),
+    )  # fmt: skip
+
+
+def popquorn(folder: Path) -> None:
+    """Fit ratings of offensiveness on gender, race and age of annotators."""
+    import dissensus as dx
+
+    people = pd.read_csv(folder / "annotators.csv")
+    labels = pd.read_csv(folder / "ratings.csv.gz")
+    for family, kind in (("gaussian", "continuous"), ("ordinal", "ordinal")):
+        ann = dx.annotations(labels, kind=kind)
+        draws = _measured(ann, family, formula="~ gender + race + age", annotators=people)
+        each = draws.stack(sample=("chain", "draw"))
+        table = pd.DataFrame({
+            "mean": each.mean("sample"), "sd": each.std("sample"),
+            "5.5 %": each.quantile(0.055, "sample"), "94.5 %": each.quantile(0.945, "sample"),
+        }, index=draws["term"])  # fmt: skip
+        print(table.round(3).to_string(), end="\n\n", flush=True)
 
 
 def without(asked: argparse.Namespace) -> None:

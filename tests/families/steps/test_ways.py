@@ -18,7 +18,6 @@ from pytensor.graph.basic import Variable
 import dissensus as dx
 from dissensus.families import steps
 from dissensus.families.latent_truth import distributions as of_truth
-from dissensus.families.latent_truth.distributions import LeadingDirichlet
 from dissensus.families.rankings import distributions as of_rankings
 from dissensus.models import (
     cross_replication,
@@ -107,7 +106,7 @@ def numbers(make):
     """Return the change by which each number of the prior is another."""
 
     def change(kind, name, *args, **options):
-        if kind is LeadingDirichlet:  # which takes constants only
+        if kind.__name__ in {"LeadingDirichlet", "LKJCorr"}:  # which take constants only
             return kind(name, *args, **options)
         apart = ("dims", "shape", "initval")
         args = [make(f"{name}_{k}", x) if given(x) else x for k, x in enumerate(args)]
