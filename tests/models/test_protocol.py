@@ -208,6 +208,17 @@ def test_arviz_summarises_a_fit(model, kind, complete):
         )
 
 
+@by_last_kind
+@pytest.mark.filterwarnings(POTENTIALS)
+def test_the_model_can_be_read(model, kind, examples):
+    """As text and as a graph, with all its variables and what is observed."""
+    built = model.module.build(examples[kind])
+    text, drawn = built.str_repr(), pm.model_to_mermaid(built)
+    for variable in [*built.basic_RVs, *built.deterministics]:
+        assert re.search(rf"^ *{variable.name} [~=]", text, re.MULTILINE), variable.name
+        assert re.search(rf"^{variable.name}\b", drawn, re.MULTILINE), variable.name
+
+
 @pytest.mark.xfail(raises=ValueError, reason='ArviZ 1.3 cannot tabulate a dimension called "label"')
 def test_arviz_tabulates_labels(complete):
     az.summary(complete(dx.models.get("dirichlet"), "nominal"))
