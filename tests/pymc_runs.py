@@ -23,6 +23,9 @@ def graphs_are_not_compiled() -> Iterator[None]:
         yield
 
 
+AS_USERS_HAVE_IT = {"mode": "Mode", "cxx": pytensor.config.cxx}
+
+
 @pytest.fixture
 def no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every compiler of PyTensor fail."""

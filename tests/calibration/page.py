@@ -27,8 +27,8 @@ stands. If the fit is right that place is uniform, whatever is asked of paramete
 et al. 2018; Modrak et al. 2023); a place that is not shows a fault of the sampler, of its warm-up,
 or of the model's two forms, which are then not the same.
 
-Tests that take hours do not run with every change, but reduced forms of most of them
-do. What ran in full, all of it, and passed:
+Tests that take hours do not run with every change, but reduced forms of most of them do. What ran
+in full, all of it, and passed:
 
 ```{{csv-table}}
 :file: calibration/passes.csv

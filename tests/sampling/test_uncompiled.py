@@ -7,7 +7,7 @@ import pymc as pm
 import pytensor
 import pytensor.tensor as pt
 import pytest
-from pymc_runs import no_compiler  # noqa: F401 (a fixture)
+from pymc_runs import AS_USERS_HAVE_IT, no_compiler  # noqa: F401 (a fixture)
 from pytensor.compile.builders import OpFromGraph
 
 from dissensus.sampling.step import Model, first_point, uncompiled
@@ -57,9 +57,6 @@ def traced(model):
         [pytensor.Out(variable, borrow=True) for variable in model.unobserved_value_vars],
         inputs=model.value_vars, point_fn=False,
     )  # fmt: skip
-
-
-AS_USERS_HAVE_IT = {"mode": "Mode"}
 
 
 @pytest.fixture

@@ -96,7 +96,7 @@ def shortfall(draws: xr.Dataset, asked: tuple[int, int]) -> dict[str, Any]:
 
 _FAMILIES: Final = {
     "latent_truth": ("a latent truth", 12), "crossed": ("crossed effects", 8),
-    "rasch": ("Rasch", 15), "rankings": ("rankings", 20),
+    "rasch": ("Rasch", 15), "rankings": ("rankings", 15),
     "pairs": ("votes on pairs", 13),
 }  # fmt: skip
 """What the kernels of a family sample, and about how many seconds they take to compile together

@@ -67,18 +67,20 @@ class Model(pm.Model):
 
     def compile_fn(self, outs: Any, *, mode: Any = None, **options: Any) -> Any:
         """Compile a function as `pymc.Model.compile_fn`, unless it is that of the trace."""
-        if mode is None and pytensor.config.mode == _DEFAULT_MODE and self._is_traced(outs):
+        is_default = mode is None and pytensor.config.mode == _DEFAULT_MODE
+        if is_default and self._is_traced(outs, options.get("inputs")):
             with uncompiled():
                 return super().compile_fn(outs, **options)
         return super().compile_fn(outs, mode=mode, **options)
 
-    def _is_traced(self, outs: Any) -> bool:
-        """Return whether all outputs are variables of a trace, of the model as it was written."""
+    def _is_traced(self, outs: Any, inputs: Any) -> bool:
+        """Return whether a function is from a state to variables of the model as it was written."""
         if not isinstance(outs, list) or not outs or set(self.named_vars) != self._written:
             return False
-        variables: list[Any] = [getattr(out, "variable", out) for out in outs]
+        made: list[Any] = [getattr(one, "variable", one) for one in outs]
+        given = {getattr(one, "variable", one) for one in inputs or ()}
         traced = {variable.name for variable in self.unobserved_value_vars}
-        return {variable.name for variable in variables} <= traced
+        return given == set(self.value_vars) and {one.name for one in made} <= traced
 
 
 _LEFT_OUT: ContextVar[bool] = ContextVar("gibbs_steps_left_out", default=False)
@@ -260,7 +262,6 @@ def _read(step: type[WholeModelStep], model: Any) -> Any:
             "a model as the library writes it",
             f"one that cannot be read: {type(problem).__name__}: {problem}",
         ) from problem
-    _keep(step, model, reading)
     return reading
 
 
@@ -269,10 +270,6 @@ def _known(step: type[WholeModelStep], model: Any) -> tuple[bool, Any]:
     before, reading = _READ.get(model, {}).get(step, ([], None))
     now = _parts(model)
     return len(before) == len(now) and all(map(is_, before, now)), reading
-
-
-def _keep(step: type[WholeModelStep], model: Any, reading: Any) -> None:
-    _READ.setdefault(model, {})[step] = _parts(model), reading
 
 
 def _parts(model: Any) -> list[Any]:
@@ -294,8 +291,9 @@ def _moved(step: type[WholeModelStep], model: Any) -> tuple[str, ...]:
         reading = _read(step, model)
         names, kept, why = reading.names, "the rest of ", getattr(reading, "aside", "")
     except ArgumentError as problem:
-        names, kept, why = (), "", f"expected {problem.expected}; found {problem.found}"
-        _keep(step, model, None)
+        reading, names, kept = None, (), ""
+        why = f"expected {problem.expected}; found {problem.found}"
+    _READ.setdefault(model, {})[step] = _parts(model), reading
     if why:
         warn_caller(
             f"PyMC's own steps sample {kept}this model, not {step.__name__}, which would not "
@@ -307,7 +305,8 @@ def _moved(step: type[WholeModelStep], model: Any) -> tuple[str, ...]:
 def _data(model: Any) -> list[tuple[Any, Any]]:
     """Return the data of a model that may change, with lengths of dimensions, each with values."""
     return [
-        (one, one.get_value(borrow=True)) for one in ancestors(_graphs(model))
+        (one, one.get_value(borrow=True))
+        for one in ancestors([*_graphs(model), *model.data_vars])
         if isinstance(one, SharedVariable) and hasattr(one.type, "dtype")
     ]  # fmt: skip
 

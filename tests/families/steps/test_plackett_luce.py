@@ -10,7 +10,7 @@ import pytensor.tensor as pt
 import pytest
 from gradients import disagreements
 from pymc.step_methods import STEP_METHODS
-from pymc_runs import by_nuts, run
+from pymc_runs import AS_USERS_HAVE_IT, by_nuts, run
 
 import dissensus as dx
 from dissensus.families.rankings import chain
@@ -52,7 +52,10 @@ def test_pymc_chooses_it_by_itself(ann):
 
 @pytest.mark.usefixtures("no_compiler")
 def test_pymc_needs_no_compiler(ann):
-    with plackett_luce.build(ann, concentration=None), pytensor.config.change_flags(mode="Mode"):
+    with (
+        plackett_luce.build(ann, concentration=None),
+        pytensor.config.change_flags(**AS_USERS_HAVE_IT),
+    ):
         pm.sample(3, tune=2, chains=1, random_seed=1, progressbar=False,
                   compute_convergence_checks=False)  # fmt: skip
 
@@ -359,6 +362,11 @@ def strange(change):
         (lambda u: (PartialRanking("r", log_strength=u, observed=[1, 0, 0]),
                     pm.Potential("own", pm.modelcontext(None).rvs_to_values[u].sum())),
          "found own"),
+        (lambda u: PartialRanking("r", log_strength=u, observed=[1, 0, 0],
+                                  sharpness=pt.exp(pm.modelcontext(None).rvs_to_values[u][0])),
+         "do not depend on u"),
+        (lambda u: PartialRanking("r", observed=[1, 0, 0, 0], log_strength=pt.concatenate(
+            [u, pt.round(2 * pm.modelcontext(None).rvs_to_values[u][:1]) / 2])), "own values"),
         (lambda u: PartialRanking("r", log_strength=pt.concatenate([u, [0.0]])[[[1, 3], [0, 1]]],
                                   observed=[[1, 0], [1, 0]]), "other numbers among them"),
         (lambda u: PartialRanking("r", log_strength=pt.concatenate([u, [1.0]])[[[2, 3], [0, 2]]],

@@ -204,7 +204,7 @@ def wrong(model):
         _, chosen = pm.sampling.mcmc.assign_step_methods(model)
         ours = OURS & set(chosen)
         if not ours:
-            assert said
+            assert any("would not be exact" in str(one.message) for one in said)
             return None
         (kind,) = ours
         step = kind(chosen[kind], rng=7)
@@ -234,4 +234,6 @@ def test_a_variable_that_is_written_otherwise(name, change, monkeypatch):
     assert {variable: z for variable, z in found.items() if z} == {}
     taken = {variable for variable, z in found.items() if z is not None}
     if change in {"as it is", "prior's numbers in pm.Data"}:
-        assert taken
+        assert taken == set(names)
+    if change in {"a little larger", "bent a little"}:  # too little for the gradient to tell
+        assert not taken

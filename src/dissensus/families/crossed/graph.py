@@ -30,7 +30,7 @@ MU, ITEM, ANNOTATOR = "mu", "item_effect", "annotator_effect"
 SD_ITEM, SD_ANNOTATOR, SD = "sigma_item", "sigma_annotator", "sigma"
 GAP, ROOT = "gap", "correlation_cholesky"
 _NEEDED: Final = frozenset({MU, SD_ITEM, ITEM})
-_OF_EFFECTS: Final = frozenset({ITEM, ANNOTATOR, SD_ITEM, SD_ANNOTATOR})
+_OF_EFFECTS: Final = frozenset({MU, ITEM, ANNOTATOR, SD_ITEM, SD_ANNOTATOR})
 _OBSERVED: Final = ("score", "label_code")
 _MEAN: Final = "the mean mu + item_effect[...] + annotator_effect[...]"
 _PARAMETERS: Final = {
@@ -50,7 +50,7 @@ class Reading(NamedTuple):
 
 def has_form(model: Any) -> bool:
     """Return whether a model has names of crossed effects."""
-    return bool(_OF_EFFECTS & {rv.name for rv in model.free_RVs}) and bool(_observed(model))
+    return len(_OF_EFFECTS & {rv.name for rv in model.free_RVs}) > 1 and bool(_observed(model))
 
 
 def _observed(model: Any) -> list[Any]:

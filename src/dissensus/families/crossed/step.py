@@ -65,7 +65,7 @@ class CrossedEffectsGibbs(WholeModelStep):
     _state_class = CrossedEffectsGibbsState
 
     def prepare(self, model: Any) -> None:
-        """Compile the transforms of correlations, and lay out data and priors."""
+        """Make the transforms of correlations, and lay out data and priors."""
         self.tune = True
         by_variable = {parameter.variable or parameter.name: parameter for parameter in PARAMETERS}
         self._moved = {name: by_variable[name] for name in self._reading.names}

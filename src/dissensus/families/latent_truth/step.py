@@ -62,7 +62,7 @@ class LatentTruthGibbs(WholeModelStep):
     _state_class = LatentTruthGibbsState
 
     def prepare(self, model: Any) -> None:
-        """Compile the way back to PyMC's values, and make a chain."""
+        """Make the way back to PyMC's values, and a chain."""
         process = self._reading.process
         self._to_values = to_values(model, self._reading.names)
         self._chain = Chain(process, *process.votes())

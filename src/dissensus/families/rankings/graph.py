@@ -218,18 +218,18 @@ def _leaning(prior: _Prior, rankings: Rankings, order: Ints) -> Leaning:
 
 def _dependants(model: Any, strength: Any) -> list[Any]:
     """Return the observed rankings that depend on the strengths, if nothing else does."""
-    found = []
+    found, own = [], {strength, model.rvs_to_values[strength]}
     for one in [*model.basic_RVs, *model.potentials]:
-        if one is strength or not {strength, model.rvs_to_values[strength]} & set(ancestors([one])):
+        if one is strength or not own & set(ancestors([one])):
             continue
         if not isinstance(one.owner.op, PartialRankingRV) or one not in model.observed_RVs:
             raise unfit(
                 f"only observed PartialRanking variables to depend on {strength.name}", one.name
             )
         _, places, power, sharpness = one.owner.op.dist_params(one.owner)
-        if strength in set(ancestors([places, power, sharpness])):
+        if own & set(ancestors([places, power, sharpness])):
             raise unfit(f"power and sharpness that do not depend on {strength.name}", one.name)
-        if set(ancestors([power])) & set(model.free_RVs):
+        if set(ancestors([power])) & {*model.free_RVs, *model.value_vars}:
             raise unfit("a power that is given: the likelihood is not normalised", one.name)
         found.append(one)
     if not found:
@@ -245,6 +245,8 @@ _SELECTIONS: Final = (
 
 def _require_selection(expression: Any, strength: Any, model: Any) -> None:
     """Raise unless the entries of an expression are strengths as they are, or given numbers."""
+    if set(model.value_vars) & set(ancestors([expression])):
+        raise unfit("rankings of the strengths themselves", "PyMC's own values among them")
     others = set(model.free_RVs) & set(ancestors([expression], blockers=[strength])) - {strength}
     if others:
         names = ", ".join(sorted(str(rv.name) for rv in others))

@@ -72,7 +72,7 @@ class RaschGibbs(WholeModelStep):
     _state_class = RaschGibbsState
 
     def prepare(self, model: Any) -> None:
-        """Compile the transforms, lay out data and priors, and allocate memory."""
+        """Make the transforms, lay out data and priors, and allocate memory."""
         process, names = self._reading
         self._data, self._priors = process.data(), process.numbers()
         self._said = process.said(self._data)
