@@ -26,6 +26,9 @@ from typing import Any
 import numpy as np
 
 N_ITEMS, N_ANNOTATORS = 40, 6
+MANY: dict[str, Any] = {
+    "draws": 500, "tune": 200, "chains": 2, "random_seed": 1, "progressbar": False,
+}  # fmt: skip
 FEW: dict[str, Any] = {"draws": 100, "random_seed": 1, "progressbar": False}
 
 
@@ -97,31 +100,12 @@ def numeric_answers() -> Any:
     })  # fmt: skip
 
 
-def sampled(how: str, model: str) -> Any:
-    """Return a call of ``fit`` or of `pymc.sample` on the model of ``build``."""
-    import pymc as pm
-
-    import dissensus as dx
-
-    said, options = columns(list("abc")), {}
-    if model == "crossed_effects":
-        said["label"] = np.random.default_rng(3).normal(size=len(said["label"])).tolist()
-        options["family"] = "gaussian"
-    ann = rankings()[0] if model == "plackett_luce" else dx.annotations(said)
-    module, few = getattr(dx.models, model), {"draws": 500, "tune": 200, "chains": 2,
-                                              "random_seed": 1, "progressbar": False}  # fmt: skip
-    if how == "fit:":
-        return lambda: module.fit(ann, **options, **few)
-    return lambda: pm.sample(model=module.build(ann, **options), cores=1, **few)
-
-
 def prepared(case: str) -> Any:
     """Return a call that is to be measured."""
     import dissensus as dx
 
-    model, _, kind = case.partition(" ")
-    if model.endswith(":"):
-        return sampled(model, kind)
+    how, _, rest = case.rpartition(": ")
+    model, _, kind = rest.partition(" ")
     if kind == "votes":
         ann = votes()
         if model == "evaluate":
@@ -152,8 +136,13 @@ def prepared(case: str) -> Any:
         options["predictions"] = pred
     if kind == "in full":  # all that can be asked of it at once
         options = {"predictions": answers(values), "difficulty": True, "systems": "related"}
-    fit = getattr(dx.models, model).fit
-    return lambda: fit(ann, tune=50, chains=2, **options, **FEW)
+    module = getattr(dx.models, model)
+    if how == "sample":
+        import pymc as pm
+
+        return lambda: pm.sample(model=module.build(ann, **options), cores=1, **MANY)
+    few = MANY if how == "fit" else FEW | {"tune": 50, "chains": 2}
+    return lambda: module.fit(ann, **options, **few)
 
 
 CASES = (
@@ -164,7 +153,13 @@ CASES = (
     "cross_replication ordinal", "bradley_terry votes", "evaluate labels", "evaluate ordinal",
     "evaluate scores", "evaluate numbers", "evaluate rankings", "evaluate votes",
 )  # fmt: skip
-WITH_A_STEP = ("crossed_effects", "symmetric_confusion", "rasch", "dawid_skene", "plackett_luce")
+WITH_A_STEP = (
+    "crossed_effects gaussian",
+    "symmetric_confusion",
+    "rasch",
+    "dawid_skene",
+    "plackett_luce",
+)
 
 
 def measured(case: str) -> dict[str, float]:

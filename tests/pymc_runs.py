@@ -37,6 +37,15 @@ def no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(NumbaLinker, "fgraph_convert", called)
 
 
+def few_as_users_have_it(model: Any) -> Any:
+    """Sample a few draws; what is compiled for a user is compiled."""
+    with pytensor.config.change_flags(**AS_USERS_HAVE_IT):
+        return pm.sample(
+            3, tune=2, chains=1, model=model, random_seed=1, progressbar=False,
+            compute_convergence_checks=False,
+        )  # fmt: skip
+
+
 def run(
     model: Any, draws: int = 1500, tune: int = 300, chains: int = 2, seed: int = 7,
     mode: str | None = None, **options: Any,

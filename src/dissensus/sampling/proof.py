@@ -72,9 +72,7 @@ def prove_free(
     expressions = expressions or _Expressions()
     free = {rv.name: rv for rv in model.free_RVs}
     names = [rv.name for rv in reference.free_RVs]
-    missing = [name for name in names if name not in free]
-    if missing:
-        raise unfit(f"free variables {', '.join(names)}", f"none called {', '.join(missing)}")
+    require_free(model, names)
     refuse_other_uses(model, [free[name] for name in names], observed)
     model_shapes, reference_shapes = shapes(model), shapes(reference)
     for name, rv in zip(names, reference.free_RVs, strict=True):
@@ -85,9 +83,16 @@ def prove_free(
         if actual != wanted:
             raise _differs(free[name], rv)
         actual, wanted = (_transform(expressions, *of_model) for of_model in pair)
-        kinds = {type(of_model.rvs_to_transforms[variable]) for of_model, variable in pair}
-        if actual != wanted or len(kinds) > 1:
+        if actual != wanted:
             raise unfit(f"{name} with PyMC's own transform for it", "another transform")
+
+
+def require_free(model: Any, names: Iterable[str]) -> None:
+    """Raise unless a model has free variables of these names."""
+    names, free = list(names), {rv.name for rv in model.free_RVs}
+    missing = [name for name in names if name not in free]
+    if missing:
+        raise unfit(f"free variables {', '.join(names)}", f"none called {', '.join(missing)}")
 
 
 def shapes(model: Any) -> dict[str, tuple[int, ...]]:
@@ -114,14 +119,17 @@ def _differs(actual: Any, expected: Any) -> Exception:
     return unfit(*(str_for_dist(rv) or f"{rv.name}: {rv.owner.op}" for rv in (expected, actual)))
 
 
-def _transform(expressions: _Expressions, model: Any, rv: Any) -> list[int]:
-    """Return the number of the function from PyMC's values to natural units; none if they agree."""
+def _transform(expressions: _Expressions, model: Any, rv: Any) -> list[Any]:
+    """Return the class of the transform, which has its Jacobian, and the number of its function.
+
+    The function is from PyMC's values to natural units. Nothing is returned if they agree.
+    """
     transform = model.rvs_to_transforms[rv]
     if transform is None:
         return []
     value = model.rvs_to_values[rv].type("value")
     natural = transform.backward(value, *rv.owner.inputs)
-    return expressions.numbers(model, [natural], {value: "value"})
+    return [type(transform), *expressions.numbers(model, [natural], {value: "value"})]
 
 
 class _Expressions:

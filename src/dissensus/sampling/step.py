@@ -249,12 +249,15 @@ Reading takes time. The parts themselves are kept, as an ``id`` may be used agai
 
 
 def _read(step: type[WholeModelStep], model: Any) -> Any:
-    """Read a model; any failure to read it means that the step does not fit."""
+    """Return what a step reads of a model, anew unless it is known; raise if it does not fit."""
     is_known, reading = _known(step, model)
-    if is_known and reading is not None:
-        return reading
+    return reading if is_known and reading is not None else _read_anew(step, model)
+
+
+def _read_anew(step: type[WholeModelStep], model: Any) -> Any:
+    """Read a model; any failure to read it means that the step does not fit."""
     try:
-        reading = step.reader.read(model)
+        return step.reader.read(model)
     except ArgumentError:
         raise
     except Exception as problem:
@@ -262,7 +265,6 @@ def _read(step: type[WholeModelStep], model: Any) -> Any:
             "a model as the library writes it",
             f"one that cannot be read: {type(problem).__name__}: {problem}",
         ) from problem
-    return reading
 
 
 def _known(step: type[WholeModelStep], model: Any) -> tuple[bool, Any]:
@@ -288,7 +290,7 @@ def _moved(step: type[WholeModelStep], model: Any) -> tuple[str, ...]:
     if is_known:
         return () if reading is None else tuple(reading.names)
     try:
-        reading = _read(step, model)
+        reading = _read_anew(step, model)
         names, kept, why = reading.names, "the rest of ", getattr(reading, "aside", "")
     except ArgumentError as problem:
         reading, names, kept = None, (), ""

@@ -5,50 +5,31 @@ from __future__ import annotations
 import numpy as np
 import pymc as pm
 import pytest
+import step_models
 from pymc.distributions.transforms import Interval
 from pymc.model.transform.conditioning import change_value_transforms, remove_value_transforms
 from pymc.model.transform.optimization import freeze_dims_and_data
 from pymc_runs import run
+from step_models import CONFUSED, OURS, effects
 
 import dissensus as dx
 from dissensus.families import steps
-from dissensus.models import (
-    cross_replication,
-    crossed_effects,
-    dawid_skene,
-    plackett_luce,
-    rasch,
-    symmetric_confusion,
-)
+from dissensus.models import dawid_skene, plackett_luce, rasch, symmetric_confusion
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:PyMC's own steps sample"),
     pytest.mark.filterwarnings("ignore:PyTensor could not link to a BLAS:UserWarning"),
 ]
-OURS = set(steps._OURS)
-CONFUSED = dx.simulate.confusion_study(15, 3, 3, ipc=0.7, random_seed=2)
 AGES = {"annotator": CONFUSED.annotations["annotator"].to_numpy(), "age": [0.1, -1.0, 2.0]}
 RANKED = {"c": [[["a"], ["b"]], [["b"]]], "d": [[["c"], ["a", "b"]]]}
 
 
-def effects(family, pools=None):
-    return dx.simulate.replication_study(
-        15, 5, 3, family=family, pools=pools, overlap=0.6 if pools else 1, random_seed=2
-    ).annotations
-
-
-MODELS = {
-    "numbers": lambda: crossed_effects.build(effects("gaussian")),
-    "two labels": lambda: crossed_effects.build(effects("bernoulli"), family="bernoulli"),
-    "ordered labels": lambda: crossed_effects.build(effects("ordinal"), family="ordinal"),
-    "pools": lambda: cross_replication.build(effects("gaussian", ("a", "b")), residual="pool"),
-    "rasch": lambda: rasch.build(CONFUSED.annotations),
+MODELS = step_models.MODELS | {
     "rasch of covariates": lambda: rasch.build(
         CONFUSED.annotations,
         formula="~ x",
         items={"item": CONFUSED.annotations["item"].values, "x": np.arange(15) % 4},
     ),
-    "dawid_skene": lambda: dawid_skene.build(CONFUSED.annotations),
     "dawid_skene, covariates": lambda: dawid_skene.build(
         CONFUSED.annotations, formula="~ age", annotators=AGES
     ),

@@ -241,7 +241,7 @@ DIFFERENT = {
         "sd_item": lambda _: pm.HalfNormal("sigma_item", default_transform=None)
     },
     # Names.
-    "free variables item_effect, mu, sigma_item .*; found none called mu": {"mu": lambda _: 0.0},
+    "free variables item_effect, mu, sigma_item; found none called mu": {"mu": lambda _: 0.0},
     "found none called item_effect": {
         "items": lambda v: v.sd_item * pm.Normal("raw", shape=N_ITEMS)
     },

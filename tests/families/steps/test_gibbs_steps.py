@@ -9,11 +9,10 @@ from typing import Any, NamedTuple
 import crossed_reference
 import numpy as np
 import pymc as pm
-import pytensor
 import pytest
 import xarray as xr
 from pymc.step_methods import STEP_METHODS
-from pymc_runs import AS_USERS_HAVE_IT, run
+from pymc_runs import few_as_users_have_it, run
 from rasch_cases import N_ITEMS, N_PEOPLE, study
 from seeds import in_two_sizes
 from truth_cases import ROWS, SYMMETRIC
@@ -156,8 +155,7 @@ def test_the_model_may_be_an_argument(step):
     built = form(EACH[step][0]).build()
     with pm.Model():  # of something else
         assert list(pm.sampling.mcmc.assign_step_methods(built)[1]) == [step]
-    trace = pm.sample(3, tune=2, chains=1, model=built, random_seed=1, progressbar=False,
-                      compute_convergence_checks=False)  # fmt: skip
+    trace = few_as_users_have_it(built)
     assert EACH[step][1] in trace["posterior"]
     assert "tree_depth" not in trace.get("sample_stats", {})  # of NUTS
 
@@ -170,9 +168,7 @@ def test_the_model_may_be_an_argument(step):
 ])  # fmt: skip
 def test_pymc_needs_no_compiler(name):
     """The first call on a machine would otherwise take several times as long as that of `fit`."""
-    with form(name).build(), pytensor.config.change_flags(**AS_USERS_HAVE_IT):
-        pm.sample(3, tune=2, chains=1, random_seed=1, progressbar=False,
-                  compute_convergence_checks=False)  # fmt: skip
+    few_as_users_have_it(form(name).build())
 
 
 @pytest.mark.parametrize("name", ["gaussian, 1 pools", "rasch", "symmetric confusion"])

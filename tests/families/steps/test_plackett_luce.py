@@ -5,12 +5,11 @@ from __future__ import annotations
 import arviz as az
 import numpy as np
 import pymc as pm
-import pytensor
 import pytensor.tensor as pt
 import pytest
 from gradients import disagreements
 from pymc.step_methods import STEP_METHODS
-from pymc_runs import AS_USERS_HAVE_IT, by_nuts, run
+from pymc_runs import by_nuts, few_as_users_have_it, run
 
 import dissensus as dx
 from dissensus.families.rankings import chain
@@ -52,12 +51,7 @@ def test_pymc_chooses_it_by_itself(ann):
 
 @pytest.mark.usefixtures("no_compiler")
 def test_pymc_needs_no_compiler(ann):
-    with (
-        plackett_luce.build(ann, concentration=None),
-        pytensor.config.change_flags(**AS_USERS_HAVE_IT),
-    ):
-        pm.sample(3, tune=2, chains=1, random_seed=1, progressbar=False,
-                  compute_convergence_checks=False)  # fmt: skip
+    few_as_users_have_it(plackett_luce.build(ann, concentration=None))
 
 
 HYPER = pytest.mark.parametrize(

@@ -12,45 +12,25 @@ import numpy as np
 import pymc as pm
 import pytensor.tensor as pt
 import pytest
+import step_models
 from gradients import disagreements
 from pytensor.graph.basic import Variable
+from step_models import CONFUSED, OURS
 
 import dissensus as dx
-from dissensus.families import steps
 from dissensus.families.latent_truth import distributions as of_truth
 from dissensus.families.rankings import distributions as of_rankings
-from dissensus.models import (
-    cross_replication,
-    crossed_effects,
-    dawid_skene,
-    plackett_luce,
-    rasch,
-    symmetric_confusion,
-)
+from dissensus.models import dawid_skene, plackett_luce, symmetric_confusion
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:PyMC's own steps sample"),
     pytest.mark.filterwarnings("ignore:PyTensor could not link to a BLAS:UserWarning"),
 ]
-OURS = set(steps._OURS)
-CONFUSED = dx.simulate.confusion_study(15, 3, 3, ipc=0.7, system_accuracy=[0.8], random_seed=2)
 SAID = CONFUSED.annotations
 RANKED = {"p": {"ann": [["a"], ["b", "c"]], "bob": [["b"], ["a"]]}, "q": {"ann": [["c"], ["a"]]}}
 
 
-def effects(family, pools=None):
-    return dx.simulate.replication_study(
-        15, 5, 3, family=family, pools=pools, overlap=0.6 if pools else 1, random_seed=2
-    ).annotations
-
-
-MODELS = {
-    "numbers": lambda: crossed_effects.build(effects("gaussian")),
-    "two labels": lambda: crossed_effects.build(effects("bernoulli"), family="bernoulli"),
-    "ordered labels": lambda: crossed_effects.build(effects("ordinal"), family="ordinal"),
-    "pools": lambda: cross_replication.build(effects("gaussian", ("a", "b")), residual="pool"),
-    "rasch": lambda: rasch.build(SAID, confidence=False),
-    "dawid_skene": lambda: dawid_skene.build(SAID),
+MODELS = step_models.MODELS | {
     "dawid_skene, a system": lambda: dawid_skene.build(
         SAID, predictions=CONFUSED.predictions, pooling="none"
     ),

@@ -60,12 +60,10 @@ def _observed(model: Any) -> list[Any]:
 def read(model: Any) -> Reading:
     """Read a model."""
     observed = _observed(model)
-    missing = sorted(_NEEDED - {rv.name for rv in model.free_RVs})
-    if missing or len(observed) != 1:
+    proof.require_free(model, sorted(_NEEDED))
+    if len(observed) != 1:
         needed = f"free variables {', '.join(sorted(_NEEDED))} and one of {', '.join(_OBSERVED)}"
-        raise unfit(
-            f"{needed} observed", f"none called {', '.join(missing)}" if missing else "others"
-        )
+        raise unfit(f"{needed} observed", "others")
     with uncompiled():
         family, eta = _likelihood(observed[0])
         process = _process(model, observed[0], family, eta)

@@ -62,7 +62,7 @@ def _labels(model: Any) -> list[Any]:
 def read(model: Any) -> Reading:
     """Read a model; the error for another model names the variable that differs."""
     if len(_labels(model)) != 1:
-        raise unfit("one observed LatentTruth", f"{len(_labels(model))}")
+        raise unfit("one observed LatentTruth", "others")
     if "prevalence" not in {rv.name for rv in model.free_RVs}:
         raise unfit("a free variable prevalence", "none of this name")
     (labels,) = _labels(model)

@@ -53,11 +53,8 @@ def _answers(model: Any) -> list[Any]:
 def read(model: Any) -> Reading:
     """Read a model; the error for another model names the variable that differs."""
     if len(_answers(model)) != 1:
-        raise unfit("one observed LatentAnswers", f"{len(_answers(model))}")
-    missing = sorted(_NEEDED - {rv.name for rv in model.free_RVs})
-    if missing:
-        needed = ", ".join(sorted(_NEEDED))
-        raise unfit(f"free variables {needed}", f"none called {', '.join(missing)}")
+        raise unfit("one observed LatentAnswers", "others")
+    proof.require_free(model, sorted(_NEEDED))
     (answers,) = _answers(model)
     with uncompiled():
         process = _process(model, answers)
