@@ -148,6 +148,7 @@ def build(
         each label to be true. The data ``label_code`` and ``respondent_code`` (item, place),
         ``covariates`` (item, place, term) of a formula, and ``truth_code`` (item) if the truth of
         some items is known, -1 for the others, can be set to those of other items.
+        ``guess_odds`` is the odds that a guess is right, if annotators guess.
 
         `pymc.compute_log_likelihood` gives the log-likelihood of each item given its difficulty,
         and ``fit(log_likelihood=True)`` with its difficulty summed out. Use the latter for
@@ -211,7 +212,8 @@ def _model(process: Process) -> Any:
         if len(process.terms):
             logit = logit + _of_covariates(process, respondent)
         if process.guessing:  # the odds of a right guess come on top
-            logit = pt.logaddexp(logit, -np.log(n_labels - 1))
+            odds = pm.Data("guess_odds", 1.0 / (n_labels - 1))
+            logit = pt.logaddexp(logit, pt.log(odds))
 
         counts = np.full(n_labels, process.prior_count)
         prevalence = pm.Dirichlet("prevalence", a=counts, dims=LABEL)

@@ -277,6 +277,38 @@ def test_probabilities_beside_a_hundred_labels(shared, tmp_path):
 
 
 @pytest.mark.long
+def test_probabilities_beside_a_simulated_hundred():
+    """Five of a hundred votes are seen, of 200 items; one system is near the hundred, one far."""
+    rng = np.random.default_rng(0)
+    names = ["no", "perhaps", "yes"]
+    theta = rng.dirichlet([1.2, 0.6, 0.9], 200)
+    votes = np.array([rng.multinomial(100, row) for row in theta])
+    seen = np.array([rng.multivariate_hypergeometric(row, 5) for row in votes])
+    item, label = (np.repeat(code, seen[seen > 0]) for code in np.nonzero(seen))
+    frame = pd.DataFrame({"item": item, "label": np.array(names)[label]})
+    frame["annotator"] = frame.groupby("item").cumcount()
+    ann = dx.annotations(frame, labels=names)
+    said = [np.array([rng.dirichlet(size * row + 0.2) for row in theta]) for size in (20, 2)]
+    table = dict(zip(names, np.concatenate(said).T.round(4) + 1e-4, strict=True))
+    pred = dx.predictions(
+        {"item": np.tile(np.arange(200), 2), "system": np.repeat(["near", "far"], 200), **table}
+    )
+    whole = xr.DataArray(votes / 100, {"item": np.arange(200), "label": names}, ("item", "label"))
+    known = dx.probability_score(whole, pred)
+    fit = dx.models.dirichlet.fit(
+        ann, predictions=pred, draws=300, random_seed=1, progressbar=False
+    )
+    found = dx.probability_score(fit, pred)
+    inside = []
+    for name in ("log_score", "brier_score", "total_variation", "calibration_error"):
+        low, high = found[name].quantile([0.01, 0.99], ("chain", "draw"))
+        inside += ((low <= known[name]) & (known[name] <= high)).to_numpy().tolist()
+    assert sum(inside) >= 7, inside
+    few = dx.probability_score(whole.copy(data=seen / 5), pred)["total_variation"]
+    assert (few > found["total_variation"].quantile(0.99, ("chain", "draw"))).all()
+
+
+@pytest.mark.long
 def test_numbers_beside_all_raters_of_videos(shared):
     """Four of 26 raters are seen. The error against the mean of the others is inside, or nearly.
 

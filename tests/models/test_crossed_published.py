@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from statsmodels.formula.api import mixedlm
 
 import dissensus as dx
 from dissensus.models import crossed_effects
@@ -130,6 +131,24 @@ def test_lme4_and_pingouin_on_wine_scores(shared):
     assert np.median(dx.icc(found)) == pytest.approx(0.4525, abs=0.05)
 
 
+def test_shrout_and_fleiss_under_default_priors():
+    """ICC(2,1) as printed: near the middle of what 24 numbers leave open."""
+    icc = dx.icc(fit(dx.from_matrix(SHROUT_FLEISS, kind="continuous")))
+    assert inside(icc, 0.290)
+    assert abs(np.median(icc) - 0.290) < 0.75 * float(icc.std())
+
+
+def test_mean_squares_of_a_small_table():
+    """Eight bottles by nine judges, as of the wine scores: default priors move little."""
+    table = complete(8, 9, (14.0, 8.5, 12.5), seed=3)
+    parts, icc = by_mean_squares(table)
+    found = fit(dx.from_matrix(table.tolist(), kind="continuous"))
+    for name, value in zip(PARTS, np.sqrt(parts), strict=True):
+        draws = found["posterior"][name].to_numpy()
+        assert abs(np.median(draws) - value) < 0.6 * draws.std(), name
+    assert np.median(dx.icc(found)) == pytest.approx(icc, abs=0.05)
+
+
 TABLES = {
     "wine_bitterness/ratings.csv": 0.3885,
     "textbook_reliability/irr_anxiety.csv": 0.1980,
@@ -183,6 +202,36 @@ def popquorn(shared, kind="continuous"):
 
 
 @pytest.mark.long
+def test_statsmodels_on_simulated_annotators_of_two_groups():
+    """`MixedLM` (REML, effects of items only), as the one printed below."""
+    rng = np.random.default_rng(5)
+    people = pd.DataFrame({
+        "annotator": range(40), "age": rng.normal(size=40), "group": rng.choice(["a", "b"], 40),
+    })  # fmt: skip
+    who = np.concatenate([rng.permutation(40)[:6] for _ in range(100)])
+    labels = pd.DataFrame({"item": np.repeat(range(100), 6), "annotator": who})
+    both = labels.merge(people, on="annotator", validate="many_to_one")
+    both["label"] = 2.0 + 0.3 * both["age"] - 0.4 * (both["group"] == "b")
+    both["label"] += 0.7 * rng.normal(size=100)[both["item"]] + rng.normal(size=600)
+    known = mixedlm("label ~ group + age", both, groups="item").fit()
+    found = fit(
+        dx.annotations(both[["item", "annotator", "label"]], kind="continuous"), anonymous=True,
+        formula="~ group + age", annotators=people,
+    )  # fmt: skip
+    draws = found["posterior"]["coefficient"]
+    for term, name in (("group[b]", "group[T.b]"), ("age", "age")):
+        one, error = draws.sel(term=term), known.bse[name]
+        assert abs(float(one.mean()) - known.params[name]) < 0.15 * error, term
+        assert float(one.std()) == pytest.approx(error, rel=0.1), term
+    intercept = found["posterior"]["mu"] - draws @ found["constant_data"]["covariate_mean"]
+    error = known.bse["Intercept"]
+    assert abs(float(intercept.mean()) - known.params["Intercept"]) < 0.15 * error
+    for name, value in (("sigma_item", known.cov_re.iloc[0, 0]), ("sigma", known.scale)):
+        draws = found["posterior"][name] ** 2
+        assert abs(float(np.median(draws)) - value) < 0.25 * float(draws.std()), name
+
+
+@pytest.mark.long
 def test_a_printed_regression_on_demographics_of_annotators(shared):
     ann, known = popquorn(shared)
     found = fit(ann, anonymous=True, **known, draws=1000)
@@ -227,6 +276,22 @@ def test_bambi_on_demographics_of_annotators_who_differ(family, shared):
         # Standard errors of Bambi's means are .1 sd and less.
         assert abs(float(draws.mean()) - value) < 0.35 * sd, name
         assert float(draws.std()) == pytest.approx(sd, rel=0.2), name
+
+
+@pytest.mark.long
+def test_a_covariate_of_items_that_everybody_labelled_is_a_t_test():
+    """Of the items' means, as annotators' effects cancel."""
+    table = complete(60, 12, (0.7, 0.5, 1.0), seed=6)
+    gold = np.arange(60) % 3 == 0
+    table += 0.5 * gold[:, None]
+    share = table.mean(axis=1)
+    difference = share[gold].mean() - share[~gold].mean()
+    error = difference / stats.ttest_ind(share[gold], share[~gold]).statistic
+    items = pd.DataFrame({"item": range(60), "gold": np.where(gold, "Yes", "No")})
+    found = fit(dx.from_matrix(table.tolist(), kind="continuous"), formula="~ gold", items=items)
+    draws = dx.contrast(found, {"gold[Yes]": 1.0})
+    assert abs(float(draws.mean()) - difference) < 0.1 * error
+    assert float(draws.std()) == pytest.approx(error, rel=0.07)
 
 
 @pytest.mark.long

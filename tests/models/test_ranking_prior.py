@@ -260,6 +260,34 @@ def test_nuts_on_the_same_model_agrees():
     assert abs(theta[0] - theta[1]).max() < 0.03
 
 
+def foreseen(fit, held_out):
+    """Return the mean log probability of a label of each item."""
+    theta, logs = fit["posterior"]["plausibility"].mean(SAMPLE), []
+    for item, label in held_out.items():
+        one = theta.sel(item=item)
+        named = (one["candidate_label"] == label) & (one["candidate_size"] == 1)
+        rest = float(one[-1]) / max(int(one["candidate_size"][-1]), 1)
+        logs.append(np.log(float(one.where(named, 0.0).sum()) if named.any() else rest))
+    return np.mean(logs)
+
+
+@pytest.mark.long
+def test_another_simulated_reader_is_foreseen_better():
+    """Of three readers of an item, one is held out; a system names what is most plausible."""
+    whole, pred = study(60, seed=2, n_labels=40)
+    lists = dict(zip(whole["item"].values.tolist(), said_of(whole), strict=True))
+    held_out = {item: three[-1][0][0] for item, three in lists.items()}
+    ann = dx.from_rankings(
+        {item: three[:2] for item, three in lists.items()}, labels=whole["label"].values
+    )
+    fixed, learned, leant = (
+        foreseen(fit(ann, **options), held_out)
+        for options in ({"concentration": None}, {}, {"predictions": pred})
+    )
+    assert learned > fixed + 0.05
+    assert leant > learned + 0.05
+
+
 @pytest.mark.long
 def test_another_dermatologist_is_foreseen_better(shared):
     """Real cases, two readers each to learn from: one more is the system, and one is held out.
@@ -279,14 +307,7 @@ def test_another_dermatologist_is_foreseen_better(shared):
     held_out = held_out.set_index("item")["class"]
 
     def score(**options):
-        theta = fit(ann, draws=250, tune=250, **options)["posterior"]["plausibility"].mean(SAMPLE)
-        logs = []
-        for item, label in held_out.items():
-            one = theta.sel(item=item)
-            named = (one["candidate_label"] == label) & (one["candidate_size"] == 1)
-            rest = float(one[-1]) / max(int(one["candidate_size"][-1]), 1)
-            logs.append(np.log(float(one.where(named, 0.0).sum()) if named.any() else rest))
-        return np.mean(logs)
+        return foreseen(fit(ann, draws=250, tune=250, **options), held_out)
 
     scores = score(concentration=None), score(), score(predictions=pred)
     assert scores[1] > scores[0] - 0.05

@@ -12,10 +12,12 @@ from rasch_cases import simulated
 from scipy import stats
 
 import dissensus as dx
+from dissensus.checks._traces import as_fit
 from dissensus.data.plausibility import with_candidates
 from dissensus.families.base import FitOptions
 from dissensus.families.latent_truth.fit import TruthFit
 from dissensus.families.latent_truth.parameters import named
+from dissensus.statistics._accuracies import accuracy_of_abilities
 
 pytestmark = pytest.mark.long
 
@@ -282,10 +284,124 @@ def test_statistics_that_take_a_trace_of_rasch():
         trace["posterior"]["difficulty"],
     )
     assert dx.confidence_check(ann, trace, random_seed=1).sizes["draw"] == 30
-    for ask in (lambda: dx.weighted_reliability(ann, accuracy=trace),
-                lambda: dx.items_to_review(trace)):  # fmt: skip
-        with pytest.raises(dx.ArgumentError, match=r"type .*models\.rasch\.fit\(annotations\)"):
-            ask()
+    post, age = trace["posterior"], xr.DataArray([0.0, 1.0, 0.0, 0.0], dims="annotator")
+    logit = post["ability"] - post["difficulty"] + post["coefficient"][..., 0] * (age - 0.25)
+    odds = np.exp(logit) + 1.0  # a guess is right or wrong
+    xr.testing.assert_allclose(
+        dx.weighted_reliability(ann, accuracy=trace),
+        dx.weighted_reliability(ann, accuracy=odds / (1 + odds)),
+    )
+    some = dx.from_matrix([[0, 1, 1, 0], [1, 1, None, 0]] * 3)
+    trace = drawn(dx.models.rasch.build(some, formula="~ aged", annotators=people))
+    with pytest.raises(dx.ArgumentError, match="covariates of all annotators on all items"):
+        dx.items_to_review(trace)
+
+
+REVIEWED = [
+    ("rasch", {}), ("rasch", {"truth": {1: "A", 2: "B"}}), ("rasch", {"guessing": False}),
+    ("symmetric_confusion", {}), ("symmetric_confusion", {"accuracy": "annotator"}),
+    ("symmetric_confusion", {"systems": "related"}), ("dawid_skene", {}),
+    ("dawid_skene", {"pooling": "none"}), ("dawid_skene", {"pooling": "complete"}),
+]  # fmt: skip
+GRADED = {"errors": "graded"}
+
+
+def traced_and_fitted(name, settings, **options):
+    """Return a model, a trace of it, and a fit with the trace's draws."""
+    study = dx.simulate.confusion_study(15, 4, 3, system_accuracy=[0.9, 0.7], random_seed=1)
+    ann, model = study.annotations, getattr(dx.models, name)
+    if settings == GRADED:
+        ann = ann.assign_attrs(kind="ordinal")
+    if name != "rasch":
+        settings = {"predictions": study.predictions, **settings}
+    built = model.build(ann, **settings)
+    trace = drawn(built)
+    fit = model.fit(
+        ann, **settings, draws=30, tune=10, chains=2, random_seed=1,
+        progressbar=False, **options,
+    )  # fmt: skip
+    post = trace["posterior"].to_dataset()
+    if settings.get("pooling") == "complete":
+        post["confusion"] = post["population_confusion"].expand_dims(annotator=4)
+    if name == "rasch":
+        odds = np.exp(post["ability"] - post["difficulty"])
+        odds = odds + (0.0 if settings.get("guessing") is False else 0.5)
+        post["accuracy"] = odds / (1 + odds)
+    fit["posterior"] = xr.DataTree(post)
+    return built, trace, fit
+
+
+@pytest.mark.filterwarnings("ignore:The chains of")
+@pytest.mark.filterwarnings("ignore:No truth is known, and nobody guesses")
+@pytest.mark.parametrize(("name", "settings"), REVIEWED)
+def test_items_to_review_are_those_of_a_fit_with_the_same_draws(name, settings):
+    _, trace, fit = traced_and_fitted(name, settings)
+    xr.testing.assert_allclose(
+        dx.items_to_review(trace, further=2), dx.items_to_review(fit, further=2)
+    )
+
+
+@pytest.mark.filterwarnings("ignore:No truth is known, and nobody guesses")
+@pytest.mark.parametrize(("name", "settings"), REVIEWED[:3])
+def test_accuracies_of_rasch_are_those_that_fit_computes(name, settings):
+    study = dx.simulate.confusion_study(15, 4, 3, random_seed=1)
+    model, _, _ = traced_and_fitted(name, settings)
+    fit = dx.models.rasch.fit(
+        study.annotations, **settings, draws=9, tune=9, chains=2, random_seed=1, progressbar=False
+    )
+    with model:  # the data of the model, the draws of the fit
+        data = run(model, draws=2, tune=2, chains=1)["constant_data"].to_dataset()
+    xr.testing.assert_allclose(
+        accuracy_of_abilities(fit["posterior"].to_dataset(), data), fit["posterior"]["accuracy"]
+    )
+
+
+@pytest.mark.parametrize(("name", "settings"), [*REVIEWED[3:], ("symmetric_confusion", GRADED)])
+def test_assumptions_are_checked_with_the_predictive_draws_of_a_trace(name, settings):
+    model, trace, fit = traced_and_fitted(name, settings, posterior_predictive=True)
+    with pytest.raises(dx.ArgumentError, match=r"pymc\.sample_posterior_predictive"):
+        dx.check_assumptions(trace)
+    with model:
+        pm.sample_posterior_predictive(
+            trace, extend_inferencedata=True, random_seed=1, progressbar=False
+        )
+    found, expected = dx.check_assumptions(trace), dx.check_assumptions(fit)
+    same = ["item_agreement", "system_unanimity"]  # the others are relative to replicates
+    missing = found["observed"].isnull()
+    missing = missing.sel(check=["label_use", "annotator_agreement"])
+    assert missing.all() or not missing.any()
+    is_one = (
+        settings.get("accuracy", "annotator" if name == "dawid_skene" else "common") == "common"
+    )
+    assert bool(missing.all()) == (is_one or settings.get("pooling") == "complete")
+    if missing.all():
+        assert "does not say who" in str(found["sentence"].sel(check="repeats").item())
+    np.testing.assert_allclose(
+        found["observed"].sel(check=same), expected["observed"].sel(check=same)
+    )
+    np.testing.assert_allclose(found["in_place"], expected["in_place"])
+    said = {key: value for key, value in found.attrs.items() if key.startswith("hyper_")}
+    assert said.items() <= fit.attrs.items()
+    laid = as_fit(trace)["posterior_predictive"]
+    first = trace["posterior_predictive"]["labels"].transpose("item", "place", ...)
+    np.testing.assert_array_equal(laid["label_code"][..., 3], first[0, 3])
+    np.testing.assert_array_equal(laid["label_code"][..., 4 * 7 + 1], first[7, 1])
+    np.testing.assert_array_equal(laid["system_label_code"][..., 7, 1], first[7, 5])
+
+
+@pytest.mark.parametrize("errors", ["equal", "graded", "unequal"])
+def test_rates_of_one_accuracy_are_known_if_errors_are_equally_frequent(errors):
+    ann = dx.simulate.confusion_study(15, 4, 3, random_seed=1).annotations
+    trace = drawn(dx.models.symmetric_confusion.build(
+        ann.assign_attrs(kind="ordinal"), errors=errors
+    ))  # fmt: skip
+    if errors == "equal":
+        found = dx.annotator_roc(trace, positive="A")["false_positive_rate"]
+        expected = (1 - trace["posterior"]["annotator_accuracy"]) / 2
+        np.testing.assert_allclose(np.squeeze(found), expected)
+    else:
+        with pytest.raises(dx.ArgumentError, match="equally frequent errors"):
+            dx.annotator_roc(trace, positive="A")
 
 
 def test_labels_of_new_items_by_set_data():

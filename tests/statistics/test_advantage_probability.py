@@ -6,12 +6,14 @@ By the definition, by hand, with draws, and by the figures of the authors of the
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from advantage_reference import advantages, compared
 from scipy import stats
 from small_studies import nominal, squared, study
+from statsmodels.stats.multitest import multipletests
 
 import dissensus as dx
 
@@ -243,6 +245,34 @@ def test_gives_the_figures_of_the_authors(shared, name):
     np.testing.assert_allclose(found["system_advantage"], by_both, atol=1e-12)
     ahead = dx.winning_rate(ann, pred, margin).sel(system=list(SYSTEMS))
     assert (ahead >= found["winning_rate"]).all()
+
+
+@pytest.mark.filterwarnings("ignore::dissensus.errors.DissensusWarning")
+def test_what_the_test_says_besides_is_its_definition():
+    """P-values are adjusted as by statsmodels. Systems may say what nobody else does."""
+    passes = []
+    for seed in range(6):
+        made = study(seed, n_items=12, n_annotators=4)
+        said = {key: "none" if place % 7 == 0 else label
+                for place, (key, label) in enumerate(made.predicted.items())}  # fmt: skip
+        made = replace(made, predicted=said)
+        test = dx.alt_test(made.annotations(), made.predictions(), 0.4, q=0.3, min_items=8)
+        for system in "st":
+            pairs = compared(made.said(), said, system, nominal)
+            both = advantages(pairs, dict.fromkeys(made.said(), 1.0))
+            p, wins = passed(pairs, 0.4, 8, 0.3)
+            tested, of = list(p), test.sel(system=system)
+            each = of.sel(annotator=tested)
+            adjusted = multipletests(list(p.values()), method="fdr_by")[1]
+            np.testing.assert_allclose(each["adjusted_p_value"], adjusted, rtol=1e-9)
+            np.testing.assert_allclose(each["system_advantage"], [both[r][0] for r in tested])
+            np.testing.assert_allclose(each["annotator_advantage"], [both[r][1] for r in tested])
+            assert each["items"].values.tolist() == [len(pairs[r]) for r in tested]
+            mean = np.mean([both[r][0] for r in tested])
+            assert float(of["advantage_probability"]) == pytest.approx(mean, abs=1e-12)
+            passes.append(len(wins) >= len(p) / 2)
+            assert bool(of["passes"]) == passes[-1]
+    assert 0 < sum(passes) < len(passes)
 
 
 def test_does_not_divide_by_a_variance_of_zero():

@@ -147,6 +147,56 @@ def test_printed_values(function, name, expected, digits, shared):
     assert round(float(function(ann)), digits) == expected
 
 
+# Fleiss (1971), Table 1: how many of six psychiatrists gave each of five diagnoses to each patient.
+FLEISS = """
+    00060 03003 01401 00006 03030 20400 00402 20310 20040 00006
+    10050 11040 03300 10050 02031 00501 30012 51000 02040 10203
+    00006 01050 02013 20040 10041 05010 40002 02040 10500 00006
+"""
+# Krippendorff (2011), "Computing Krippendorff's alpha-reliability", section C.
+KRIPPENDORFF = ["123321412...", "1233224125.3", ".3332342251.", "12332441251."]
+TABLES = {
+    "Fleiss": [[k for k, n in enumerate(row) for _ in range(int(n))] for row in FLEISS.split()],
+    "Krippendorff": [
+        [None if label == "." else int(label) for label in unit]
+        for unit in zip(*KRIPPENDORFF, strict=True)
+    ],
+}
+
+
+@pytest.mark.unit(8)
+@pytest.mark.parametrize(
+    ("function", "name", "expected"),
+    [
+        # irrCAC 0.4.4; those of Krippendorff's table also in the R package irrCAC, and Fleiss' own
+        # kappa, .430, in his article.
+        (dx.bennett_s, "Fleiss", 0.44444),
+        (dx.gwet_ac, "Fleiss", 0.44788),
+        (dx.fleiss_kappa, "Fleiss", 0.43024),
+        (dx.iota, "Fleiss", 0.44181),  # "conger", of psychiatrists in order of their diagnoses
+        (dx.krippendorff_alpha, "Fleiss", 0.43341),
+        (dx.bennett_s, "Krippendorff", 0.77273),
+        (dx.gwet_ac, "Krippendorff", 0.77544),
+        (dx.fleiss_kappa, "Krippendorff", 0.76117),
+    ],
+)
+def test_printed_values_of_published_tables(function, name, expected):
+    assert round(float(function(dx.from_matrix(TABLES[name]))), 5) == expected
+
+
+def test_printed_values_of_two_abstractors():
+    """Gwet's table of 100 pregnancies; the vignette "overview" of the R package irrCAC 1.0."""
+    counts = [[13, 0, 0], [0, 20, 7], [0, 4, 56]]
+    names = ("ectopic", "abnormal", "normal")
+    ann = dx.from_matrix([
+        [names[a], names[b]] for a, row in enumerate(counts) for b, n in enumerate(row)
+        for _ in range(n)
+    ])  # fmt: skip
+    assert float(dx.bennett_s(ann)) == pytest.approx(0.835, abs=1e-12)
+    assert round(float(dx.gwet_ac(ann)), 7) == 0.8493305
+    assert round(float(dx.cohen_kappa(ann)), 7) == 0.7964094
+
+
 def test_printed_values_of_a_contingency_table(shared):
     """Vignette "overview" of the R package irrCAC 1.0."""
     table = pd.read_csv(shared / TEXTBOOK / "gwet_3x3_abstractors.csv")
@@ -176,6 +226,23 @@ def test_printed_values_of_annotation_paradigms(group, expected, shared):
     ann = ann.isel(annotation=theirs)
     assert ann.sizes["annotation"] == 4000
     assert round(float(dx.fleiss_kappa(ann)), 4) == expected
+
+
+def test_one_pool_is_what_its_table_says():
+    """Annotators of the other pool, and items that it alone labelled, are left as names only."""
+    rng = np.random.default_rng(6)
+    pools = {"g1": rng.integers(3, size=(10, 3)), "g2": rng.integers(3, size=(10, 4))}
+    rows = [
+        (item + 4 * (pool == "g2"), f"{pool}{who}", label, pool)
+        for pool, table in pools.items()
+        for (item, who), label in np.ndenumerate(table)
+    ]
+    frame = pd.DataFrame(rows, columns=["item", "annotator", "label", "pool"])
+    ann = dx.annotations(frame, pool="pool", kind="nominal")
+    for place, table in enumerate(pools.values()):
+        part = ann.isel(annotation=ann["pool_code"].to_numpy() == place)
+        counts = (table[:, :, None] == range(3)).sum(axis=1)
+        assert float(dx.fleiss_kappa(part)) == pytest.approx(by_statsmodels(counts), abs=1e-12)
 
 
 def test_unused_labels_raise_bennetts_s_and_have_a_place_in_weighted_kappas():

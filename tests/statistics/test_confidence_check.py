@@ -241,6 +241,23 @@ def test_soups_have_the_error_rates_of_their_folder():
     assert check.attrs["in_words"].startswith("50 % of wrong labels were given with the highest")
 
 
+def test_a_table_in_words():
+    """200 labels by 20 people: means of Betas by counting, and the sentence by arithmetic."""
+    n, wrong = np.array([40, 60, 100]), np.array([18, 24, 42])
+    who = np.random.default_rng(1).permutation(np.repeat(np.arange(20), 10))
+    frame = pd.DataFrame({
+        "item": np.arange(200), "annotator": who, "confidence": np.repeat([0.0, 0.5, 1.0], n),
+        "label": np.concatenate([np.arange(k) < bad for k, bad in zip(n, wrong, strict=True)]),
+    })  # fmt: skip
+    frame["label"] = frame["label"].map({True: "new", False: "old"})
+    ann = dx.annotations(frame, confidence="confidence", cluster="annotator")
+    check = dx.confidence_check(ann, dict.fromkeys(range(200), "old"), random_seed=1)
+    np.testing.assert_allclose(check["error_rate"].mean(SAMPLE), (wrong + 1) / (n + 2), atol=0.005)
+    np.testing.assert_array_equal(check.attrs["n_labels"], n)
+    # 42 of 84 wrong labels.
+    assert check.attrs["in_words"].startswith("50 % of wrong labels were given with the highest")
+
+
 @needs_data
 def test_gratings_have_the_error_rates_of_their_folder():
     # README of masked_orientation: right by confidence5 .5573, .6588, .7240, .8230, .9658.

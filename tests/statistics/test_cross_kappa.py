@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+import krippendorff
 import numpy as np
 import pandas as pd
 import pytest
@@ -125,6 +126,48 @@ def test_a_job_run_twice_with_annotators_in_both_runs(shared):
         with pytest.warns(dx.DissensusWarning, match="^14 annotators are in both pools"):
             found = dx.cross_kappa(ann, missing="items", normalized=normalized)
         assert round(float(found), 4) == expected
+
+
+@ITEMS
+def test_two_of_three_pools(missing):
+    """All label everything: all readings agree. Alphas are of the package krippendorff."""
+    rng = np.random.default_rng(4)
+    truth = rng.integers(2, size=(10, 1))
+    said = {
+        pool: np.where(rng.random((10, n)) < 0.85, truth, 1 - truth)
+        for pool, n in (("g1", 3), ("g2", 2), ("g3", 4))
+    }
+    ann = dx.annotations(
+        _frame(*((item, f"{pool}{who}", label, pool) for pool, table in said.items()
+                 for (item, who), label in np.ndenumerate(table))),
+        pool="pool", kind="nominal",
+    )  # fmt: skip
+    for pools in (("g1", "g2"), ("g3", "g1")):
+        x, y = (said[pool] for pool in pools)
+        apart = np.mean(x.ravel()[:, None] != y.ravel())
+        kappa = 1 - np.mean(x[:, :, None] != y[:, None]) / apart
+        alphas = [krippendorff.alpha(one.T, level_of_measurement="nominal") for one in (x, y)]
+        for normalized, expected in ((False, kappa), (True, kappa / np.sqrt(np.prod(alphas)))):
+            found = dx.cross_kappa(ann, pools, missing=missing, normalized=normalized)
+            assert float(found) == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_job_run_twice_by_the_same_annotators_on_the_same_items():
+    """By the definition, which does not ask whose label it is; a trial is a run."""
+    same = {"r1": "r0", "r3": "r2"}  # r0, r2 and r4 are pool x
+    for seed in range(6):
+        made = study(seed, single=False).mapped(
+            lambda item, who, _, pool, label: (item, same.get(who, who), pool, pool, label)
+        )
+        alphas = [alpha_by_definition(on_the_shared_items(made, pool), nominal) for pool in "xy"]
+        kappa = by_definition(made, "items", nominal)
+        expected = {False: kappa}
+        if min(alphas) > 0:
+            expected[True] = kappa / np.sqrt(alphas[0] * alphas[1])
+        for normalized, value in expected.items():
+            with pytest.warns(dx.DissensusWarning, match="^2 annotators are in both pools"):
+                found = dx.cross_kappa(made.annotations(), missing="items", normalized=normalized)
+            assert float(found) == pytest.approx(value, abs=1e-11)
 
 
 def test_ratings_of_faces(shared):

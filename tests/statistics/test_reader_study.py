@@ -659,6 +659,30 @@ def test_published_studies(name):
 
 
 @pytest.mark.long
+def test_of_many_readers_it_is_the_analysis_of_obuchowski_and_rockette():
+    """With DeLong's covariances, as of the published study above, where it gives .0207 too."""
+    frame = table(n_readers=20)
+    observed, covariance = delong(frame)
+    less = observed.reshape(20, 2) @ [1, -1]
+    covariance = covariance.reshape(20, 2, 20, 2)
+    other = ~np.eye(20, dtype=bool)
+    alike, crossed = (
+        np.mean([covariance[:, one, :, two][other].mean() for one, two in places])
+        for places in (((0, 0), (1, 1)), ((0, 1), (1, 0)))
+    )
+    interaction = less.var(ddof=1) / 2
+    whole = interaction + 20 * max(alike - crossed, 0.0)
+    error, degrees = np.sqrt(2 / 20 * whole), 19 * whole**2 / interaction**2  # Hillis (2007)
+    found = study(frame)["difference"].values
+    assert found.mean() == pytest.approx(less.mean(), abs=0.001)
+    assert found.std() == pytest.approx(error, rel=0.1)
+    np.testing.assert_allclose(
+        np.quantile(found, [0.025, 0.975]),
+        stats.t.interval(0.95, degrees, less.mean(), error), atol=0.006,
+    )  # fmt: skip
+
+
+@pytest.mark.long
 def test_a_seed_is_repeated_in_another_process():
     # The order of a set of names depends on the process; draws must not.
     code = (

@@ -191,6 +191,35 @@ def test_goes_with_annotation_certainty_as_in_the_source(shared):
     )
 
 
+@pytest.mark.long
+def test_goes_with_the_certainty_of_simulated_rankings():
+    """Both written out in NumPy: votes of inverse ranks, and draws of a Dirichlet around them."""
+    rng = np.random.default_rng(5)
+    rankings = {}
+    for item in range(40):
+        share = rng.dirichlet(np.full(6, rng.choice([0.1, 0.5, 5.0]))) + 1e-6
+        orders = (rng.choice(6, 3, replace=False, p=share / share.sum()) for _ in range(4))
+        rankings[f"i{item}"] = {f"r{r}": [[[k] for k in order.tolist()]]
+                                for r, order in enumerate(orders)}  # fmt: skip
+    agreement = list(by_definition(of_rankings(rankings), "share").values())
+    certainty = []
+    for by in rankings.values():
+        score = np.zeros(6)
+        for (first,), (second,), (third,) in (lists[0] for lists in by.values()):
+            score[[first, second, third]] += 1, 1 / 2, 1 / 3
+        draws = rng.standard_gamma(20 * score / score.sum(), size=(4000, 6))
+        certainty.append(np.bincount(draws.argmax(axis=1)).max() / 4000)
+    expected = np.corrcoef(agreement, certainty)[0, 1]
+    ann = as_annotations(rankings)
+    fit = dx.models.inverse_rank.fit(ann, draws=1000, chains=1, random_seed=1, progressbar=False,
+                                     reliability=20.0)  # fmt: skip
+    items = list(rankings)
+    one = dx.leave_one_out_agreement(ann, per_item=True).sel(item=items)
+    two = dx.annotation_certainty(fit).sel(item=items)
+    assert np.corrcoef(one, two)[0, 1] == pytest.approx(expected, abs=0.02)
+    assert expected > 0.7
+
+
 def test_annotators_one_by_one():
     ann = dx.annotations(
         {"item": [0, 0, 0, 1], "annotator": list("abca"), "label": ["x", "x", "y", "z"]}

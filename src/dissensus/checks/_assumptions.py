@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import xarray as xr
 
+from dissensus.checks._traces import as_fit
 from dissensus.checks._truth import CheckResult, Labels, in_place, read, results_of
 from dissensus.dims import LABEL, SAMPLE
 from dissensus.families.latent_truth.design import ENOUGH
@@ -100,7 +101,8 @@ def check_assumptions(fit: Any, *, draws: int | None = 1000) -> xr.Dataset:
     ----------
     fit : DataTree
         From ``fit(..., posterior_predictive=True)`` of `dissensus.models.symmetric_confusion` or
-        `dissensus.models.dawid_skene`.
+        `dissensus.models.dawid_skene`, or the trace of `pymc.sample` on what their
+        ``build`` returns, extended by `pymc.sample_posterior_predictive`.
     draws : int or None
         Maximum number of replicates, evenly spaced; None for all that fit in memory.
 
@@ -164,6 +166,7 @@ def check_assumptions(fit: Any, *, draws: int | None = 1000) -> xr.Dataset:
     >>> print(found.attrs["recommendation"])
     Try dissensus.models.symmetric_confusion.fit(..., errors='graded'), and check again.
     """
+    fit = as_fit(fit)
     both = read(fit, draws)
     results = results_of(both)
     places = in_place(fit["posterior"].to_dataset(), both.labels)

@@ -246,7 +246,8 @@ def group_of(fit: Any, name: str) -> xr.Dataset:
         "fit",
         expected=f"a fit with a group {name!r}",
         found=f"the groups {shown(list(fit.children), 8) or 'none'}",
-        hint=f"Fit with dissensus.models.{model}.fit(..., posterior_predictive=True)"
+        hint=f"Fit with dissensus.models.{model}.fit(..., posterior_predictive=True), or extend a "
+        "trace by pymc.sample_posterior_predictive"
         if name == PREDICTIVE
         else "",
     )

@@ -12,6 +12,7 @@ import xarray as xr
 
 from dissensus import arguments
 from dissensus.checks._replicates import group_of
+from dissensus.checks._traces import as_fit
 from dissensus.checks._truth import common_confusion, require_whole
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE, SAMPLE
 from dissensus.errors import ArgumentError, ConvergenceWarning, shown, warn_caller
@@ -46,6 +47,7 @@ class ReviewDraws:
     """(item): number of labels."""
     known: npt.NDArray[np.bool_]
     """(item): whether the true label is known."""
+    model: str
 
     def mean(self) -> Floats:
         """Return the probability that each label is true (item, label)."""
@@ -76,18 +78,23 @@ class ReviewDraws:
 
 
 def review_draws(fit: Any) -> ReviewDraws:
-    """Read a fit of a latent truth model that kept the draws of all items."""
+    """Read a fit of a latent truth model that kept the draws of all items, or a trace."""
+    fit = as_fit(fit)
     posterior = group_of(fit, "posterior")
     model = fit.attrs.get("model", "an unknown model")
     if model not in MODELS:
         raise ArgumentError(
             "fit", expected=f"a fit of {', '.join(MODELS[:-1])} or {MODELS[-1]}",
             found=f"one of {model}",
-            hint="A trace of pymc.sample does not say its model: type "
-            "dissensus.models.rasch.fit(annotations)",
         )  # fmt: skip
     _require(posterior, model, ("truth", "accuracy") if model == RASCH else ("truth",))
     require_whole(fit, posterior, (ITEM, LABEL))
+    if model == RASCH and posterior["accuracy"].isnull().any():
+        raise ArgumentError(
+            "fit", expected="covariates of all annotators on all items",
+            found="a trace of pymc.sample, which has those of the labels given",
+            hint="Type dissensus.models.rasch.fit(annotations, formula=...)",
+        )  # fmt: skip
     n = posterior.sizes[ITEM]
     item = group_of(fit, "constant_data")["item_code"].to_numpy()
     observed = group_of(fit, "observed_data")
@@ -100,6 +107,7 @@ def review_draws(fit: Any) -> ReviewDraws:
         response=np.empty((0, 0, 0)) if model == RASCH else _response(posterior, model),
         given=np.bincount(item, minlength=n),
         known=known,
+        model=model,
     )
 
 
@@ -123,8 +131,10 @@ def _require(posterior: xr.Dataset, model: str, names: tuple[str, ...]) -> None:
 
 def _response(posterior: xr.Dataset, model: str) -> Floats:
     """Return the confusion matrix of a further annotator (draw, label, response)."""
-    if model == ROWS:
+    if "confusion" in posterior:
         return _laid(posterior["confusion"].mean(ANNOTATOR), LABEL, RESPONSE)
+    if model == ROWS:  # a trace of one matrix for all
+        return _laid(posterior["population_confusion"], LABEL, RESPONSE)
     whole = common_confusion(posterior, posterior.sizes[LABEL])
     return whole.reshape(-1, *whole.shape[2:])
 
@@ -160,8 +170,9 @@ def items_to_review(fit: xr.DataTree, *, further: int = 1) -> xr.Dataset:
     ----------
     fit : DataTree
         From ``fit`` of `dissensus.models.rasch`, `dissensus.models.symmetric_confusion` or
-        `dissensus.models.dawid_skene`, with ``keep_items=True``. The last two models must be fitted
-        without ``difficulty=True`` and ``errors="unequal"``.
+        `dissensus.models.dawid_skene`, with ``keep_items=True``, or the trace of `pymc.sample` on
+        what their ``build`` returns. The last two models must be fitted without
+        ``difficulty=True`` and ``errors="unequal"``.
     further : int
         Number of further labels of an item, 1 to 100, each by a random annotator of the study. An
         item may have a gain from two labels but not from one: after two equal labels, one different
@@ -225,7 +236,7 @@ def items_to_review(fit: xr.DataTree, *, further: int = 1) -> xr.Dataset:
     gain[(gain < _NOTHING) | draws.known] = 0.0
     ranked = _ranked(draws, gain, now, lead)
     attrs = {
-        "model": fit.attrs["model"], "further": int(further), "expected_accuracy_now": now.mean(),
+        "model": draws.model, "further": int(further), "expected_accuracy_now": now.mean(),
     }  # fmt: skip
     return ranked.assign_attrs(attrs, in_words="\n".join(_sentences(ranked, int(further))))
 

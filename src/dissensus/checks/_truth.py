@@ -15,6 +15,7 @@ import xarray as xr
 
 from dissensus import arguments
 from dissensus.checks._replicates import OBSERVED, PREDICTIVE, group_of, tail_probability
+from dissensus.checks._traces import NAMELESS
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL, RESPONSE, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError
 from dissensus.kernels.types import Floats
@@ -41,6 +42,7 @@ class Labels:
     """(pair, 2): rows by one annotator of one item."""
     labels: npt.NDArray[Any]
     annotators: npt.NDArray[Any]
+    """Empty if it is not known who gave which label."""
     systems: npt.NDArray[Any]
     ordered: bool
     sample: dict[str, npt.NDArray[Any]]
@@ -84,7 +86,7 @@ def read(fit: Any, draws: int | None) -> Labels:
         answers = _versions(observed[name], drawn[name], (ITEM, SYSTEM))
     return Labels(
         where, given[:, order], answers, _repeats(item[order], who[order]),
-        labels=names, annotators=people, systems=systems,
+        labels=names, annotators=people[:0] if NAMELESS in fit.attrs else people, systems=systems,
         ordered=observed["label_code"].attrs.get("kind") == "ordinal",
         sample={dim: drawn[dim].to_numpy() for dim in SAMPLE},
     )  # fmt: skip
@@ -363,6 +365,7 @@ CHECKS: Final[tuple[tuple[str, str, Statistic, bool], ...]] = (
     ("repeats", "labels by one annotator are independent", repeats, True),
 )
 """Name, the assumption of the simplest model, the statistic, and whether both tails count."""
+_OF_ANNOTATORS: Final = {"label_use", "annotator_agreement", "repeats"}
 
 
 def results_of(both: Labels) -> list[CheckResult]:
@@ -370,7 +373,9 @@ def results_of(both: Labels) -> list[CheckResult]:
     sums = both.sums()
     out = []
     for name, meaning, statistic, two_sided in CHECKS:
-        values, size = statistic(both, sums)
+        values, size = None, "a trace of this model does not say who gave which label"
+        if len(both.annotators) or name not in _OF_ANNOTATORS:
+            values, size = statistic(both, sums)
         out.append(
             CheckResult(name, meaning, np.empty(0) if values is None else values, size, two_sided)
         )

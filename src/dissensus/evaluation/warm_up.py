@@ -35,7 +35,7 @@ def warm_up(*names: str, progressbar: bool = True) -> None:
     ----------
     *names : str
         Models, see `dissensus.models.names`. By default all models, and `dissensus.evaluate` of
-        labels, grades, scores and rankings.
+        labels, grades, scores, rankings and votes.
     progressbar : bool
         Show progress.
 
@@ -86,12 +86,13 @@ def _jobs(names: tuple[str, ...], *, whole: bool) -> Iterator[Job]:
         yield lambda: evaluate(studies["ordinal"], _answers((1, 2, 3)), **_FEW)
         yield lambda: evaluate(studies["continuous"], None, threshold=2.0, **_FEW)
         yield lambda: evaluate(studies["ranking"], _ordered(), **_FEW)
+        yield lambda: evaluate(studies["pair"], None, **_FEW)
 
 
 _FEW: Final[dict[str, Any]] = {"draws": 20, "random_seed": 1, "progressbar": False}
 
 _FORMS: Final[dict[str, tuple[tuple[str, dict[str, Any]], ...]]] = {
-    "inverse_rank": (("ranking", {}),),
+    "inverse_rank": (("ranking", {}), ("few rankings", {})),  # draws of one item are contiguous
     "plackett_luce": (("ranking", {}), ("few rankings", {})),  # two ways of sampling
     "crossed_effects": (("continuous", {}), ("ordinal", {"family": "ordinal"})),
     "cross_replication": (("continuous", {}), ("ordinal", {"family": "ordinal"})),

@@ -148,11 +148,11 @@ def cells_of(counts: Floats, features: list[Floats], times: Floats | None = None
     some = counts > 0
     for each in features:
         some |= each != 0
-    item, label = np.nonzero(some)
+    item, label = map(np.ascontiguousarray, np.nonzero(some))
     said = np.empty((len(item), len(features)))
     for f, each in enumerate(features):
         said[:, f] = each[item, label]
-    cell, feature = np.nonzero(said)
+    cell, feature = map(np.ascontiguousarray, np.nonzero(said))
     return Cells(
         counts.shape[1], np.ones(len(counts)) if times is None else times,
         np.searchsorted(item, np.arange(len(counts) + 1)), label, counts[item, label],

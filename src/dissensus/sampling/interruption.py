@@ -5,6 +5,7 @@ An interrupted fit returns whole draws; steps that build on a whole fit raise in
 
 from __future__ import annotations
 
+import logging
 import signal
 import threading
 from collections.abc import Iterable, Iterator
@@ -121,10 +122,7 @@ class _Compiling(Listener):  # type: ignore[misc]
     def on_start(self, event: Any) -> None:
         """Show the outermost kernel."""
         if self.depth == 0:
-            rooms = event.data["dispatcher"].py_func.__module__.split(".")
-            family = next((_FAMILIES[name] for name in rooms if name in _FAMILIES), None)
-            subject = f" {family[0]}, about {family[1]} s in all" if family else ""
-            self._show(f"{self.text} (compiling{subject}, once on this machine)")
+            self._show(f"{self.text} (compiling{_subject(event)}, once on this machine)")
         self.depth += 1
 
     def on_end(self, event: Any) -> None:  # noqa: ARG002
@@ -135,3 +133,26 @@ class _Compiling(Listener):  # type: ignore[misc]
 
     def _show(self, text: str) -> None:
         self.progress.update(self.task, description=text)
+
+
+class LoggedCompilation(Listener):  # type: ignore[misc]
+    """Says once, where PyMC says which steps it takes, that kernels are being compiled."""
+
+    def __init__(self) -> None:
+        self.is_said = False
+
+    def on_start(self, event: Any) -> None:
+        """Say what the first kernel belongs to."""
+        if not self.is_said:
+            logging.getLogger("pymc").info("Compiling%s, once on this machine", _subject(event))
+        self.is_said = True
+
+    def on_end(self, event: Any) -> None:
+        """Say nothing."""
+
+
+def _subject(event: Any) -> str:
+    """Return what a kernel samples, and about how long all kernels of its family compile."""
+    rooms = event.data["dispatcher"].py_func.__module__.split(".")
+    family = next((_FAMILIES[name] for name in rooms if name in _FAMILIES), None)
+    return f" {family[0]}, about {family[1]} s in all" if family else ""

@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 
 import pymc as pm
 import pytensor
+from numba.core.event import install_listener
 from pymc.model import modelcontext
 from pymc.sampling import mcmc
 from pymc.step_methods.compound import BlockedStep, Competence
@@ -22,6 +23,7 @@ from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.traversal import ancestors
 
 from dissensus.errors import ArgumentError, warn_caller
+from dissensus.sampling.interruption import LoggedCompilation
 
 _ONE_AT_A_TIME = RLock()
 
@@ -323,6 +325,7 @@ def compile_kernels(step: Any, model: Any, initial_point: Any) -> None:
     state, rng = step.sampling_state, step.rng
     step.rng = get_random_generator(0)
     try:
-        step.step(initial_point)
+        with install_listener("numba:compile", LoggedCompilation()):
+            step.step(initial_point)
     finally:
         step.sampling_state, step.rng = state, rng

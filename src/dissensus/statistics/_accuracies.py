@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pandas as pd
 import xarray as xr
-from scipy import sparse
+from scipy import sparse, special
 
 from dissensus.data import tables
 from dissensus.dims import ANNOTATOR, ITEM, SAMPLE
@@ -25,6 +25,10 @@ EXPECTED: Final = (
 )
 IN_FITS: Final = (NAME, "annotator_accuracy")
 """Names in posteriors: of annotators on items (rasch), or of annotators."""
+
+ABILITIES: Final = frozenset({"ability", "difficulty"})
+RESPONDENT: Final = "respondent_code"
+"""Data of a PyMC model: who gave the label at each place of an item."""
 
 
 class Accuracies(NamedTuple):
@@ -56,6 +60,29 @@ class Accuracies(NamedTuple):
     def shape(self) -> tuple[int, ...]:
         """The sizes of chain and draw."""
         return tuple(len(values) for values in self.coords.values())
+
+
+def accuracy_of_abilities(posterior: xr.Dataset, data: xr.Dataset) -> xr.DataArray:
+    """Return accuracies (chain, draw, annotator, item) of a trace on the model of `models.rasch`.
+
+    A trace has covariates of the pairs that the labels are of: all others are NaN.
+    """
+    logit = (posterior["ability"] - posterior["difficulty"]).transpose(*SAMPLE, ANNOTATOR, ITEM)
+    is_known = xr.ones_like(logit, dtype=bool)
+    if "covariates" in data:
+        who = data[RESPONDENT].transpose(ITEM, "place").to_numpy()
+        item, place = np.nonzero(who >= 0)
+        pair = who[item, place], item
+        terms = data["covariates"].transpose(ITEM, "place", "term").to_numpy()[item, place]
+        is_known[...] = False
+        is_known.to_numpy()[..., *pair] = True
+        coefficient = posterior["coefficient"].transpose(*SAMPLE, "term").to_numpy()
+        more = np.zeros(logit.shape)
+        more[..., *pair] = coefficient @ terms.T
+        logit = logit + more
+    if "guess_odds" in data:  # on top of the odds of knowing
+        logit = np.logaddexp(logit, np.log(data["guess_odds"]))
+    return xr.DataArray(special.expit(logit)).where(is_known)
 
 
 def accuracies(given: Any, annotations: xr.Dataset, annotator: Ints, item: Ints) -> Accuracies:
@@ -117,6 +144,10 @@ def _array(given: Any, annotations: xr.Dataset) -> xr.DataArray:
         fitted = "posterior" in given.children
         if not fitted and not given.data_vars:
             raise ArgumentError(NAME, expected=EXPECTED, found="a DataTree without posterior")
+        if fitted and "constant_data" in given.children:
+            posterior, data = (given[name].to_dataset() for name in ("posterior", "constant_data"))
+            if NAME not in posterior and set(posterior) >= ABILITIES and RESPONDENT in data:
+                return accuracy_of_abilities(posterior, data)
         given = (given["posterior"] if fitted else given).to_dataset()
     if isinstance(given, xr.Dataset):
         name = next((name for name in IN_FITS if name in given.data_vars), None)
@@ -127,9 +158,7 @@ def _array(given: Any, annotations: xr.Dataset) -> xr.DataArray:
                 found=f"the variables {shown(list(map(str, given.data_vars)))}"
                 if given.data_vars
                 else "no variables",
-                hint="Fits of a true label have it, rasch unless fitted with keep_items=False. A "
-                "trace of pymc.sample on the model of rasch has none: type "
-                "accuracy=dissensus.models.rasch.fit(annotations)",
+                hint="Fits of a true label have it, rasch unless fitted with keep_items=False",
             )
         return given[name]
     if isinstance(given, xr.DataArray):

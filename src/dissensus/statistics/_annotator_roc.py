@@ -248,8 +248,8 @@ def _fitted_rates(
     if accuracy is None or "accuracy" in posterior:  # a Rasch model has accuracies by item
         return None
     n = posterior.sizes[LABEL]
-    if n > 2 and posterior.attrs.get("hyper_errors", "equal") != "equal":
-        return None
+    if n > 2 and {"distance_decay", "error_concentration"} & set(posterior):
+        return None  # errors are not equally frequent
     if dim not in accuracy.dims:
         accuracy = accuracy.expand_dims({dim: [_EVERYBODY]})
     return accuracy, (1.0 - accuracy) / (n - 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 
 import numpy as np
@@ -116,6 +117,42 @@ def test_a_typed_table_says_what_the_nested_lists_say(tmp_path):
     assert (table.sizes["item"], table.sizes["annotator"], table.sizes["label"]) == (2, 2, 12)
     assert ranks(table) == ranks(ann)
     assert ranks(table)["c1", "r1", 9] == ranks(table)["c1", "r1", 3] == 2
+
+
+def test_typed_long_tables(file, statements, tmp_path):
+    """One annotator, or system, after another, with columns that nobody asks for."""
+    rows = "dept,item,annotator,label\n2,q2,w1,good\n1,q1,w1,bad\n1,q1,w2,good\n3,q3,w2,bad\n"
+    ann = dx.read_annotations(file("ratings.csv.gz", gzip.compress(rows.encode())))
+    answers = [("q3", "m", "bad"), ("q1", "m", "good"), ("q2", "m", "neither"),
+               ("q2", "n", "good"), ("q3", "n", "good"), ("q1", "n", "bad")]  # fmt: skip
+    text = "item,system,label\n" + "".join(",".join(row) + "\n" for row in answers)
+    pred = dx.read_predictions(file("predictions.csv", text))
+    assert statements(ann) == {
+        ("q2", "w1", "good"), ("q1", "w1", "bad"), ("q1", "w2", "good"), ("q3", "w2", "bad"),
+    }  # fmt: skip
+    assert ann.attrs["kind"] == "nominal"
+    item, system = pred["item"].values.tolist(), pred["system"].values.tolist()
+    label = pred["label"].values[pred["label_code"].values[..., 0]]
+    assert {(item[i], system[s], one) for (i, s), one in np.ndenumerate(label)} == set(answers)
+    for data in (ann, pred):
+        assert dx.validate(data) is data
+        data.to_netcdf(tmp_path / "data.nc", engine="h5netcdf")
+        with xr.open_dataset(tmp_path / "data.nc", engine="h5netcdf") as back:
+            xr.testing.assert_identical(dx.validate(back).load(), data)
+
+
+def test_typed_systems_in_columns(file):
+    """Three people name 0, 1 or 2; answers that are none are wrong."""
+    given = [(0, 0, 1), (1, 1, 1), (2, 1, 2), (2, 2, 0)]
+    rows = [f"{i},p{who},{k}" for i, three in enumerate(given) for who, k in enumerate(three)]
+    ann = dx.read_annotations(file("ratings.csv", "\n".join(["item,annotator,label", *rows])))
+    assert ann["label"].values.tolist() == [0, 1, 2]
+    pred = dx.read_predictions(file("p.csv", "item,m,n\n0,0,Tie\n1,1,1\n2,1,2\n3,2,garbage\n"))
+    assert pred["label"].values.tolist() == ["0", "1", "2", "Tie", "garbage"]
+    with pytest.warns(dx.DissensusWarning, match="outside the label space.*'Tie'"):
+        right = dx.majority_vote_accuracy(ann, pred)
+    # Votes are 0, 1, 2 and 2: of m three are right, of n two.
+    np.testing.assert_allclose(right.sel(system=["m", "n"]), [0.75, 0.5])
 
 
 def ranks(data):

@@ -116,6 +116,24 @@ def test_potatoes_come_out_by_their_weight(shared, group, correlation):
     assert spearmanr(-worth, gold[worth.index]).statistic > correlation
 
 
+def test_whole_orders_against_a_general_optimiser():
+    """Twelve people order eight labels: together nearer to the truth than each alone."""
+    rng = np.random.default_rng(2)
+    strength = np.linspace(4.0, 0.0, 8)
+    order = np.argsort(rng.exponential(size=(12, 8)) / np.exp(strength), axis=1)
+    people = dx.from_rankings({"all": [[[int(k)] for k in one] for one in order]}, labels=range(8))
+
+    def minus(u):
+        left = [logsumexp(u[order[:, place:]], axis=1) for place in range(8)]
+        return np.sum(left) - 12 * u.sum()
+
+    best = minimize(minus, np.zeros(8), options={"gtol": 1e-7}).x
+    worth = pd.Series(named(maximum_likelihood(people), "all"))[range(8)]
+    np.testing.assert_allclose(worth, np.exp(best - logsumexp(best)), rtol=1e-4)
+    alone = [spearmanr(np.argsort(one), -strength).statistic for one in order]
+    assert spearmanr(-worth, -strength).statistic > np.mean(alone)
+
+
 def test_all_dermatology_cases(shared):
     """Counted by a transitive closure per case, written apart from the library: 227 cases in which
     a named condition gets nothing, and none with more than one maximum."""
@@ -156,9 +174,14 @@ def test_items_on_the_boundary_are_those_where_somebody_is_never_beaten():
         reach = np.linalg.matrix_power(above + np.eye(len(labels), dtype=int), len(labels)) > 0
         closed += bool(reach.all())
     assert 10 < closed < 50
-    found = maximum_likelihood(dx.from_rankings(cases, labels=range(40)))
+    ann = dx.from_rankings(cases, labels=range(40))
+    found = maximum_likelihood(ann)
     np.testing.assert_allclose(found.sum("candidate"), 1)
     assert found.attrs["n_boundary"] == 60 - closed
+    assert found.attrs["n_not_unique"] == found.attrs["n_not_reached"] == 0
+    for unranked in ("one", "ignore"):
+        other = maximum_likelihood(ann, unranked=unranked)
+        np.testing.assert_array_equal(other, found)
 
 
 CASES = {

@@ -226,3 +226,9 @@ def test_figure_5_conditions_are_the_source_s_own(shared):
     named = dx.datasets.load("stutz_figure5").annotations["label"].to_numpy()
     assert len(conditions) == 419
     assert set(named) <= set(conditions)
+
+
+def test_figure_5_conditions_are_those_of_the_figure():
+    """As read off it by hand above."""
+    named = dx.datasets.load("stutz_figure5").annotations["label"].to_numpy()
+    assert sorted(named) == sorted(figure5_parameters())

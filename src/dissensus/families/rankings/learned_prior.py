@@ -57,7 +57,7 @@ class PriorCells(NamedTuple):
 
     def leaning(self, n_labels: int) -> Leaning:
         """Return them as kernels read them, if the items are in order."""
-        cell, feature = np.nonzero(self.features)
+        cell, feature = map(np.ascontiguousarray, np.nonzero(self.features))
         return Leaning(
             np.searchsorted(self.item, np.arange(self.item[-1] + 2)), self.size, self.label,
             np.searchsorted(cell, np.arange(len(self.item) + 1)), feature,
