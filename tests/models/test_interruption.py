@@ -11,7 +11,6 @@ import pymc as pm
 import pytest
 import xarray as xr
 from samplers import drawn_at_once, with_chains
-from seeds import rest_long
 
 import dissensus as dx
 from dissensus.sampling import chains, fitting
@@ -119,12 +118,10 @@ class Interruption:
 
 
 # After so short a warm-up steps may diverge, by the last bits of a processor's arithmetic.
-@pytest.mark.slow
+@pytest.mark.unit(0, long=1)
 @pytest.mark.filterwarnings("ignore:.* transitions diverged")
 @pytest.mark.filterwarnings("ignore:.*chains have not run long enough")
-@pytest.mark.parametrize(
-    "model", rest_long(["crossed_effects", "symmetric_confusion", "rasch"], unit=1)
-)
+@pytest.mark.parametrize("model", ["crossed_effects", "symmetric_confusion", "rasch"])
 def test_nuts_gives_back_what_it_drew(model, examples, monkeypatch):
     Interruption(monkeypatch, at=60 + 40)
     with pytest.warns(dx.DissensusWarning, match="interrupted: it holds 40 of the 100 draws"):

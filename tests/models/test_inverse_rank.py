@@ -263,7 +263,7 @@ def test_certainty_of_simulated_cases_by_quadrature(leads):
 # -- The PyMC model --
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.compiled
 def test_new_annotators_are_learnt_from_exactly(ann, close_to):
     """Their first choices are multinomial, so the posterior stays Dirichlet: alpha + counts."""

@@ -158,7 +158,7 @@ def witnessed(unranked, tempering, reliability):
     agree(fit(said(), draws=4000, **hyper), nuts.mean(("chain", "draw")), error)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.compiled
 @STUMBLES
 def test_agrees_with_nuts():
@@ -403,7 +403,7 @@ def learned(panel):
     return run
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_each_annotators_reliability_is_recovered(learned):
     found = learned("annotator", 70)["posterior"]["annotator_reliability"]
     assert found["annotator"].values.tolist() == [f"r{who}" for who in range(6)]
@@ -413,7 +413,7 @@ def test_each_annotators_reliability_is_recovered(learned):
     assert np.corrcoef(np.log(found).mean(("chain", "draw")), np.log(SHARP))[0, 1] > 0.9
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_common_reliability_lies_between(learned):
     found = learned("common")["posterior"]["reliability"]
     assert SHARP.min() < float(found.mean()) < SHARP.max()

@@ -104,7 +104,7 @@ def test_draws_of_the_step_go_with_the_gradient_that_nuts_follows(n_known, more)
     assert disagreements(model) == {}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_draws_under_another_prior_of_coefficients_do_not():
     ann, known, truth = study()
     given = {**known, "truth": truth}
@@ -112,8 +112,9 @@ def test_draws_under_another_prior_of_coefficients_do_not():
     assert disagreements(narrow, rasch.build(ann, **given))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("n_known", [400, 0])
+@pytest.mark.parametrize("n_known", [
+    pytest.param(400, marks=pytest.mark.long), pytest.param(0, marks=pytest.mark.slow),
+])  # fmt: skip
 def test_true_coefficients_lie_within_their_intervals(n_known):
     ann, known, truth = study(400, 60, 6, guessing=not n_known)
     fit = rasch.fit(ann, truth=some(truth, n_known), draws=500, **known, **QUIET)
@@ -205,7 +206,7 @@ def test_new_labels_are_as_often_right_as_accuracies_say(n_known, more):
     assert np.abs(error).max() * np.sqrt(found.shape[0] * found.shape[1]) < 4.5
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @short
 def test_nuts_draws_are_completed_with_the_covariates():
     ann, known, truth = study()

@@ -81,7 +81,7 @@ def accuracy_of_abilities(posterior: xr.Dataset, data: xr.Dataset) -> xr.DataArr
         more[..., *pair] = coefficient @ terms.T
         logit = logit + more
     if "guess_odds" in data:  # on top of the odds of knowing
-        logit = np.logaddexp(logit, np.log(data["guess_odds"]))
+        logit = xr.apply_ufunc(np.logaddexp, logit, np.log(data["guess_odds"]))
     return xr.DataArray(special.expit(logit)).where(is_known)
 
 
