@@ -132,7 +132,13 @@ def _model(process: Process) -> Any:
 
     with Model(coords=_coordinates(process), model=None) as model:
         mu, sigma_item = _mean(process, POOL), _scale("sigma_item", process.priors, POOL)
-        root = pm.LKJCorr("correlation_cholesky", n=process.n_pools, eta=process.lkj)
+        # PyMC 6.4 does not find a variable again whose transform has a name of two words, as this
+        # one has: pymc.compute_log_likelihood of a trace fails.
+        one_word = pm.distributions.transforms.CholeskyCorrTransform(process.n_pools)
+        one_word.name = "choleskycorr"
+        root = pm.LKJCorr(
+            "correlation_cholesky", n=process.n_pools, eta=process.lkj, default_transform=one_word
+        )
         pm.Deterministic("correlation", root @ root.T, dims=(POOL, other(POOL)))
         item = pm.MvNormal(
             "item_effect", mu=[0.0] * process.n_pools, chol=sigma_item[:, None] * root,

@@ -17,6 +17,7 @@ from dissensus.data.plausibility import with_candidates
 from dissensus.families.base import FitOptions
 from dissensus.families.latent_truth.fit import TruthFit
 from dissensus.families.latent_truth.parameters import named
+from dissensus.sampling.step import uncompiled
 from dissensus.statistics._accuracies import accuracy_of_abilities
 
 pytestmark = pytest.mark.long
@@ -466,3 +467,49 @@ def test_priors_of_a_fit_can_be_scaled_by_arviz(name):
     table = az.psense_summary(fit, var_names=top)
     assert list(table.index) == top
     assert (table[["prior", "likelihood"]] > 0).all(axis=None)
+
+
+def small(name):
+    """Return annotations for a model, and settings."""
+    if name == "plackett_luce":
+        return dx.simulate.study(
+            n_items=8, kind="ranking", n_labels=4, random_seed=1
+        ).annotations, {}
+    if name.startswith("cross"):
+        pools = {"pools": ("old", "new")} if name == "cross_replication" else {}
+        return dx.simulate.replication_study(20, 6, 3, random_seed=1, **pools).annotations, {}
+    own = {"accuracy": "annotator"} if name == "symmetric_confusion" else {}
+    return dx.simulate.confusion_study(20, 4, 3, random_seed=1).annotations, own
+
+
+@pytest.mark.parametrize("name", [
+    "crossed_effects", "cross_replication", "symmetric_confusion", "dawid_skene", "rasch",
+    "plackett_luce",
+])  # fmt: skip
+@pytest.mark.filterwarnings("ignore:Estimated shape parameter")
+@pytest.mark.filterwarnings("ignore:Variables .* look discrete")
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")  # of moment matching
+def test_arviz_takes_a_trace_and_what_pymc_adds_to_it(name):
+    ann, settings = small(name)
+    model = getattr(dx.models, name).build(ann, **settings)
+    trace = run(model, draws=100, tune=50)
+    with model, uncompiled():
+        pm.compute_log_likelihood(trace, progressbar=False)
+        pm.stats.compute_log_prior(trace, progressbar=False)
+        pm.sample_posterior_predictive(
+            trace, progressbar=False, extend_inferencedata=True, random_seed=1
+        )
+    assert set(trace["log_prior"].data_vars) == {rv.name for rv in model.free_RVs}
+    post = trace["posterior"]
+    plain = [rv.name for rv in model.free_RVs if "label" not in post[rv.name].dims]
+    assert np.isfinite(az.summary(trace, var_names=plain, kind="stats")["mean"]).all()
+    top = [each for each in plain if post[each].ndim == 2]  # chain and draw
+    if top:
+        assert list(az.psense_summary(trace, var_names=top).index) == top
+    loo = az.loo(trace, pointwise=True)
+    az.plot_ppc_dist(trace)
+    if name == "crossed_effects":  # the others take up to 20 seconds
+        assert float(loo.pareto_k.max()) > 0.7
+        with uncompiled():
+            moved = az.loo_moment_match(trace, loo, model=model)
+        assert float(moved.pareto_k.max()) < float(loo.pareto_k.max())
