@@ -50,6 +50,7 @@ def test_check_refuses_verdicts_that_lack_a_pair(votes, tmp_path):
     assert "a verdict on every pair of answers with votes" in out
 
 
+@pytest.mark.long
 def test_evaluate_prints_the_verdict_and_the_leaderboard(votes, tmp_path):
     out = run("evaluate", votes[0], "--format", "pairs", "--out", tmp_path / "r", "--draws", "20",
               "--seed", "1", "--no-progress")  # fmt: skip

@@ -25,6 +25,7 @@ def check():
     return dx.agreement_check(fit)
 
 
+@pytest.mark.long
 def test_a_panel_for_each_statistic_that_is_checked(check):
     axes = dx.plots.agreement_check(check).axes
     assert [ax.get_title(loc="left") for ax in axes] == [

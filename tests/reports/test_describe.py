@@ -148,6 +148,7 @@ def test_too_few_draws_are_said_of_all():
     assert said[-1] == "Not reliable (only 10 draws a chain): all numbers."
 
 
+@pytest.mark.long
 def test_a_fit_is_described_by_its_parameters_under_their_names():
     ann = dx.simulate.replication_study(30, 4, 3, family="gaussian", random_seed=1).annotations
     fit = dx.models.crossed_effects.fit(

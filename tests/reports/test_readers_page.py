@@ -157,6 +157,7 @@ def test_the_lead_says_how_sure_it_is():
         assert found.startswith(words)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::dissensus.errors.DissensusWarning")
 @pytest.mark.usefixtures("no_pictures")
 def test_boxes_are_careful_where_the_study_warns(page):

@@ -218,6 +218,7 @@ def test_boxes_say_what_is_wrong(dictated, evaluate):
     assert boxes(never)[0].word == "Do not use"
 
 
+@pytest.mark.long
 def test_annotators_who_surely_differ_are_named_the_worst_first():
     rng = np.random.default_rng(1)
     truth = rng.integers(3, size=80)
