@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pymc as pm
 import pytest
+from pymc_runs import run
 from refusals import check_refused
 from scipy import special, stats
 
@@ -127,6 +128,19 @@ def test_pymc_takes_the_gibbs_step_for_the_same_model(family):
     sd = a.std(("chain", "draw"))
     assert (abs(a.mean(("chain", "draw")) - b.mean(("chain", "draw"))) < 0.25 * sd).all()
     assert dx.contrast(trace, {"words": 2.0}).mean() == pytest.approx(2 * float(b[..., 0].mean()))
+
+
+@pytest.mark.long
+def test_coefficients_that_are_set_to_0_are_none():
+    ann, known = study("gaussian")
+    model = pm.do(
+        crossed_effects.build(ann, formula=FORMULA, **known), {"coefficient": np.zeros(len(TRUE))}
+    )
+    trace, fit = run(model, draws=1000), crossed_effects.fit(ann, draws=1000, **QUIET)
+    for name in ("mu", "sigma_item", "sigma_annotator", "sigma"):
+        a, b = trace.posterior[name], fit.posterior[name]
+        error = np.hypot(*(az.mcse(x, method="mean") for x in (a, b)))
+        assert abs(a.mean() - b.mean()) < 4 * error, name
 
 
 def quick(ann, known, formula=FORMULA, **more):
