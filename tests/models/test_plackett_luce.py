@@ -422,7 +422,7 @@ def test_a_common_reliability_lies_between(learned):
 
 
 # Leaving out one of six rankings of an item moves its strengths: PSIS says for which it fails.
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:Estimated shape parameter of Pareto distribution")
 def test_leave_one_out_prefers_the_reliabilities_that_differ(learned):
     table = az.compare({how: learned(how) for how in ("annotator", "common")})

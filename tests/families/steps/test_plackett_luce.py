@@ -76,9 +76,13 @@ def test_draws_go_with_the_gradient_that_nuts_follows(ann, hyper):
     assert disagreements(plackett_luce.build(ann, concentration=0.8, **hyper), other) != {}
 
 
+LEARNED = {"concentration": 0.8, "tempering": "strength", "reliability": "common"}
+
+
 @pytest.mark.slow
 def test_goes_with_nuts_for_what_is_learned(ann):
-    model = plackett_luce.build(ann, concentration=0.8, tempering="strength", reliability="common")
+    """In CI, `models/test_plackett_luce` recovers reliabilities that were simulated."""
+    model = plackett_luce.build(ann, **LEARNED)
     both, nuts = run(model, 2000, mode="NUMBA"), by_nuts(model, draws=2000)
     same(both, nuts, "reliability")
     same(both, nuts, "plausibility")
