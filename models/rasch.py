@@ -148,7 +148,7 @@ def build(
         each label to be true. The data ``label_code`` and ``respondent_code`` (item, place),
         ``covariates`` (item, place, term) of a formula, and ``truth_code`` (item) if the truth of
         some items is known, -1 for the others, can be set to those of other items.
-        ``guess_odds`` is the odds that a guess is right, if annotators guess.
+        The data ``guess_odds``, 1 / (labels - 1), are there only if annotators guess.
 
         `pymc.compute_log_likelihood` gives the log-likelihood of each item given its difficulty,
         and ``fit(log_likelihood=True)`` with its difficulty summed out. Use the latter for

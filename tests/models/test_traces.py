@@ -285,17 +285,10 @@ def test_statistics_that_take_a_trace_of_rasch():
         trace["posterior"]["difficulty"],
     )
     assert dx.confidence_check(ann, trace, random_seed=1).sizes["draw"] == 30
-    post, age = trace["posterior"], xr.DataArray([0.0, 1.0, 0.0, 0.0], dims="annotator")
-    logit = post["ability"] - post["difficulty"] + post["coefficient"][..., 0] * (age - 0.25)
-    odds = np.exp(logit) + 1.0  # a guess is right or wrong
-    xr.testing.assert_allclose(
-        dx.weighted_reliability(ann, accuracy=trace),
-        dx.weighted_reliability(ann, accuracy=odds / (1 + odds)),
-    )
-    some = dx.from_matrix([[0, 1, 1, 0], [1, 1, None, 0]] * 3)
-    trace = drawn(dx.models.rasch.build(some, formula="~ aged", annotators=people))
-    with pytest.raises(dx.ArgumentError, match="covariates of all annotators on all items"):
-        dx.items_to_review(trace)
+    for ask in (lambda: dx.weighted_reliability(ann, accuracy=trace),
+                lambda: dx.items_to_review(trace)):  # fmt: skip
+        with pytest.raises(dx.ArgumentError, match="covariates of all annotators on all items"):
+            ask()
 
 
 REVIEWED = [
@@ -303,7 +296,10 @@ REVIEWED = [
     ("symmetric_confusion", {}), ("symmetric_confusion", {"accuracy": "annotator"}),
     ("symmetric_confusion", {"systems": "related"}), ("dawid_skene", {}),
     ("dawid_skene", {"pooling": "none"}), ("dawid_skene", {"pooling": "complete"}),
+    ("dawid_skene", {"truth": {1: "A"}}), ("symmetric_confusion", {"truth": {1: "A"}}),
+    ("dawid_skene", {"systems": "related", "pooling": "none"}),
 ]  # fmt: skip
+UNEQUAL = {"errors": "unequal"}
 GRADED = {"errors": "graded"}
 
 
@@ -353,11 +349,14 @@ def test_accuracies_of_rasch_are_those_that_fit_computes(name, settings):
     with model:  # the data of the model, the draws of the fit
         data = run(model, draws=2, tune=2, chains=1)["constant_data"].to_dataset()
     xr.testing.assert_allclose(
-        accuracy_of_abilities(fit["posterior"].to_dataset(), data), fit["posterior"]["accuracy"]
+        accuracy_of_abilities(fit["posterior"].to_dataset(), data, "fit"),
+        fit["posterior"]["accuracy"],
     )
 
 
-@pytest.mark.parametrize(("name", "settings"), [*REVIEWED[3:], ("symmetric_confusion", GRADED)])
+@pytest.mark.parametrize(("name", "settings"), [
+    *REVIEWED[3:], ("symmetric_confusion", GRADED), ("symmetric_confusion", UNEQUAL),
+])  # fmt: skip
 def test_assumptions_are_checked_with_the_predictive_draws_of_a_trace(name, settings):
     model, trace, fit = traced_and_fitted(name, settings, posterior_predictive=True)
     with pytest.raises(dx.ArgumentError, match=r"pymc\.sample_posterior_predictive"):
@@ -371,9 +370,8 @@ def test_assumptions_are_checked_with_the_predictive_draws_of_a_trace(name, sett
     missing = found["observed"].isnull()
     missing = missing.sel(check=["label_use", "annotator_agreement"])
     assert missing.all() or not missing.any()
-    is_one = (
-        settings.get("accuracy", "annotator" if name == "dawid_skene" else "common") == "common"
-    )
+    is_one = name == "symmetric_confusion" and settings.get("accuracy") is None
+    is_one = is_one and settings != UNEQUAL
     assert bool(missing.all()) == (is_one or settings.get("pooling") == "complete")
     if missing.all():
         assert "does not say who" in str(found["sentence"].sel(check="repeats").item())
@@ -403,6 +401,68 @@ def test_rates_of_one_accuracy_are_known_if_errors_are_equally_frequent(errors):
     else:
         with pytest.raises(dx.ArgumentError, match="equally frequent errors"):
             dx.annotator_roc(trace, positive="A")
+
+
+def small(name):
+    """Return annotations for a model, and settings."""
+    if name == "plackett_luce":
+        return dx.simulate.study(
+            n_items=8, kind="ranking", n_labels=4, random_seed=1
+        ).annotations, {}
+    if name.startswith("cross"):
+        pools = {"pools": ("old", "new")} if name == "cross_replication" else {}
+        return dx.simulate.replication_study(20, 6, 3, random_seed=1, **pools).annotations, {}
+    own = {"accuracy": "annotator"} if name == "symmetric_confusion" else {}
+    return dx.simulate.confusion_study(20, 4, 3, random_seed=1).annotations, own
+
+
+def extended(model, trace):
+    with model:
+        return pm.sample_posterior_predictive(
+            trace, extend_inferencedata=True, random_seed=1, progressbar=False
+        )
+
+
+@pytest.mark.filterwarnings("ignore:The chains have not run long enough")
+@pytest.mark.parametrize("name", [
+    "crossed_effects", "cross_replication", "symmetric_confusion", "dawid_skene", "rasch",
+])  # fmt: skip
+def test_agreement_and_rows_are_checked_with_a_trace(name):
+    ann, settings = small(name)
+    model = getattr(dx.models, name).build(ann, **settings)
+    trace = extended(model, drawn(model))
+    fit = getattr(dx.models, name).fit(
+        ann, **settings, draws=300, posterior_predictive=True, random_seed=1, progressbar=False
+    )
+    found, expected = dx.agreement_check(trace), dx.agreement_check(fit)
+    assert found["statistic"].values.tolist() == expected["statistic"].values.tolist()
+    np.testing.assert_allclose(found["observed"], expected["observed"])
+    sd = expected["replicated"].std(("chain", "draw"))
+    gap = (found["replicated"] - expected["replicated"].mean(("chain", "draw"))).mean(
+        ("chain", "draw")
+    )
+    assert (abs(gap) < 1.5 * sd).all()  # of 60 draws that depend on each other
+    if not name.startswith("cross"):
+        return
+    one, two = dx.label_check(trace), dx.label_check(fit)
+    np.testing.assert_allclose(np.sort(one["observed"], axis=0), np.sort(two["observed"], axis=0))
+    one, two = (np.sort(dx.residual_check(x)["observed"], axis=0).ravel() for x in (trace, fit))
+    assert np.corrcoef(one, two)[0, 1] > 0.97  # from the means of replicates
+
+
+def test_a_pilot_may_be_a_trace_of_two_pools():
+    ann, _ = small("cross_replication")
+    trace = drawn(dx.models.cross_replication.build(ann))
+    plan = dx.plan(trace, annotators=(2,), items=(20,), studies=2, random_seed=1, progressbar=False)
+    assert np.isfinite(plan["half_width"]).all()
+
+
+@pytest.mark.parametrize("name", ["plackett_luce", "inverse_rank"])
+def test_replicates_of_rankings_are_those_of_a_fit(name):
+    ann, _ = small("plackett_luce")
+    model = getattr(dx.models, name).build(ann)
+    with pytest.raises(dx.ArgumentError, match=r"A trace of a model of rankings has ranks"):
+        dx.agreement_check(extended(model, drawn(model)))
 
 
 def test_labels_of_new_items_by_set_data():
@@ -467,19 +527,6 @@ def test_priors_of_a_fit_can_be_scaled_by_arviz(name):
     table = az.psense_summary(fit, var_names=top)
     assert list(table.index) == top
     assert (table[["prior", "likelihood"]] > 0).all(axis=None)
-
-
-def small(name):
-    """Return annotations for a model, and settings."""
-    if name == "plackett_luce":
-        return dx.simulate.study(
-            n_items=8, kind="ranking", n_labels=4, random_seed=1
-        ).annotations, {}
-    if name.startswith("cross"):
-        pools = {"pools": ("old", "new")} if name == "cross_replication" else {}
-        return dx.simulate.replication_study(20, 6, 3, random_seed=1, **pools).annotations, {}
-    own = {"accuracy": "annotator"} if name == "symmetric_confusion" else {}
-    return dx.simulate.confusion_study(20, 4, 3, random_seed=1).annotations, own
 
 
 @pytest.mark.parametrize("name", [

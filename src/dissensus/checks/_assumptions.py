@@ -191,7 +191,7 @@ def check_assumptions(fit: Any, *, draws: int | None = 1000) -> xr.Dataset:
         attrs={
             **fit.attrs,
             "in_words": "\n".join([*words, *_of_places(moved)]),
-            "recommendation": _recommendation(results, moved, proposal),
+            "recommendation": _recommendation(both, results, moved, proposal),
             "next_model": proposal.model if proposal else "",
             "next_settings": json.dumps(proposal.settings if proposal else {}),
         },
@@ -241,7 +241,9 @@ def _advice(fit: Any, both: Labels, results: list[CheckResult]) -> Advice | None
     )  # fmt: skip
 
 
-def _recommendation(results: list[CheckResult], moved: list[str], proposal: Advice | None) -> str:
+def _recommendation(
+    both: Labels, results: list[CheckResult], moved: list[str], proposal: Advice | None
+) -> str:
     """Return advice in sentences."""
     against = [result for result in results if result.p_value < CLEAR]
     hints = [result.name for result in results if CLEAR <= result.p_value < HINT]
@@ -253,6 +255,8 @@ def _recommendation(results: list[CheckResult], moved: list[str], proposal: Advi
         )
     if proposal:
         lines.append(f"Try {proposal.words()}, and check again.")
+        if proposal.settings.get("errors") == "unequal" and not both.order_known:
+            lines.append("If labels are ordered, try errors='graded' first.")
     elif left := [result.meaning for result in against if result.name != "repeats"]:
         lines.append(
             f"No setting of this model corrects these failed checks: {'; '.join(left)}. Use its "

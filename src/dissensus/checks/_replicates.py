@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
+from dissensus.checks._traces import OBSERVED, PREDICTIVE, as_fit
 from dissensus.data import tables
 from dissensus.data.plausibility import REMAINDER, Space, plausibility_of, space
 from dissensus.data.rows import given_numbers, label_counts
@@ -168,12 +169,9 @@ def beside(named: Ints, n_labels: int) -> Ints:
     return np.argsort(used[:, :n_labels], axis=1, kind="stable")
 
 
-PREDICTIVE: Final = "posterior_predictive"
-OBSERVED: Final = "observed_data"
-
-
 def replicates(fit: Any, annotations: Any = None) -> Replicates:
     """Read the predictive draws of a fit; ``annotations`` are its data, if it has no annotators."""
+    fit = as_fit(fit)
     drawn, observed = group_of(fit, PREDICTIVE), group_of(fit, OBSERVED)
     given = None if annotations is None else checked_annotations(annotations)
     for name, reader in READERS.items():
@@ -183,7 +181,14 @@ def replicates(fit: Any, annotations: Any = None) -> Replicates:
         "fit",
         expected=f"predictive draws (chain, draw, ...) of {' or '.join(READERS)}",
         found=f"the variables {shown(list(drawn.data_vars)) or 'none'}",
+        hint=_OF_RANKINGS if "rankings" in drawn else "",
     )
+
+
+_OF_RANKINGS: Final = (
+    "A trace of a model of rankings has ranks, not the labels that were given: type "
+    "dissensus.models.plackett_luce.fit(annotations, posterior_predictive=True), or inverse_rank"
+)
 
 
 class _Source(NamedTuple):
@@ -371,8 +376,8 @@ def _ranked(source: _Source) -> _Rows:
         raise ArgumentError(
             "fit", expected="the annotations, in the group 'observed_data'",
             found=f"no {' and no '.join(lacking)}",
-            hint="An older version, which did not store annotations, made the fit: fit again with "
-            "posterior_predictive=True",
+            hint=_OF_RANKINGS if "model" not in source.fit.attrs else "An older version, which did "
+            "not store annotations, made the fit: fit again with posterior_predictive=True",
         )  # fmt: skip
     item = tables.match(rows[f"{ANNOTATION}_{ITEM}"].to_numpy(), items)
     who = pd.factorize(rows[f"{ANNOTATION}_{ANNOTATOR}"].to_numpy())[0]

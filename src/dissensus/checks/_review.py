@@ -12,12 +12,13 @@ import xarray as xr
 
 from dissensus import arguments
 from dissensus.checks._replicates import group_of
-from dissensus.checks._traces import as_fit
+from dissensus.checks._traces import CONSTANT, NO_MODEL, as_fit
 from dissensus.checks._truth import common_confusion, require_whole
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE, SAMPLE
 from dissensus.errors import ArgumentError, ConvergenceWarning, shown, warn_caller
 from dissensus.kernels.formulas import CELLS, n_counts, right_after, right_after_alike
 from dissensus.kernels.types import Floats, Ints
+from dissensus.statistics._accuracies import accuracy_of_abilities
 from dissensus.wording import counted, digits_for, share
 
 RASCH: Final = "rasch"
@@ -79,22 +80,19 @@ class ReviewDraws:
 
 def review_draws(fit: Any) -> ReviewDraws:
     """Read a fit of a latent truth model that kept the draws of all items, or a trace."""
-    fit = as_fit(fit)
+    given, fit = fit, as_fit(fit)
     posterior = group_of(fit, "posterior")
-    model = fit.attrs.get("model", "an unknown model")
+    model = fit.attrs.get("model")
     if model not in MODELS:
         raise ArgumentError(
             "fit", expected=f"a fit of {', '.join(MODELS[:-1])} or {MODELS[-1]}",
-            found=f"one of {model}",
+            found=f"one of {model}" if model else NO_MODEL,
         )  # fmt: skip
+    if model == RASCH and fit is not given and "accuracy" not in posterior:
+        data = given[CONSTANT].to_dataset()
+        posterior = posterior.assign(accuracy=accuracy_of_abilities(posterior, data, "fit"))
     _require(posterior, model, ("truth", "accuracy") if model == RASCH else ("truth",))
     require_whole(fit, posterior, (ITEM, LABEL))
-    if model == RASCH and posterior["accuracy"].isnull().any():
-        raise ArgumentError(
-            "fit", expected="covariates of all annotators on all items",
-            found="a trace of pymc.sample, which has those of the labels given",
-            hint="Type dissensus.models.rasch.fit(annotations, formula=...)",
-        )  # fmt: skip
     n = posterior.sizes[ITEM]
     item = group_of(fit, "constant_data")["item_code"].to_numpy()
     observed = group_of(fit, "observed_data")
@@ -191,7 +189,7 @@ def items_to_review(fit: xr.DataTree, *, further: int = 1) -> xr.Dataset:
     Warns
     -----
     ConvergenceWarning
-        If the chains of the fit did not converge.
+        If the chains of the fit did not converge; for a trace, PyMC warns when it samples.
 
     Notes
     -----

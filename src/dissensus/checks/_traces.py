@@ -1,25 +1,48 @@
 """Traces of `pymc.sample` on a model of a latent truth, laid out as its ``fit`` lays out draws.
 
-A trace has no attributes: its variables tell the model and its settings, and its data tell which
-labels are annotators' and which are systems'.
+A trace has no attributes: the names of its variables tell the model and its settings. The data hold
+a respondent's code for each label: annotators first, then systems, then known truths.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import xarray as xr
 
-from dissensus.checks._replicates import OBSERVED, PREDICTIVE
-from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, SYSTEM
+from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, SAMPLE, SYSTEM
+from dissensus.errors import ArgumentError
 from dissensus.kernels.types import Ints
-from dissensus.statistics._accuracies import NAME, accuracy_of_abilities
 
 CONSTANT: Final = "constant_data"
+OBSERVED: Final = "observed_data"
+PREDICTIVE: Final = "posterior_predictive"
 NAMELESS: Final = "annotators_unknown"
 """Attribute of a trace whose annotators have one accuracy: it does not say who gave which label."""
 _PLACES: Final = (ITEM, "place")
+_NAMES: Final[dict[str, frozenset[str]]] = {
+    model: frozenset(f"prevalence truth {names}".split()) for model, names in {
+        "rasch": "mean_ability ability_spread ability difficulty_spread difficulty coefficient "
+                 "confidence_if_right confidence_if_wrong accuracy",
+        "dawid_skene": "population_confusion confusion_concentration accuracy_spread coefficient "
+                       "annotator_offset right_or_wrong error_rows confusion annotator_accuracy "
+                       "system_level system_confusion system_accuracy shared_answers "
+                       "source_typical_accuracy",
+        "symmetric_confusion": "annotator_accuracy system_accuracy mean_accuracy accuracy_spread "
+                               "annotator_offset distance_decay error_concentration error_rows "
+                               "annotator_typical_accuracy system_typical_accuracy "
+                               "difficulty_spread difficulty_slope shared_answers "
+                               "source_typical_accuracy",
+    }.items()
+}  # fmt: skip
+"""Variables of each model. Those of ``dawid_skene`` with items of different difficulty are not
+among them: its matrices are then of typical items."""
+NO_MODEL: Final = (
+    "a trace without 'truth', or with variables that the models of dissensus do not have, as with "
+    "error_correlation= or difficulty=True"
+)
+_HINT: Final = "Type dissensus.models.{}.fit(annotations, ...), or give the trace as it was sampled"
 
 
 def as_fit(given: Any) -> Any:
@@ -33,74 +56,109 @@ def as_fit(given: Any) -> Any:
     settings = _settings(posterior)
     if not settings or not {"respondent_code", "label_code"} <= set(constant):
         return given
-    if settings["model"] == "rasch":
-        posterior = posterior.assign({NAME: accuracy_of_abilities(posterior, constant)})
-    who = constant["respondent_code"].transpose(*_PLACES).to_numpy()
-    is_one = {"common", "complete"} & set(settings.values())  # all annotators are one respondent
-    n_people = 1 if is_one else posterior.sizes[ANNOTATOR]
-    item, place = np.nonzero((who >= 0) & (who < n_people))
-    annotator, people = who[item, place], posterior.coords.get(ANNOTATOR)
-    if is_one:
-        annotator = people = np.arange(len(item))
-        settings[NAMELESS] = 1
-    names = {dim: posterior[dim].to_numpy() for dim in (ITEM, LABEL)}
-    laid = {
-        "posterior": posterior,
-        CONSTANT: xr.Dataset(
-            {"item_code": (ANNOTATION, item), "annotator_code": (ANNOTATION, annotator)},
-            coords={**names, ANNOTATOR: np.asarray(people)},
-        ),
-    }  # fmt: skip
-    n_levels = posterior.sizes.get("level", 1)  # confidences are counted together with labels
+    said = _Said.read(posterior, constant, settings)
     labels = {OBSERVED: constant["label_code"]}
     if PREDICTIVE in groups and "labels" in groups[PREDICTIVE]:
         labels[PREDICTIVE] = groups[PREDICTIVE]["labels"]
-    for group, values in labels.items():
-        laid[group] = _by_respondent(values // n_levels, who, n_people, posterior.get(SYSTEM))
+    n_levels = posterior.sizes.get("level", 1)  # confidences are counted together with labels
+    laid = {"posterior": posterior, CONSTANT: said.rows(posterior)}
+    laid |= {group: said.by_respondent(values // n_levels) for group, values in labels.items()}
+    if settings.get("hyper_errors") == "graded":
+        laid[OBSERVED]["label_code"].attrs["kind"] = "ordinal"
     fit = xr.DataTree.from_dict(laid)
-    fit.attrs = settings
+    fit.attrs = settings | ({NAMELESS: 1} if said.is_one else {})
     return fit
 
 
-def _by_respondent(
-    labels: xr.DataArray, who: Ints, n_people: int, systems: xr.DataArray | None
-) -> xr.Dataset:
-    """Return labels (item, place) as annotators' (annotation) and systems' (item, system)."""
-    sample = [dim for dim in labels.dims if dim not in _PLACES]
-    values = labels.transpose(*sample, *_PLACES).to_numpy()
-    out = {"label_code": ((*sample, ANNOTATION), values[..., (who >= 0) & (who < n_people)])}
-    coords = {dim: labels[dim].to_numpy() for dim in sample}
-    if systems is not None:
-        said = np.full((*values.shape[:-1], systems.size), -1)
-        item, place = np.nonzero(who >= n_people)
-        said[..., item, who[item, place] - n_people] = values[..., item, place]
-        out["system_label_code"] = ((*sample, ITEM, SYSTEM), said)
-        coords[SYSTEM] = systems.to_numpy()
-    return xr.Dataset(out, coords=coords)
+class _Said(NamedTuple):
+    """Who gave each label."""
+
+    who: Ints
+    """(item, place): code; negative for none."""
+    n_people: int
+    is_one: bool
+    """Whether all annotators are one respondent."""
+    systems: xr.DataArray | None
+
+    @classmethod
+    def read(cls, posterior: xr.Dataset, constant: xr.Dataset, settings: dict[str, Any]) -> _Said:
+        """Read the respondents of a whole trace, or raise."""
+        hint = _HINT.format(settings["model"])
+        for dim in (*SAMPLE, ITEM):
+            if dim not in posterior.dims:
+                raise ArgumentError(
+                    "fit", expected=f"draws with the dimension {dim!r}",
+                    found="none, as after isel or sel with a single value", hint=hint,
+                )  # fmt: skip
+        if not np.array_equal(posterior[ITEM], constant["respondent_code"][ITEM]):
+            raise ArgumentError(
+                "fit", expected="a trace whose data are of the items of its draws",
+                found="data of other items, as after pymc.set_data, or draws of some items",
+                hint=hint,
+            )  # fmt: skip
+        who = constant["respondent_code"].transpose(*_PLACES).to_numpy()
+        is_one = "complete" in settings.values() or (
+            settings.get("hyper_accuracy") == "common" and settings["hyper_errors"] != "unequal"
+        )
+        n_systems = posterior.sizes.get(SYSTEM, 0)
+        n_people = posterior.sizes.get(ANNOTATOR, posterior.sizes.get("respondent", 0) - n_systems)
+        n_people = 1 if is_one else n_people
+        # Known truths are labels of one respondent more, who is always right.
+        if int(who.max(initial=-1)) + 1 - n_people - n_systems not in (0, 1):
+            raise ArgumentError(
+                "fit", expected="draws of all respondents with labels",
+                found=f"draws of {n_people} annotators and {n_systems} systems, and labels of "
+                f"{int(who.max(initial=-1)) + 1} respondents", hint=hint,
+            )  # fmt: skip
+        return cls(who, n_people, is_one, posterior.get(SYSTEM))
+
+    def rows(self, posterior: xr.Dataset) -> xr.Dataset:
+        """Return the item and the annotator of each label."""
+        item, place = np.nonzero((self.who >= 0) & (self.who < self.n_people))
+        people = np.arange(self.n_people)
+        if not self.is_one and ANNOTATOR in posterior.coords:
+            people = posterior[ANNOTATOR].to_numpy()
+        return xr.Dataset(
+            {"item_code": (ANNOTATION, item),
+             "annotator_code": (ANNOTATION, self.who[item, place])},
+            coords={ITEM: posterior[ITEM].to_numpy(), LABEL: posterior[LABEL].to_numpy(),
+                    ANNOTATOR: people},
+        )  # fmt: skip
+
+    def by_respondent(self, labels: xr.DataArray) -> xr.Dataset:
+        """Return labels (item, place) as annotators' (annotation) and systems' (item, system)."""
+        sample = [dim for dim in labels.dims if dim not in _PLACES]
+        values = labels.transpose(*sample, *_PLACES).to_numpy()
+        own = (self.who >= 0) & (self.who < self.n_people)
+        out = {"label_code": ((*sample, ANNOTATION), values[..., own])}
+        coords = {dim: labels[dim].to_numpy() for dim in sample}
+        if self.systems is not None:
+            system = self.who - self.n_people
+            item, place = np.nonzero((system >= 0) & (system < self.systems.size))
+            said = np.full((*values.shape[:-1], self.systems.size), -1)
+            said[..., item, system[item, place]] = values[..., item, place]
+            out["system_label_code"] = ((*sample, ITEM, SYSTEM), said)
+            coords[SYSTEM] = self.systems.to_numpy()
+        return xr.Dataset(out, coords=coords)
 
 
 def _settings(posterior: xr.Dataset) -> dict[str, Any]:
-    """Return the attributes that a fit would have; none if no model has these variables."""
-    if {"ability", "difficulty"} <= set(posterior):
+    """Return the attributes that a fit would have; none if no model has just these variables."""
+    names = {str(name) for name in posterior.data_vars}
+    if {"ability", "difficulty"} <= names <= _NAMES["rasch"]:
         return {"model": "rasch"}
-    if "annotator_accuracy" not in posterior:
+    if "annotator_accuracy" not in names:
         return {}
-    out = {
-        "hyper_difficulty": int("difficulty_spread" in posterior),
-        "hyper_systems": "related" if "shared_answers" in posterior else "independent",
-    }
-    if "population_confusion" in posterior or "confusion" in posterior:
-        pooling = (
-            "hierarchical"
-            if "accuracy_spread" in posterior
-            else ("none" if "population_confusion" not in posterior else "complete")
-        )
+    systems = "related" if "shared_answers" in names else "independent"
+    out = {"hyper_difficulty": int("difficulty_spread" in names), "hyper_systems": systems}
+    if {"population_confusion", "confusion"} & names and names <= _NAMES["dawid_skene"]:
+        pooling = "hierarchical" if "accuracy_spread" in names else "complete"
+        pooling = pooling if "population_confusion" in names else "none"
         return {"model": "dawid_skene", "hyper_pooling": pooling, **out}
-    errors = (
-        "unequal"
-        if "error_concentration" in posterior
-        else ("graded" if "distance_decay" in posterior else "equal")
-    )
+    if not names <= _NAMES["symmetric_confusion"]:
+        return {}
+    errors = "graded" if "distance_decay" in names else "equal"
+    errors = "unequal" if "error_concentration" in names else errors
     accuracy = ANNOTATOR if ANNOTATOR in posterior["annotator_accuracy"].dims else "common"
     return {
         "model": "symmetric_confusion", "hyper_accuracy": accuracy, "hyper_errors": errors, **out,

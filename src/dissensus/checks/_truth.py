@@ -14,8 +14,8 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import arguments
-from dissensus.checks._replicates import OBSERVED, PREDICTIVE, group_of, tail_probability
-from dissensus.checks._traces import NAMELESS
+from dissensus.checks._replicates import group_of, tail_probability
+from dissensus.checks._traces import NAMELESS, NO_MODEL, OBSERVED, PREDICTIVE
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL, RESPONSE, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError
 from dissensus.kernels.types import Floats
@@ -45,6 +45,8 @@ class Labels:
     """Empty if it is not known who gave which label."""
     systems: npt.NDArray[Any]
     ordered: bool
+    order_known: bool
+    """False for a trace, which does not say it."""
     sample: dict[str, npt.NDArray[Any]]
     """Coordinates of chain and draw."""
 
@@ -61,10 +63,11 @@ class Labels:
 def read(fit: Any, draws: int | None) -> Labels:
     """Read a fit, and at most ``draws`` replicates of it."""
     observed = group_of(fit, OBSERVED)
-    model = fit.attrs.get("model", "?")
+    model = fit.attrs.get("model")
     if model not in MODELS:
         raise ArgumentError(
-            "fit", expected=f"a fit of {' or '.join(MODELS)}", found=f"one of {model}",
+            "fit", expected=f"a fit of {' or '.join(MODELS)}",
+            found=f"one of {model}" if model else NO_MODEL,
             hint="For other models use dissensus.agreement_check",
         )  # fmt: skip
     drawn, constant = group_of(fit, PREDICTIVE), group_of(fit, "constant_data")
@@ -84,10 +87,12 @@ def read(fit: Any, draws: int | None) -> Labels:
     ):  # without replicates if true labels are known
         systems, name = observed[SYSTEM].to_numpy(), "system_label_code"
         answers = _versions(observed[name], drawn[name], (ITEM, SYSTEM))
+    kind = observed["label_code"].attrs.get("kind")
     return Labels(
         where, given[:, order], answers, _repeats(item[order], who[order]),
         labels=names, annotators=people[:0] if NAMELESS in fit.attrs else people, systems=systems,
-        ordered=observed["label_code"].attrs.get("kind") == "ordinal",
+        ordered=kind == "ordinal",
+        order_known=kind is not None or "inference" in fit.attrs,
         sample={dim: drawn[dim].to_numpy() for dim in SAMPLE},
     )  # fmt: skip
 
@@ -231,7 +236,8 @@ def error_pairs(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
 def error_distance(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
     """Return the mean number of steps between two labels that disagree."""
     if not both.ordered or both.where.n_labels < 3:
-        return None, "labels have no order" if not both.ordered else "there are only two labels"
+        known = "labels have no order" if both.order_known else "a trace does not say their order"
+        return None, "there are only two labels" if both.ordered else known
     n = both.where.n_labels
     steps = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
     weight = sums.pairs.sum(axis=(1, 2))

@@ -122,7 +122,8 @@ class _Compiling(Listener):  # type: ignore[misc]
     def on_start(self, event: Any) -> None:
         """Show the outermost kernel."""
         if self.depth == 0:
-            self._show(f"{self.text} (compiling{_subject(event)}, once on this machine)")
+            subject = _subject(event.data["dispatcher"].py_func.__module__)
+            self._show(f"{self.text} (compiling{subject}, once on this machine)")
         self.depth += 1
 
     def on_end(self, event: Any) -> None:  # noqa: ARG002
@@ -138,21 +139,23 @@ class _Compiling(Listener):  # type: ignore[misc]
 class LoggedCompilation(Listener):  # type: ignore[misc]
     """Says once, where PyMC says which steps it takes, that kernels are being compiled."""
 
-    def __init__(self) -> None:
-        self.is_said = False
+    def __init__(self, step: type) -> None:
+        self.text, self.is_said = (
+            f"Compiling{_subject(step.__module__)}, once on this machine",
+            False,
+        )
 
-    def on_start(self, event: Any) -> None:
-        """Say what the first kernel belongs to."""
+    def on_start(self, event: Any) -> None:  # noqa: ARG002
+        """Say it of the first kernel."""
         if not self.is_said:
-            logging.getLogger("pymc").info("Compiling%s, once on this machine", _subject(event))
+            logging.getLogger("pymc").info(self.text)
         self.is_said = True
 
     def on_end(self, event: Any) -> None:
         """Say nothing."""
 
 
-def _subject(event: Any) -> str:
-    """Return what a kernel samples, and about how long all kernels of its family compile."""
-    rooms = event.data["dispatcher"].py_func.__module__.split(".")
-    family = next((_FAMILIES[name] for name in rooms if name in _FAMILIES), None)
+def _subject(module: str) -> str:
+    """Return what a module samples, and about how long all kernels of its family compile."""
+    family = next((_FAMILIES[name] for name in module.split(".") if name in _FAMILIES), None)
     return f" {family[0]}, about {family[1]} s in all" if family else ""

@@ -325,7 +325,7 @@ def compile_kernels(step: Any, model: Any, initial_point: Any) -> None:
     state, rng = step.sampling_state, step.rng
     step.rng = get_random_generator(0)
     try:
-        with install_listener("numba:compile", LoggedCompilation()):
+        with install_listener("numba:compile", LoggedCompilation(type(step))):
             step.step(initial_point)
     finally:
         step.sampling_state, step.rng = state, rng

@@ -27,6 +27,8 @@ IN_FITS: Final = (NAME, "annotator_accuracy")
 """Names in posteriors: of annotators on items (rasch), or of annotators."""
 
 ABILITIES: Final = frozenset({"ability", "difficulty"})
+ROOM: Final = 2**32
+"""Maximum size of the accuracies of a trace, in bytes."""
 RESPONDENT: Final = "respondent_code"
 """Data of a PyMC model: who gave the label at each place of an item."""
 
@@ -62,27 +64,28 @@ class Accuracies(NamedTuple):
         return tuple(len(values) for values in self.coords.values())
 
 
-def accuracy_of_abilities(posterior: xr.Dataset, data: xr.Dataset) -> xr.DataArray:
+def accuracy_of_abilities(posterior: xr.Dataset, data: xr.Dataset, name: str) -> xr.DataArray:
     """Return accuracies (chain, draw, annotator, item) of a trace on the model of `models.rasch`.
 
-    A trace has covariates of the pairs that the labels are of: all others are NaN.
+    ``name`` is that of the argument, for errors.
     """
-    logit = (posterior["ability"] - posterior["difficulty"]).transpose(*SAMPLE, ANNOTATOR, ITEM)
-    is_known = xr.ones_like(logit, dtype=bool)
     if "covariates" in data:
-        who = data[RESPONDENT].transpose(ITEM, "place").to_numpy()
-        item, place = np.nonzero(who >= 0)
-        pair = who[item, place], item
-        terms = data["covariates"].transpose(ITEM, "place", "term").to_numpy()[item, place]
-        is_known[...] = False
-        is_known.to_numpy()[..., *pair] = True
-        coefficient = posterior["coefficient"].transpose(*SAMPLE, "term").to_numpy()
-        more = np.zeros(logit.shape)
-        more[..., *pair] = coefficient @ terms.T
-        logit = logit + more
+        raise ArgumentError(
+            name, expected="covariates of all annotators on all items",
+            found="a trace of pymc.sample, which has covariates only for pairs with a label",
+            hint="Type dissensus.models.rasch.fit(annotations, formula=...)",
+        )  # fmt: skip
+    size = posterior["ability"].size * posterior["difficulty"].sizes[ITEM]
+    if 8.0 * size > ROOM:
+        raise ArgumentError(
+            name, expected=f"accuracies of {ROOM / 2**30:.0f} GB or less (annotator, item, draw)",
+            found=f"{8.0 * size / 2**30:.0f} GB",
+            hint="Keep fewer draws: trace.isel(draw=slice(None, None, 10))",
+        )  # fmt: skip
+    logit = (posterior["ability"] - posterior["difficulty"]).transpose(..., ANNOTATOR, ITEM)
     if "guess_odds" in data:  # on top of the odds of knowing
         logit = xr.apply_ufunc(np.logaddexp, logit, np.log(data["guess_odds"]))
-    return xr.DataArray(special.expit(logit)).where(is_known)
+    return xr.apply_ufunc(special.expit, logit)
 
 
 def accuracies(given: Any, annotations: xr.Dataset, annotator: Ints, item: Ints) -> Accuracies:
@@ -147,7 +150,7 @@ def _array(given: Any, annotations: xr.Dataset) -> xr.DataArray:
         if fitted and "constant_data" in given.children:
             posterior, data = (given[name].to_dataset() for name in ("posterior", "constant_data"))
             if NAME not in posterior and set(posterior) >= ABILITIES and RESPONDENT in data:
-                return accuracy_of_abilities(posterior, data)
+                return accuracy_of_abilities(posterior, data, NAME)
         given = (given["posterior"] if fitted else given).to_dataset()
     if isinstance(given, xr.Dataset):
         name = next((name for name in IN_FITS if name in given.data_vars), None)

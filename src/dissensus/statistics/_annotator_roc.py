@@ -237,6 +237,12 @@ def _fitted_rates(
 ) -> tuple[xr.DataArray, xr.DataArray] | None:
     """Return both rates, or None if the posterior does not have them."""
     matrices = "confusion" if dim == ANNOTATOR else "system_confusion"
+    if any(str(name).startswith("typical_") for name in posterior):
+        return None  # a trace: matrices are of typical items, not of all
+    if dim == ANNOTATOR and matrices not in posterior and "population_confusion" in posterior:
+        posterior = posterior.assign({  # a trace of one matrix for all
+            matrices: posterior["population_confusion"].expand_dims({dim: [_EVERYBODY]})
+        })  # fmt: skip
     if matrices in posterior:
         response = posterior[matrices].isel({RESPONSE: positive}, drop=True)
         # The mean over the other true labels, weighted by their prevalence.

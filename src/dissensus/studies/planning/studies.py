@@ -153,9 +153,10 @@ def _described(fit: xr.DataTree, parts: Components) -> Pilot:
 def _people(fit: xr.DataTree, n_pools: int) -> list[int] | None:
     """Count the annotators of each pool; None if the fit does not record who gave each label."""
     known = fit["constant_data"].to_dataset() if "constant_data" in fit.children else xr.Dataset()
-    if "annotator_code" not in known:
+    name = next((name for name in ("annotator_code", "member_code") if name in known), None)
+    if name is None:
         return None
-    who = known["annotator_code"].to_numpy()
+    who = known[name].to_numpy()
     if n_pools == 1:
         return [len(np.unique(who))]
     pool = known["pool_code"].to_numpy()
