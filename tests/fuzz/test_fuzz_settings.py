@@ -34,6 +34,20 @@ def annotated():
     return fit["posterior"]["plausibility"], dx.predictions(table, rank="rank")
 
 
+def answered(**columns):
+    """Return the answers of two systems on the five items."""
+    item, system = np.divmod(np.arange(10), 2)
+    return dx.predictions({"item": item, "system": np.array(["s", "t"])[system], **columns})
+
+
+@cache
+def scored():
+    """Five items of three numbers, their fit, and two systems' numbers."""
+    ann = dx.from_matrix(np.random.default_rng(1).normal(size=(5, 3)))
+    fit = dx.models.normal_scores.fit(ann, draws=3, chains=2, random_seed=1, progressbar=False)
+    return fit, answered(label=np.linspace(-1.0, 1.0, 10))
+
+
 def draws():
     values = np.random.default_rng(2).random((1, 4, 2))
     return xr.DataArray(values, dims=("chain", "draw", "system"), coords={"system": ["s", "t"]},
@@ -66,6 +80,9 @@ ARGUMENTS = {
     "coefficients": lambda: [with_coefficients()],
     "pairs": lambda: [with_strengths()],
     "blocks": lambda: [[[0], [1]], [[1], [0]], 2, 4],
+    "scores": lambda: list(scored()),
+    "probabilities": lambda: [annotated()[0], answered(p=[0.3, 0.9] * 5, q=[0.7, 0.1] * 5)],
+    "two labels": lambda: [annotated()[0], answered(label=["p", "q"] * 5)],
 }
 """What a metric is given, by what it takes."""
 OWN = {
@@ -74,6 +91,7 @@ OWN = {
     "majority_accuracy": (list, {"accuracy": draws()}),
     "group_labels": (ARGUMENTS["plausibility"], {"mapping": {"p": "a", "q": "b"}}),
     "expected_risk": (ARGUMENTS["plausibility"], {"risk": {"p": 0, "q": 1.0}}),
+    "sensitivity_specificity": (ARGUMENTS["two labels"], {"positive": "p"}),
 }  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import xarray as xr
 from dissensus.data.alignment import common_items
 from dissensus.data.plausibility import plausibility_of
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
-from dissensus.errors import ArgumentError, shown
+from dissensus.errors import ArgumentError, brief, shown
 from dissensus.metrics._accuracy import top_k_accuracy
 from dissensus.metrics._insight import insights
 from dissensus.metrics._items import by_system, over_items, weights_for
@@ -87,9 +88,9 @@ def sensitivity_specificity(
             found=f"{len(labels)}: {shown(labels)}" if labels else f"dims {theta.dims}",
             hint="dx.group_labels(fit, mapping) joins labels",
         )  # fmt: skip
-    if positive not in labels:
+    if not isinstance(positive, Hashable) or positive not in labels:
         raise ArgumentError(
-            "positive", expected=f"one of the two labels, {shown(labels)}", found=repr(positive)
+            "positive", expected=f"one of the two labels, {shown(labels)}", found=brief(positive)
         )
     check_lists(predictions)
     theta, predictions = common_items(theta, predictions, on_missing)
