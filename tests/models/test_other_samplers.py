@@ -1,4 +1,4 @@
-"""NumPyro finds what `fit` finds: in a process of its own, as JAX has threads."""
+"""NumPyro and nutpie find what `fit` finds: in processes of their own, as JAX has threads."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 pytestmark = [
     pytest.mark.long,
     pytest.mark.skipif(find_spec("numpyro") is None, reason="no NumPyro: uv sync --group jax"),
+    pytest.mark.skipif(find_spec("nutpie") is None, reason="no nutpie: uv sync --group jax"),
 ]
 
 SCRIPT = """
@@ -23,7 +24,7 @@ import pymc as pm
 import dissensus as dx
 warnings.simplefilter("ignore")  # of BLAS, which PyTensor does not find everywhere
 warnings.simplefilter("error", dx.DissensusWarning)  # of steps that step aside
-name = sys.argv[1]
+name, sampler = sys.argv[1:]
 if name == "plackett_luce":
     ann = dx.simulate.study(n_items=4, kind="ranking", n_labels=3, random_seed=1).annotations
     variable = "plausibility"
@@ -37,13 +38,17 @@ module = getattr(dx.models, name)
 quiet = {"random_seed": 1, "progressbar": False}
 with module.build(ann):
     trace = pm.sample(
-        600, tune=600, chains=2, nuts_sampler="numpyro", compute_convergence_checks=False, **quiet
+        600, tune=600, chains=2, nuts_sampler=sampler, compute_convergence_checks=False, **quiet
     )
 fit = module.fit(ann, draws=2000, **quiet)
 one, two = (tree["posterior"][variable] for tree in (trace, fit))
 moves = (two.std(("chain", "draw")) > 0).to_numpy()
 error = np.hypot(*(az.mcse(x, method="mean").to_numpy() for x in (one, two)))
 gap = one.mean(("chain", "draw")).to_numpy() - two.mean(("chain", "draw")).to_numpy()
+if name == "crossed_effects":  # a metric of each trace
+    assert abs(float(dx.icc(trace).mean()) - float(dx.icc(fit).mean())) < 0.1
+elif name == "symmetric_confusion":
+    assert dx.items_to_review(trace).sizes["item"] == 30
 print(json.dumps(np.abs(gap / error)[moves].ravel().tolist()))
 """
 
@@ -52,9 +57,10 @@ print(json.dumps(np.abs(gap / error)[moves].ravel().tolist()))
     "crossed_effects", "symmetric_confusion",
     pytest.param("plackett_luce", marks=pytest.mark.slow),  # four minutes, mostly compilation
 ])  # fmt: skip
-def test_finds_the_means_of_fit_within_standard_errors(name):
+@pytest.mark.parametrize("sampler", ["numpyro", "nutpie"])
+def test_finds_the_means_of_fit_within_standard_errors(name, sampler):
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, name], check=True, capture_output=True, text=True,
+        [sys.executable, "-c", SCRIPT, name, sampler], check=True, capture_output=True, text=True,
         env={**os.environ, "JAX_PLATFORMS": "cpu"},
     )  # fmt: skip
     z = json.loads(done.stdout.splitlines()[-1])
