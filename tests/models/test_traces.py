@@ -412,6 +412,17 @@ def small(name):
     if name.startswith("cross"):
         pools = {"pools": ("old", "new")} if name == "cross_replication" else {}
         return dx.simulate.replication_study(20, 6, 3, random_seed=1, **pools).annotations, {}
+    rng = np.random.default_rng(1)
+    if name == "bradley_terry":
+        left = rng.integers(4, size=60)
+        return dx.pairs(
+            {"left": left, "right": (left + rng.integers(1, 4, 60)) % 4,
+             "winner": rng.choice(["left", "right", "tie"], 60),
+             "item": rng.integers(6, size=60), "annotator": rng.integers(5, size=60)},
+            item="item", annotator="annotator",
+        ), {}  # fmt: skip
+    if name == "normal_scores":
+        return dx.from_matrix(rng.normal(size=(10, 4))), {}
     own = {"accuracy": "annotator"} if name == "symmetric_confusion" else {}
     return dx.simulate.confusion_study(20, 4, 3, random_seed=1).annotations, own
 
@@ -531,7 +542,7 @@ def test_priors_of_a_fit_can_be_scaled_by_arviz(name):
 
 @pytest.mark.parametrize("name", [
     "crossed_effects", "cross_replication", "symmetric_confusion", "dawid_skene", "rasch",
-    "plackett_luce",
+    "plackett_luce", "bradley_terry", "dirichlet", "normal_scores",
 ])  # fmt: skip
 @pytest.mark.filterwarnings("ignore:Estimated shape parameter")
 @pytest.mark.filterwarnings("ignore:Variables .* look discrete")
@@ -539,7 +550,8 @@ def test_priors_of_a_fit_can_be_scaled_by_arviz(name):
 def test_arviz_takes_a_trace_and_what_pymc_adds_to_it(name):
     ann, settings = small(name)
     model = getattr(dx.models, name).build(ann, **settings)
-    trace = run(model, draws=100, tune=50)
+    by_nuts = name in {"bradley_terry", "dirichlet", "normal_scores"}  # interpreted, which is slow
+    trace = run(model, draws=60, tune=20) if by_nuts else run(model, draws=100, tune=50)
     with model, uncompiled():
         pm.compute_log_likelihood(trace, progressbar=False)
         pm.stats.compute_log_prior(trace, progressbar=False)
@@ -551,7 +563,16 @@ def test_arviz_takes_a_trace_and_what_pymc_adds_to_it(name):
     plain = [rv.name for rv in model.free_RVs if "label" not in post[rv.name].dims]
     assert np.isfinite(az.summary(trace, var_names=plain, kind="stats")["mean"]).all()
     top = [each for each in plain if post[each].ndim == 2]  # chain and draw
-    if top:
+    if by_nuts:
+        metric = {
+            "bradley_terry": dx.win_rate,
+            "dirichlet": dx.annotation_certainty,
+            "normal_scores": lambda tree: dx.event_plausibility(tree, threshold=0.2),
+        }[name]
+        found = metric(trace)
+        found = found if isinstance(found, xr.DataArray) else found.to_array()
+        assert np.isfinite(found).all()
+    elif top:
         assert list(az.psense_summary(trace, var_names=top).index) == top
     loo = az.loo(trace, pointwise=True)
     az.plot_ppc_dist(trace)
