@@ -131,6 +131,23 @@ def test_pymc_takes_the_gibbs_step_for_the_same_model(family):
 
 
 @pytest.mark.long
+def test_effects_may_be_set_to_a_regression():
+    rng = np.random.default_rng(3)
+    z, own = rng.normal(size=40), rng.normal(0.0, 0.5, 5)
+    item, who = np.divmod(np.arange(200), 5)
+    score = 1.5 * z[item] + own[who] + rng.normal(size=200)
+    model = crossed_effects.build(
+        dx.annotations({"item": item, "annotator": who, "label": score}, kind="continuous")
+    )
+    with model:
+        gamma = pm.Normal("gamma", 0.0, 2.0)
+    altered = pm.do(model, {"item_effect": gamma * z})
+    with pytest.warns(dx.DissensusWarning, match="none called item_effect"):
+        draws = run(altered, draws=300, tune=300, mode="NUMBA").posterior["gamma"]
+    assert abs(float(draws.mean()) - 1.5) < 3 * float(draws.std()) < 0.3
+
+
+@pytest.mark.long
 def test_coefficients_that_are_set_to_0_are_none():
     ann, known = study("gaussian")
     model = pm.do(

@@ -13,7 +13,6 @@ import pytest
 pytestmark = [
     pytest.mark.long,
     pytest.mark.skipif(find_spec("numpyro") is None, reason="no NumPyro: uv sync --group jax"),
-    pytest.mark.skipif(find_spec("nutpie") is None, reason="no nutpie: uv sync --group jax"),
 ]
 
 SCRIPT = """
@@ -57,7 +56,12 @@ print(json.dumps(np.abs(gap / error)[moves].ravel().tolist()))
     "crossed_effects", "symmetric_confusion",
     pytest.param("plackett_luce", marks=pytest.mark.slow),  # four minutes, mostly compilation
 ])  # fmt: skip
-@pytest.mark.parametrize("sampler", ["numpyro", "nutpie"])
+# With nutpie installed, PyMC takes it in place of its own NUTS: it is in no group of packages.
+@pytest.mark.parametrize("sampler", [
+    "numpyro", pytest.param("nutpie", marks=pytest.mark.skipif(
+        find_spec("nutpie") is None, reason="no nutpie: uv run --with nutpie pytest ...",
+    )),
+])  # fmt: skip
 def test_finds_the_means_of_fit_within_standard_errors(name, sampler):
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, name, sampler], check=True, capture_output=True, text=True,

@@ -20,7 +20,13 @@ from step_models import CONFUSED, OURS
 import dissensus as dx
 from dissensus.families.latent_truth import distributions as of_truth
 from dissensus.families.rankings import distributions as of_rankings
-from dissensus.models import dawid_skene, plackett_luce, symmetric_confusion
+from dissensus.models import (
+    crossed_effects,
+    dawid_skene,
+    plackett_luce,
+    rasch,
+    symmetric_confusion,
+)
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:PyMC's own steps sample"),
@@ -28,6 +34,12 @@ pytestmark = [
 ]
 SAID = CONFUSED.annotations
 RANKED = {"p": {"ann": [["a"], ["b", "c"]], "bob": [["b"], ["a"]]}, "q": {"ann": [["c"], ["a"]]}}
+
+
+def with_ages(ann):
+    """Return a formula, and a table of annotators."""
+    names = ann["annotator"].values
+    return {"formula": "~ age", "annotators": {"annotator": names, "age": np.arange(len(names))}}
 
 
 MODELS = step_models.MODELS | {
@@ -38,6 +50,11 @@ MODELS = step_models.MODELS | {
     "symmetric, a system": lambda: symmetric_confusion.build(
         SAID, predictions=CONFUSED.predictions, errors="unequal"
     ),
+    "numbers, covariates": lambda: crossed_effects.build(
+        step_models.effects("gaussian"), **with_ages(step_models.effects("gaussian"))
+    ),
+    "rasch, covariates": lambda: rasch.build(SAID, **with_ages(SAID)),
+    "dawid_skene, covariates": lambda: dawid_skene.build(SAID, **with_ages(SAID)),
     "rankings": lambda: plackett_luce.build(
         dx.from_rankings(RANKED, labels="abc"),
         predictions=dx.predictions({"item": ["p", "q"], "system": ["s", "s"], "label": ["a", "c"]}),
