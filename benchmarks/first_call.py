@@ -6,7 +6,7 @@ same call once more in the second process. Given several interpreters (``--pytho
 other checkouts), they take turns.
 
     uv run python benchmarks/first_call.py
-    uv run python benchmarks/first_call.py --sample    # pm.sample beside fit, 2 x (200 + 500) draws
+    uv run python benchmarks/first_call.py --sample    # pm.sample, with two workers, beside fit
     uv run python benchmarks/first_call.py --python .venv/bin/python OTHER/.venv/bin/python
 """
 
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -140,7 +141,7 @@ def prepared(case: str) -> Any:
     if how == "sample":
         import pymc as pm
 
-        return lambda: pm.sample(model=module.build(ann, **options), cores=1, **MANY)
+        return lambda: pm.sample(model=module.build(ann, **options), cores=2, **MANY)
     few = MANY if how == "fit" else FEW | {"tune": 50, "chains": 2}
     return lambda: module.fit(ann, **options, **few)
 
@@ -155,11 +156,19 @@ CASES = (
 )  # fmt: skip
 WITH_A_STEP = (
     "crossed_effects gaussian",
+    "crossed_effects ordinal",
+    "cross_replication gaussian",
     "symmetric_confusion",
     "rasch",
     "dawid_skene",
     "plackett_luce",
 )
+
+
+def processor_seconds() -> float:
+    """Return those of this process and of its workers that have ended."""
+    kinds = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, kinds))
 
 
 def measured(case: str) -> dict[str, float]:
@@ -168,9 +177,9 @@ def measured(case: str) -> dict[str, float]:
     call = prepared(case)
     found = {}
     for name in ("first", "again"):
-        begun, clock = time.process_time(), time.perf_counter()
+        begun, clock = processor_seconds(), time.perf_counter()
         call()
-        found[name] = time.process_time() - begun
+        found[name] = processor_seconds() - begun
         found[f"{name}_clock"] = time.perf_counter() - clock
     return found
 
