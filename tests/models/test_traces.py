@@ -388,6 +388,54 @@ def test_assumptions_are_checked_with_the_predictive_draws_of_a_trace(name, sett
     np.testing.assert_array_equal(laid["system_label_code"][..., 7, 1], first[7, 5])
 
 
+def with_an_extra(trace):
+    out = trace.copy()
+    post = trace["posterior"].to_dataset()
+    out["posterior"] = xr.DataTree(post.assign(discrimination=post["prevalence"][..., 0]))
+    return out
+
+
+SPOILED = {
+    "annotators": (lambda trace: trace.isel(annotator=[0, 1, 2]), "of 3 annotators and 0 systems"),
+    "items": (lambda trace: trace.isel(item=[0, 1]), None),  # of draws and data alike
+    "one chain": (lambda trace: trace.isel(chain=0), "dimension 'chain'"),
+    "another variable": (with_an_extra, "variables that the models of dissensus do not have"),
+}
+
+
+@pytest.mark.parametrize("what", SPOILED)
+def test_a_part_of_a_trace_or_a_trace_of_another_model_is_refused(what):
+    ann = dx.simulate.confusion_study(15, 5, 3, random_seed=1).annotations
+    spoil, words = SPOILED[what]
+    trace = spoil(drawn(dx.models.dawid_skene.build(ann, pooling="none")))
+    if words is None:
+        assert dx.items_to_review(trace).sizes["item"] == 2
+    else:
+        with pytest.raises(dx.ArgumentError, match=words):
+            dx.items_to_review(trace)
+
+
+def test_data_of_other_items_and_matrices_of_typical_items_are_refused():
+    ann = dx.simulate.confusion_study(15, 5, 3, random_seed=1).annotations
+    model = dx.models.symmetric_confusion.build(ann)
+    trace = drawn(model)
+    with model:
+        codes = [[0] * trace["constant_data"].sizes["place"]]
+        pm.set_data({"label_code": codes, "respondent_code": codes}, coords={"item": ["new"]})
+        pm.sample_posterior_predictive(
+            trace, var_names=["labels"], extend_inferencedata=True, progressbar=False
+        )
+    for ask in (dx.items_to_review, dx.check_assumptions):
+        with pytest.raises(dx.ArgumentError, match="data of other items"):
+            ask(trace)
+    hard = drawn(dx.models.dawid_skene.build(ann, pooling="complete", difficulty=True))
+    for ask in (dx.items_to_review, dx.check_assumptions):
+        with pytest.raises(dx.ArgumentError, match="difficulty=True"):
+            ask(hard)
+    with pytest.raises(dx.ArgumentError, match="confusion matrices"):
+        dx.annotator_roc(hard, positive="A")
+
+
 @pytest.mark.parametrize("errors", ["equal", "graded", "unequal"])
 def test_rates_of_one_accuracy_are_known_if_errors_are_equally_frequent(errors):
     ann = dx.simulate.confusion_study(15, 4, 3, random_seed=1).annotations
