@@ -28,7 +28,7 @@ et al. 2018; Modrak et al. 2023); a place that is not shows a fault of the sampl
 or of the model's two forms, which are then not the same.
 
 Tests that take hours do not run with every change, but reduced forms of most of them do. What ran
-in full, all of it, and passed:
+in full and passed, in parts on the days given:
 
 ```{{csv-table}}
 :file: calibration/passes.csv

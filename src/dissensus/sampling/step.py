@@ -75,6 +75,13 @@ class Model(pm.Model):
                 return super().compile_fn(outs, **options)
         return super().compile_fn(outs, mode=mode, **options)
 
+    def _make_initial_point(self, **options: Any) -> Any:
+        """Interpret what is evaluated once a chain; PyMC compiles a scan within it (LKJCorr)."""
+        if pytensor.config.mode != _DEFAULT_MODE:
+            return super()._make_initial_point(**options)
+        with uncompiled():
+            return super()._make_initial_point(**options)
+
     def _is_traced(self, outs: Any, inputs: Any) -> bool:
         """Return whether a function is from a state to variables of the model as it was written."""
         if not isinstance(outs, list) or not outs or set(self.named_vars) != self._written:

@@ -162,8 +162,7 @@ def test_the_model_may_be_an_argument(step):
 
 @pytest.mark.usefixtures("no_compiler")
 @pytest.mark.parametrize("name", [
-    # Pools, whose correlations PyMC compiles in C++ to find a start, are left out.
-    "gaussian, 1 pools", "ordinal, 1 pools", "rasch", "symmetric confusion",
+    "gaussian, 1 pools", "gaussian, 2 pools", "ordinal, 1 pools", "rasch", "symmetric confusion",
     "unpooled, related systems",
 ])  # fmt: skip
 def test_pymc_needs_no_compiler(name):
