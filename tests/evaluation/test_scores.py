@@ -245,6 +245,20 @@ def test_several_reliabilities_of_numbers_have_a_report(scores, tmp_path):
 # Real panels, of which a part is seen.
 
 
+def scores_hold(ann, pred, whole):
+    """Return draws of scores; at least seven of eight intervals hold the scores against all."""
+    known = dx.probability_score(whole, pred)
+    fit = dx.models.dirichlet.fit(
+        ann, predictions=pred, draws=300, random_seed=1, progressbar=False
+    )
+    found, inside = dx.probability_score(fit, pred), []
+    for name in ("log_score", "brier_score", "total_variation", "calibration_error"):
+        low, high = found[name].quantile([0.01, 0.99], ("chain", "draw"))
+        inside += ((low <= known[name]) & (known[name] <= high)).to_numpy().tolist()
+    assert sum(inside) >= 7, inside
+    return found
+
+
 @pytest.mark.long
 def test_probabilities_beside_a_hundred_labels(shared, tmp_path):
     """Five of 100 labels are seen; the scores against all 100 are inside the intervals."""
@@ -264,16 +278,7 @@ def test_probabilities_beside_a_hundred_labels(shared, tmp_path):
     whole = xr.DataArray(
         shares.to_numpy(), dims=("item", "label"), coords={"item": shares.index, "label": names}
     )
-    known = dx.probability_score(whole, pred)
-    fit = dx.models.dirichlet.fit(
-        ann, predictions=pred, draws=300, random_seed=1, progressbar=False
-    )
-    found = dx.probability_score(fit, pred)
-    inside = []
-    for name in ("log_score", "brier_score", "total_variation", "calibration_error"):
-        low, high = found[name].quantile([0.01, 0.99], ("chain", "draw"))
-        inside += ((low <= known[name]) & (known[name] <= high)).to_numpy().tolist()
-    assert sum(inside) >= 7, inside
+    scores_hold(ann, pred, whole)
 
 
 @pytest.mark.long
@@ -294,16 +299,7 @@ def test_probabilities_beside_a_simulated_hundred():
         {"item": np.tile(np.arange(200), 2), "system": np.repeat(["near", "far"], 200), **table}
     )
     whole = xr.DataArray(votes / 100, {"item": np.arange(200), "label": names}, ("item", "label"))
-    known = dx.probability_score(whole, pred)
-    fit = dx.models.dirichlet.fit(
-        ann, predictions=pred, draws=300, random_seed=1, progressbar=False
-    )
-    found = dx.probability_score(fit, pred)
-    inside = []
-    for name in ("log_score", "brier_score", "total_variation", "calibration_error"):
-        low, high = found[name].quantile([0.01, 0.99], ("chain", "draw"))
-        inside += ((low <= known[name]) & (known[name] <= high)).to_numpy().tolist()
-    assert sum(inside) >= 7, inside
+    found = scores_hold(ann, pred, whole)
     few = dx.probability_score(whole.copy(data=seen / 5), pred)["total_variation"]
     assert (few > found["total_variation"].quantile(0.99, ("chain", "draw"))).all()
 
