@@ -397,9 +397,13 @@ def with_an_extra(trace):
 
 SPOILED = {
     "annotators": (lambda trace: trace.isel(annotator=[0, 1, 2]), "of 3 annotators and 0 systems"),
+    "the first annotator": (lambda trace: trace.isel(annotator=[1, 2, 3, 4]), "of 4 annotators"),
+    "the last annotator": (lambda trace: trace.isel(annotator=[0, 1, 2, 3]), "of 4 annotators"),
+    "one annotator": (lambda trace: trace.isel(annotator=0), "dimension 'annotator'"),
+    "one label": (lambda trace: trace.isel(label=[0, 1], response=[0, 1]), "some were dropped"),
     "items": (lambda trace: trace.isel(item=[0, 1]), None),  # of draws and data alike
     "one chain": (lambda trace: trace.isel(chain=0), "dimension 'chain'"),
-    "another variable": (with_an_extra, "variables that the models of dissensus do not have"),
+    "another variable": (with_an_extra, "variables that these checks do not read"),
 }
 
 
@@ -413,6 +417,23 @@ def test_a_part_of_a_trace_or_a_trace_of_another_model_is_refused(what):
     else:
         with pytest.raises(dx.ArgumentError, match=words):
             dx.items_to_review(trace)
+
+
+def test_a_trace_without_one_of_its_systems_is_refused():
+    study = dx.simulate.confusion_study(15, 4, 3, system_accuracy=[0.9, 0.7], random_seed=1)
+    model = dx.models.symmetric_confusion.build(study.annotations, predictions=study.predictions)
+    with pytest.raises(dx.ArgumentError, match="1 annotators and 1 systems, and labels of 3"):
+        dx.items_to_review(drawn(model).isel(system=[1]))
+
+
+def test_annotations_may_be_given_in_any_order():
+    ann = dx.simulate.confusion_study(15, 5, 3, random_seed=1).annotations
+    mixed = ann.isel(annotation=np.random.default_rng(1).permutation(ann.sizes["annotation"]))
+    model = dx.models.dawid_skene.build(ann)
+    trace = extended(model, drawn(model))
+    one, two = dx.agreement_check(trace, ann), dx.agreement_check(trace, mixed)
+    xr.testing.assert_allclose(one["observed"], two["observed"])
+    assert dx.label_check(trace).sizes["annotator"] == 5
 
 
 def test_data_of_other_items_and_matrices_of_typical_items_are_refused():

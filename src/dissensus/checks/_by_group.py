@@ -11,7 +11,7 @@ import xarray as xr
 from scipy.sparse import csr_array
 
 from dissensus.checks._replicates import Replicates, group_of, replicates, tail_probability
-from dissensus.checks._traces import CONSTANT, OBSERVED, PREDICTIVE, as_fit
+from dissensus.checks._traces import CONSTANT, NAMELESS, OBSERVED, PREDICTIVE, as_fit
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, MEMBER
 from dissensus.errors import ArgumentError, shown
 from dissensus.kernels.types import Floats, Ints
@@ -31,7 +31,8 @@ class Rows(NamedTuple):
 
 def rows_of(fit: Any, annotations: Any) -> Rows:
     """Read the rows of a fit whose replicates are single labels or numbers."""
-    drawn = group_of(as_fit(fit), PREDICTIVE)
+    fit = as_fit(fit)
+    drawn = group_of(fit, PREDICTIVE)
     both = replicates(fit, annotations)
     if both.form not in {"labels", "numbers"} or not {"score", "label_code"} & set(drawn):
         raise ArgumentError(
@@ -45,8 +46,9 @@ def rows_of(fit: Any, annotations: Any) -> Rows:
         return Rows(both, who, annotations[ANNOTATOR].to_numpy())
     observed, name = group_of(fit, OBSERVED), f"{ANNOTATION}_{ANNOTATOR}"
     known = fit.children.get(CONSTANT, {})
-    for dim in (ANNOTATOR, MEMBER):  # a trace of crossed effects
-        if f"{dim}_code" in known and dim in fit["posterior"].coords:
+    for dim in (ANNOTATOR, MEMBER):  # traces, and fits that name them
+        is_known = f"{dim}_code" in known and NAMELESS not in fit.attrs
+        if is_known and dim in fit["posterior"].coords:
             names = fit["posterior"][dim].to_numpy()
             return Rows(both, known[f"{dim}_code"].to_numpy().astype(np.int64), names)
     if name not in observed.coords:

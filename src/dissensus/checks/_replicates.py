@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from dissensus.checks._traces import OBSERVED, PREDICTIVE, as_fit
+from dissensus.checks._traces import NO_MODEL, OBSERVED, PREDICTIVE, as_fit
 from dissensus.data import tables
 from dissensus.data.plausibility import REMAINDER, Space, plausibility_of, space
 from dissensus.data.rows import given_numbers, label_counts
@@ -171,9 +171,13 @@ def beside(named: Ints, n_labels: int) -> Ints:
 
 def replicates(fit: Any, annotations: Any = None) -> Replicates:
     """Read the predictive draws of a fit; ``annotations`` are its data, if it has no annotators."""
-    fit = as_fit(fit)
-    drawn, observed = group_of(fit, PREDICTIVE), group_of(fit, OBSERVED)
+    laid = as_fit(fit)
     given = None if annotations is None else checked_annotations(annotations)
+    if given is not None and laid is not fit:  # a trace, of which labels are in this order
+        codes = (given[f"{dim}_code"].to_numpy() for dim in (ANNOTATOR, ITEM))
+        given = given.isel({ANNOTATION: np.lexsort(tuple(codes))})
+    fit = laid
+    drawn, observed = group_of(fit, PREDICTIVE), group_of(fit, OBSERVED)
     for name, reader in READERS.items():
         if name in drawn and set(SAMPLE) <= set(drawn[name].dims):
             return reader(_Source(fit, drawn, observed, given))
@@ -181,7 +185,11 @@ def replicates(fit: Any, annotations: Any = None) -> Replicates:
         "fit",
         expected=f"predictive draws (chain, draw, ...) of {' or '.join(READERS)}",
         found=f"the variables {shown(list(drawn.data_vars)) or 'none'}",
-        hint=_OF_RANKINGS if "rankings" in drawn else "",
+        hint=_OF_RANKINGS
+        if "rankings" in drawn
+        else f"Found {NO_MODEL}"
+        if "labels" in drawn
+        else "",
     )
 
 

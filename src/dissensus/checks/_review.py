@@ -88,7 +88,7 @@ def review_draws(fit: Any) -> ReviewDraws:
             "fit", expected=f"a fit of {', '.join(MODELS[:-1])} or {MODELS[-1]}",
             found=f"one of {model}" if model else NO_MODEL,
         )  # fmt: skip
-    if model == RASCH and fit is not given and "accuracy" not in posterior:
+    if model == RASCH and fit is not given:
         data = given[CONSTANT].to_dataset()
         posterior = posterior.assign(accuracy=accuracy_of_abilities(posterior, data, "fit"))
     _require(posterior, model, ("truth", "accuracy") if model == RASCH else ("truth",))

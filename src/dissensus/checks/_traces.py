@@ -14,17 +14,16 @@ import xarray as xr
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError
 from dissensus.kernels.types import Ints
+from dissensus.statistics._accuracies import OF_RASCH
 
 CONSTANT: Final = "constant_data"
 OBSERVED: Final = "observed_data"
 PREDICTIVE: Final = "posterior_predictive"
 NAMELESS: Final = "annotators_unknown"
-"""Attribute of a trace whose annotators have one accuracy: it does not say who gave which label."""
+"""Attribute of a trace, laid out, whose annotators are one respondent: one accuracy, or matrix."""
 _PLACES: Final = (ITEM, "place")
 _NAMES: Final[dict[str, frozenset[str]]] = {
     model: frozenset(f"prevalence truth {names}".split()) for model, names in {
-        "rasch": "mean_ability ability_spread ability difficulty_spread difficulty coefficient "
-                 "confidence_if_right confidence_if_wrong accuracy",
         "dawid_skene": "population_confusion confusion_concentration accuracy_spread coefficient "
                        "annotator_offset right_or_wrong error_rows confusion annotator_accuracy "
                        "system_level system_confusion system_accuracy shared_answers "
@@ -35,12 +34,12 @@ _NAMES: Final[dict[str, frozenset[str]]] = {
                                "difficulty_spread difficulty_slope shared_answers "
                                "source_typical_accuracy",
     }.items()
-}  # fmt: skip
+} | {"rasch": OF_RASCH}  # fmt: skip
 """Variables of each model. Those of ``dawid_skene`` with items of different difficulty are not
 among them: its matrices are then of typical items."""
 NO_MODEL: Final = (
-    "a trace without 'truth', or with variables that the models of dissensus do not have, as with "
-    "error_correlation= or difficulty=True"
+    "a trace without 'truth' (as with error_correlation=), or with variables that these checks do "
+    "not read (as of dawid_skene with difficulty=True)"
 )
 _HINT: Final = "Type dissensus.models.{}.fit(annotations, ...), or give the trace as it was sampled"
 
@@ -60,7 +59,12 @@ def as_fit(given: Any) -> Any:
     labels = {OBSERVED: constant["label_code"]}
     if PREDICTIVE in groups and "labels" in groups[PREDICTIVE]:
         labels[PREDICTIVE] = groups[PREDICTIVE]["labels"]
-    n_levels = posterior.sizes.get("level", 1)  # confidences are counted together with labels
+    n_levels = posterior.sizes.get("level", 1)  # a code holds a label and a level of confidence
+    if int(constant["label_code"].max()) // n_levels >= posterior.sizes[LABEL]:
+        raise ArgumentError(
+            "fit", expected="draws of all labels and levels of confidence",
+            found="some were dropped", hint=_HINT.format(settings["model"]),
+        )  # fmt: skip
     laid = {"posterior": posterior, CONSTANT: said.rows(posterior)}
     laid |= {group: said.by_respondent(values // n_levels) for group, values in labels.items()}
     if settings.get("hyper_errors") == "graded":
@@ -84,8 +88,9 @@ class _Said(NamedTuple):
     def read(cls, posterior: xr.Dataset, constant: xr.Dataset, settings: dict[str, Any]) -> _Said:
         """Read the respondents of a whole trace, or raise."""
         hint = _HINT.format(settings["model"])
-        for dim in (*SAMPLE, ITEM):
-            if dim not in posterior.dims:
+        for dim in (*SAMPLE, ITEM, LABEL, ANNOTATOR, SYSTEM, "respondent", "level"):
+            is_needed = dim in (*SAMPLE, ITEM, LABEL) or dim in posterior.coords
+            if is_needed and dim not in posterior.dims:
                 raise ArgumentError(
                     "fit", expected=f"draws with the dimension {dim!r}",
                     found="none, as after isel or sel with a single value", hint=hint,
@@ -103,8 +108,8 @@ class _Said(NamedTuple):
         n_systems = posterior.sizes.get(SYSTEM, 0)
         n_people = posterior.sizes.get(ANNOTATOR, posterior.sizes.get("respondent", 0) - n_systems)
         n_people = 1 if is_one else n_people
-        # Known truths are labels of one respondent more, who is always right.
-        if int(who.max(initial=-1)) + 1 - n_people - n_systems not in (0, 1):
+        more = int(who.max(initial=-1)) + 1 - n_people - n_systems
+        if more > 1 or (more == 1 and not _is_truth(who, posterior, constant)):
             raise ArgumentError(
                 "fit", expected="draws of all respondents with labels",
                 found=f"draws of {n_people} annotators and {n_systems} systems, and labels of "
@@ -118,6 +123,8 @@ class _Said(NamedTuple):
         people = np.arange(self.n_people)
         if not self.is_one and ANNOTATOR in posterior.coords:
             people = posterior[ANNOTATOR].to_numpy()
+        elif not self.is_one:  # their names are not in the trace
+            people = np.array([f"number {k + 1}" for k in people])
         return xr.Dataset(
             {"item_code": (ANNOTATION, item),
              "annotator_code": (ANNOTATION, self.who[item, place])},
@@ -142,6 +149,15 @@ class _Said(NamedTuple):
         return xr.Dataset(out, coords=coords)
 
 
+def _is_truth(who: Ints, posterior: xr.Dataset, constant: xr.Dataset) -> bool:
+    """Return whether the last respondent is always right: known truths are labels of such a one."""
+    item, place = np.nonzero(who == who.max())
+    label = constant["label_code"].transpose(*_PLACES).to_numpy()[item, place]
+    truth = posterior["truth"].transpose(*SAMPLE, ITEM, LABEL).to_numpy()[:, :, item, label]
+    is_one_each = len(np.unique(item)) == len(item) and "ability" not in posterior
+    return is_one_each and bool((truth > 1.0 - 1e-9).all())
+
+
 def _settings(posterior: xr.Dataset) -> dict[str, Any]:
     """Return the attributes that a fit would have; none if no model has just these variables."""
     names = {str(name) for name in posterior.data_vars}
@@ -152,14 +168,14 @@ def _settings(posterior: xr.Dataset) -> dict[str, Any]:
     systems = "related" if "shared_answers" in names else "independent"
     out = {"hyper_difficulty": int("difficulty_spread" in names), "hyper_systems": systems}
     if {"population_confusion", "confusion"} & names and names <= _NAMES["dawid_skene"]:
-        pooling = "hierarchical" if "accuracy_spread" in names else "complete"
+        pooling = "hierarchical" if "confusion" in names else "complete"
         pooling = pooling if "population_confusion" in names else "none"
         return {"model": "dawid_skene", "hyper_pooling": pooling, **out}
     if not names <= _NAMES["symmetric_confusion"]:
         return {}
     errors = "graded" if "distance_decay" in names else "equal"
     errors = "unequal" if "error_concentration" in names else errors
-    accuracy = ANNOTATOR if ANNOTATOR in posterior["annotator_accuracy"].dims else "common"
+    accuracy = ANNOTATOR if "mean_accuracy" in names else "common"
     return {
         "model": "symmetric_confusion", "hyper_accuracy": accuracy, "hyper_errors": errors, **out,
     }  # fmt: skip

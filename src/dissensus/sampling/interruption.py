@@ -140,10 +140,8 @@ class LoggedCompilation(Listener):  # type: ignore[misc]
     """Says once, where PyMC says which steps it takes, that kernels are being compiled."""
 
     def __init__(self, step: type) -> None:
-        self.text, self.is_said = (
-            f"Compiling{_subject(step.__module__)}, once on this machine",
-            False,
-        )
+        self.text = f"Compiling{_subject(step.__module__)}, once on this machine"
+        self.is_said = False
 
     def on_start(self, event: Any) -> None:  # noqa: ARG002
         """Say it of the first kernel."""

@@ -76,7 +76,10 @@ class Model(pm.Model):
         return super().compile_fn(outs, mode=mode, **options)
 
     def _make_initial_point(self, **options: Any) -> Any:
-        """Interpret what is evaluated once a chain; PyMC compiles a scan within it (LKJCorr)."""
+        """Interpret the function of initial points.
+
+        It runs once a chain, and PyMC would compile a scan in it (of LKJCorr).
+        """
         if pytensor.config.mode != _DEFAULT_MODE:
             return super()._make_initial_point(**options)
         with uncompiled():

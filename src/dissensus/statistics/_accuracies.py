@@ -27,6 +27,11 @@ IN_FITS: Final = (NAME, "annotator_accuracy")
 """Names in posteriors: of annotators on items (rasch), or of annotators."""
 
 ABILITIES: Final = frozenset({"ability", "difficulty"})
+OF_RASCH: Final = ABILITIES | {
+    "mean_ability", "ability_spread", "difficulty_spread", "coefficient", "confidence_if_right",
+    "confidence_if_wrong", "prevalence", "truth",
+}  # fmt: skip
+"""Variables of a trace of the PyMC model of `models.rasch`."""
 ROOM: Final = 2**32
 """Maximum size of the accuracies of a trace, in bytes."""
 RESPONDENT: Final = "respondent_code"
@@ -75,6 +80,12 @@ def accuracy_of_abilities(posterior: xr.Dataset, data: xr.Dataset, name: str) ->
             found="a trace of pymc.sample, which has covariates only for pairs with a label",
             hint="Type dissensus.models.rasch.fit(annotations, formula=...)",
         )  # fmt: skip
+    for dim in (ANNOTATOR, ITEM):
+        if dim not in posterior.dims:
+            raise ArgumentError(
+                name, expected=f"draws with the dimension {dim!r}",
+                found="none, as after isel or sel with a single value",
+            )  # fmt: skip
     size = posterior["ability"].size * posterior["difficulty"].sizes[ITEM]
     if 8.0 * size > ROOM:
         raise ArgumentError(
@@ -149,7 +160,7 @@ def _array(given: Any, annotations: xr.Dataset) -> xr.DataArray:
             raise ArgumentError(NAME, expected=EXPECTED, found="a DataTree without posterior")
         if fitted and "constant_data" in given.children:
             posterior, data = (given[name].to_dataset() for name in ("posterior", "constant_data"))
-            if NAME not in posterior and set(posterior) >= ABILITIES and RESPONDENT in data:
+            if ABILITIES <= set(posterior) <= OF_RASCH and RESPONDENT in data:
                 return accuracy_of_abilities(posterior, data, NAME)
         given = (given["posterior"] if fitted else given).to_dataset()
     if isinstance(given, xr.Dataset):

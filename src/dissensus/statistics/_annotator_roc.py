@@ -239,7 +239,10 @@ def _fitted_rates(
     matrices = "confusion" if dim == ANNOTATOR else "system_confusion"
     if any(str(name).startswith("typical_") for name in posterior):
         return None  # a trace: matrices are of typical items, not of all
-    if dim == ANNOTATOR and matrices not in posterior and "population_confusion" in posterior:
+    if dim == SYSTEM and matrices in posterior and "shared_answers" in posterior:
+        return None  # matrices are of the answers that are not shared
+    complete = "population_confusion" in posterior and "confusion_concentration" not in posterior
+    if dim == ANNOTATOR and matrices not in posterior and complete:
         posterior = posterior.assign({  # a trace of one matrix for all
             matrices: posterior["population_confusion"].expand_dims({dim: [_EVERYBODY]})
         })  # fmt: skip
@@ -257,5 +260,5 @@ def _fitted_rates(
     if n > 2 and {"distance_decay", "error_concentration"} & set(posterior):
         return None  # errors are not equally frequent
     if dim not in accuracy.dims:
-        accuracy = accuracy.expand_dims({dim: [_EVERYBODY]})
+        accuracy = accuracy.expand_dims(dim if dim in accuracy.coords else {dim: [_EVERYBODY]})
     return accuracy, (1.0 - accuracy) / (n - 1)
