@@ -45,13 +45,13 @@ def rows_of(fit: Any, annotations: Any) -> Rows:
         who = annotations[f"{ANNOTATOR}_code"].to_numpy().astype(np.int64)
         return Rows(both, who, annotations[ANNOTATOR].to_numpy())
     observed, name = group_of(fit, OBSERVED), f"{ANNOTATION}_{ANNOTATOR}"
-    known = fit.children.get(CONSTANT, {})
-    for dim in (ANNOTATOR, MEMBER):  # traces, and fits that name them
-        is_known = f"{dim}_code" in known and NAMELESS not in fit.attrs
-        if is_known and dim in fit["posterior"].coords:
-            names = fit["posterior"][dim].to_numpy()
-            return Rows(both, known[f"{dim}_code"].to_numpy().astype(np.int64), names)
     if name not in observed.coords:
+        known = fit.children.get(CONSTANT, {})
+        for dim in (ANNOTATOR, MEMBER):  # a trace
+            is_known = f"{dim}_code" in known and NAMELESS not in fit.attrs
+            if is_known and dim in fit["posterior"].coords:
+                names = fit["posterior"][dim].to_numpy()
+                return Rows(both, known[f"{dim}_code"].to_numpy().astype(np.int64), names)
         raise ArgumentError(
             "annotations", expected="the annotations of the fit: the fit does not record the "
             "annotator of each label", found="None",
