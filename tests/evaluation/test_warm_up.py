@@ -89,7 +89,7 @@ def compiled(name, ahead, cache):
     return int(number), int(specialisations), set(more.split())
 
 
-QUICK = {"dirichlet", "inverse_rank", "normal_scores"}  # the others take up to a minute each
+QUICK = {"normal_scores"}  # the others take up to a minute each
 
 
 @pytest.mark.long

@@ -330,6 +330,7 @@ def traced_and_fitted(name, settings, **options):
 
 @pytest.mark.filterwarnings("ignore:The chains of")
 @pytest.mark.filterwarnings("ignore:No truth is known, and nobody guesses")
+@pytest.mark.unit(0, long=6)
 @pytest.mark.parametrize(("name", "settings"), REVIEWED)
 def test_items_to_review_are_those_of_a_fit_with_the_same_draws(name, settings):
     _, trace, fit = traced_and_fitted(name, settings)
@@ -354,6 +355,7 @@ def test_accuracies_of_rasch_are_those_that_fit_computes(name, settings):
     )
 
 
+@pytest.mark.unit(0, long=6)
 @pytest.mark.parametrize(("name", "settings"), [
     *REVIEWED[3:], ("symmetric_confusion", GRADED), ("symmetric_confusion", UNEQUAL),
 ])  # fmt: skip
