@@ -186,3 +186,17 @@ def test_readers_of_scans_are_where_their_counts_put_them():
     np.testing.assert_allclose(
         mean["false_positive_rate"], [exact[(p, 0)] for p in people], atol=0.005
     )
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore:The chains have not run long enough")
+@pytest.mark.parametrize("systems", ["independent", "related"])
+def test_matrices_of_answers_that_are_not_shared_are_no_rates_of_systems(systems):
+    study = dx.simulate.confusion_study(30, 4, 3, system_accuracy=[0.9, 0.7], random_seed=1)
+    fit = dx.models.dawid_skene.fit(
+        study.annotations, predictions=study.predictions, systems=systems, difficulty=True,
+        draws=20, tune=20, chains=2, random_seed=1, progressbar=False,
+    )  # fmt: skip
+    found = dx.annotator_roc(fit, positive="A")
+    assert found["sensitivity"].sizes["annotator"] == 4
+    assert ("system_sensitivity" in found) == (systems == "independent")

@@ -31,9 +31,9 @@ class Rows(NamedTuple):
 
 def rows_of(fit: Any, annotations: Any) -> Rows:
     """Read the rows of a fit whose replicates are single labels or numbers."""
+    both = replicates(fit, annotations)
     fit = as_fit(fit)
     drawn = group_of(fit, PREDICTIVE)
-    both = replicates(fit, annotations)
     if both.form not in {"labels", "numbers"} or not {"score", "label_code"} & set(drawn):
         raise ArgumentError(
             "fit",
@@ -42,8 +42,7 @@ def rows_of(fit: Any, annotations: Any) -> Rows:
             hint="crossed_effects and cross_replication replicate the labels of each annotator",
         )
     if annotations is not None:
-        who = annotations[f"{ANNOTATOR}_code"].to_numpy().astype(np.int64)
-        return Rows(both, who, annotations[ANNOTATOR].to_numpy())
+        return Rows(both, both.observed.annotator, annotations[ANNOTATOR].to_numpy())
     observed, name = group_of(fit, OBSERVED), f"{ANNOTATION}_{ANNOTATOR}"
     if name not in observed.coords:
         known = fit.children.get(CONSTANT, {})

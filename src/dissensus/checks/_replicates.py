@@ -185,11 +185,7 @@ def replicates(fit: Any, annotations: Any = None) -> Replicates:
         "fit",
         expected=f"predictive draws (chain, draw, ...) of {' or '.join(READERS)}",
         found=f"the variables {shown(list(drawn.data_vars)) or 'none'}",
-        hint=_OF_RANKINGS
-        if "rankings" in drawn
-        else f"Found {NO_MODEL}"
-        if "labels" in drawn
-        else "",
+        hint=next((hint for name, hint in _OF_TRACES.items() if name in drawn), ""),
     )
 
 
@@ -197,6 +193,8 @@ _OF_RANKINGS: Final = (
     "A trace of a model of rankings has ranks, not the labels that were given: type "
     "dissensus.models.plackett_luce.fit(annotations, posterior_predictive=True), or inverse_rank"
 )
+
+_OF_TRACES: Final = {"rankings": _OF_RANKINGS, "labels": f"Found {NO_MODEL}"}
 
 
 class _Source(NamedTuple):

@@ -14,6 +14,7 @@ import xarray as xr
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError
 from dissensus.kernels.types import Ints
+from dissensus.sampling.places import LABELS, PLACE, RESPONDENTS
 from dissensus.statistics._accuracies import OF_RASCH
 
 CONSTANT: Final = "constant_data"
@@ -21,7 +22,7 @@ OBSERVED: Final = "observed_data"
 PREDICTIVE: Final = "posterior_predictive"
 NAMELESS: Final = "annotators_unknown"
 """Attribute of a trace, laid out, whose annotators are one respondent: one accuracy, or matrix."""
-_PLACES: Final = (ITEM, "place")
+_PLACES: Final = (ITEM, PLACE)
 _NAMES: Final[dict[str, frozenset[str]]] = {
     model: frozenset(f"prevalence truth {names}".split()) for model, names in {
         "dawid_skene": "population_confusion confusion_concentration accuracy_spread coefficient "
@@ -53,14 +54,14 @@ def as_fit(given: Any) -> Any:
     if posterior is None or constant is None or "truth" not in posterior:
         return given
     settings = _settings(posterior)
-    if not settings or not {"respondent_code", "label_code"} <= set(constant):
+    if not settings or not {RESPONDENTS, LABELS} <= set(constant):
         return given
     said = _Said.read(posterior, constant, settings)
-    labels = {OBSERVED: constant["label_code"]}
+    labels = {OBSERVED: constant[LABELS]}
     if PREDICTIVE in groups and "labels" in groups[PREDICTIVE]:
         labels[PREDICTIVE] = groups[PREDICTIVE]["labels"]
     n_levels = posterior.sizes.get("level", 1)  # a code holds a label and a level of confidence
-    if int(constant["label_code"].max()) // n_levels >= posterior.sizes[LABEL]:
+    if int(constant[LABELS].max()) // n_levels >= posterior.sizes[LABEL]:
         raise ArgumentError(
             "fit", expected="draws of all labels and levels of confidence",
             found="some were dropped", hint=_HINT.format(settings["model"]),
@@ -95,13 +96,13 @@ class _Said(NamedTuple):
                     "fit", expected=f"draws with the dimension {dim!r}",
                     found="none, as after isel or sel with a single value", hint=hint,
                 )  # fmt: skip
-        if not np.array_equal(posterior[ITEM], constant["respondent_code"][ITEM]):
+        if not np.array_equal(posterior[ITEM], constant[RESPONDENTS][ITEM]):
             raise ArgumentError(
                 "fit", expected="a trace whose data are of the items of its draws",
                 found="data of other items, as after pymc.set_data, or draws of some items",
                 hint=hint,
             )  # fmt: skip
-        who = constant["respondent_code"].transpose(*_PLACES).to_numpy()
+        who = constant[RESPONDENTS].transpose(*_PLACES).to_numpy()
         is_one = "complete" in settings.values() or (
             settings.get("hyper_accuracy") == "common" and settings["hyper_errors"] != "unequal"
         )
@@ -152,7 +153,7 @@ class _Said(NamedTuple):
 def _is_truth(who: Ints, posterior: xr.Dataset, constant: xr.Dataset) -> bool:
     """Return whether the last respondent is always right: known truths are labels of such a one."""
     item, place = np.nonzero(who == who.max())
-    label = constant["label_code"].transpose(*_PLACES).to_numpy()[item, place]
+    label = constant[LABELS].transpose(*_PLACES).to_numpy()[item, place]
     truth = posterior["truth"].transpose(*SAMPLE, ITEM, LABEL).to_numpy()[:, :, item, label]
     is_one_each = len(np.unique(item)) == len(item) and "ability" not in posterior
     return is_one_each and bool((truth > 1.0 - 1e-9).all())

@@ -1,4 +1,4 @@
-"""Interruptions by Ctrl-C, and the progress bar.
+"""Interruptions by Ctrl-C, the progress bar, and what is said while kernels are compiled.
 
 An interrupted fit returns whole draws; steps that build on a whole fit raise instead.
 """

@@ -14,6 +14,7 @@ from dissensus.data import tables
 from dissensus.dims import ANNOTATOR, ITEM, SAMPLE
 from dissensus.errors import ArgumentError, brief, shown
 from dissensus.kernels.types import Floats, Ints, Names
+from dissensus.sampling.places import RESPONDENTS
 from dissensus.statistics._read import plain_label, real
 from dissensus.statistics._sums import Matrix, compact
 from dissensus.statistics._votes import credit_by_statement
@@ -26,16 +27,14 @@ EXPECTED: Final = (
 IN_FITS: Final = (NAME, "annotator_accuracy")
 """Names in posteriors: of annotators on items (rasch), or of annotators."""
 
-ABILITIES: Final = frozenset({"ability", "difficulty"})
-OF_RASCH: Final = ABILITIES | {
+_ABILITIES: Final = frozenset({"ability", "difficulty"})
+OF_RASCH: Final = _ABILITIES | {
     "mean_ability", "ability_spread", "difficulty_spread", "coefficient", "confidence_if_right",
     "confidence_if_wrong", "prevalence", "truth",
 }  # fmt: skip
 """Variables of a trace of the PyMC model of `models.rasch`."""
-ROOM: Final = 2**32
+_ROOM: Final = 2**32
 """Maximum size of the accuracies of a trace, in bytes."""
-RESPONDENT: Final = "respondent_code"
-"""Data of a PyMC model: who gave the label at each place of an item."""
 
 
 class Accuracies(NamedTuple):
@@ -87,9 +86,9 @@ def accuracy_of_abilities(posterior: xr.Dataset, data: xr.Dataset, name: str) ->
                 found="none, as after isel or sel with a single value",
             )  # fmt: skip
     size = posterior["ability"].size * posterior["difficulty"].sizes[ITEM]
-    if 8.0 * size > ROOM:
+    if 8.0 * size > _ROOM:
         raise ArgumentError(
-            name, expected=f"accuracies of {ROOM / 2**30:.0f} GB or less (annotator, item, draw)",
+            name, expected=f"accuracies of {_ROOM / 2**30:.0f} GB or less (annotator, item, draw)",
             found=f"{8.0 * size / 2**30:.0f} GB",
             hint="Keep fewer draws: trace.isel(draw=slice(None, None, 10))",
         )  # fmt: skip
@@ -160,7 +159,7 @@ def _array(given: Any, annotations: xr.Dataset) -> xr.DataArray:
             raise ArgumentError(NAME, expected=EXPECTED, found="a DataTree without posterior")
         if fitted and "constant_data" in given.children:
             posterior, data = (given[name].to_dataset() for name in ("posterior", "constant_data"))
-            if ABILITIES <= set(posterior) <= OF_RASCH and RESPONDENT in data:
+            if _ABILITIES <= set(posterior) <= OF_RASCH and RESPONDENTS in data:
                 return accuracy_of_abilities(posterior, data, NAME)
         given = (given["posterior"] if fitted else given).to_dataset()
     if isinstance(given, xr.Dataset):

@@ -74,7 +74,8 @@ def annotator_roc(
     -------
     xarray.Dataset
         Draws of ``sensitivity`` and ``false_positive_rate`` (annotator), from 0 to 1, and for
-        systems ``system_sensitivity`` and ``system_false_positive_rate`` (system) if there are any.
+        systems ``system_sensitivity`` and ``system_false_positive_rate`` (system) if there are any,
+        but not from a fit of `models.dawid_skene` with ``systems="related"``.
         ``attrs["positive"]`` is the positive label; with known labels ``attrs["n_positive"]`` and
         ``attrs["n_negative"]`` are the numbers of labels behind each annotator's rates. If there
         are no labels for a rate, it is drawn from the prior, with a warning.
