@@ -125,6 +125,7 @@ import numpy as np
 import xarray as xr
 
 from dissensus import arguments
+from dissensus.data.layout import PLACE
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, RESPONSE, SYSTEM, TERM
 from dissensus.errors import ArgumentError, DesignWarning, brief, warn_caller
 from dissensus.families.base import FitOptions, run
@@ -278,7 +279,7 @@ def _model(process: Process) -> Any:
         respondent, label = likelihood.observed(process)
         LatentTruth(
             "labels", log_state, log_label, respondent, observed=label,
-            dims=(ITEM, likelihood.PLACE),
+            dims=(ITEM, PLACE),
         )  # fmt: skip
         likelihood.name_truth(process, joint(label, log_state, log_label, respondent))
     return model

@@ -83,6 +83,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from dissensus.data.layout import PLACE, by_place
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, LEVEL, TERM
 from dissensus.families.base import FitOptions, run
 from dissensus.families.rasch.fit import RaschFit
@@ -91,7 +92,7 @@ from dissensus.families.rasch.process import Process
 from dissensus.families.rasch.process import process as rasch_process
 from dissensus.kernels.types import UNKNOWN
 from dissensus.models.crossed_effects import _scale
-from dissensus.sampling.places import PLACE, by_place, observed
+from dissensus.sampling.places import observed
 
 
 def build(

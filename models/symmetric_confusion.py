@@ -87,6 +87,7 @@ import numpy as np
 import xarray as xr
 
 from dissensus import arguments
+from dissensus.data.layout import PLACE
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, SYSTEM
 from dissensus.errors import ArgumentError
 from dissensus.families.base import FitOptions, run
@@ -200,7 +201,7 @@ def _model(process: Process) -> Any:
         respondent, label = likelihood.observed(process)
         LatentTruth(
             "labels", log_state, log_label, respondent, observed=label,
-            dims=(ITEM, likelihood.PLACE),
+            dims=(ITEM, PLACE),
         )  # fmt: skip
         likelihood.name_truth(process, joint(label, log_state, log_label, respondent))
     return model

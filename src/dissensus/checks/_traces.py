@@ -11,10 +11,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import xarray as xr
 
+from dissensus.data.layout import LABELS, PLACE, RESPONDENTS
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError
 from dissensus.kernels.types import Ints
-from dissensus.sampling.places import LABELS, PLACE, RESPONDENTS
 from dissensus.statistics._accuracies import OF_RASCH
 
 CONSTANT: Final = "constant_data"

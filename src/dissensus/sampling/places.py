@@ -1,32 +1,12 @@
-"""Labels laid out by item and place, as PyMC models of a latent truth hold them."""
+"""Labels and who gave them, in a PyMC model: data by item and place."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
-import numpy as np
-
+from dissensus.data.layout import LABELS, PAIRED, PLACE, RESPONDENTS
 from dissensus.dims import ITEM
-from dissensus.errors import ArgumentError
-from dissensus.kernels.types import Array, Ints
-
-PLACE: Final = "place"
-"""The labels of an item."""
-RESPONDENTS: Final = "respondent_code"
-LABELS: Final = "label_code"
-"""The data of a PyMC model, for `pymc.set_data`."""
-EMPTY: Final = -1
-"""The code at a place without a label."""
-_PAIRED: Final = "a label and who gave it must be there, or both -1, at each place of an item"
-
-
-def by_place(item: Ints, n_items: int, values: Array, empty: float = EMPTY) -> Array:
-    """Lay out rows (row, ...) by item and place, in the order of the rows (item, place, ...)."""
-    count = np.bincount(item, minlength=n_items)
-    taken = np.arange(count.max(initial=0)) < count[:, None]
-    out = np.full((*taken.shape, *values.shape[1:]), empty, dtype=values.dtype)
-    out[taken] = values[np.argsort(item, kind="stable")]
-    return out
+from dissensus.kernels.types import Ints
 
 
 def observed(respondents: Ints, labels: Ints) -> tuple[Any, Any]:
@@ -37,17 +17,9 @@ def observed(respondents: Ints, labels: Ints) -> tuple[Any, Any]:
     return pm.Data(RESPONDENTS, respondents, dims=dims), pm.Data(LABELS, labels, dims=dims)
 
 
-def filled(respondents: Ints, labels: Ints) -> tuple[Ints, Ints]:
-    """Return items and places of labels; raise if there is a label or a respondent alone."""
-    if ((respondents < 0) != (labels < 0)).any():
-        raise ArgumentError("labels", expected=_PAIRED, found="one without the other")
-    item, place = np.nonzero(respondents >= 0)
-    return item, place
-
-
 def paired(respondents: Any, labels: Any) -> Any:
     """Return respondents of a graph, which raises if there is a label or a respondent alone."""
     import pytensor.tensor as pt
     from pytensor.raise_op import Assert
 
-    return Assert(_PAIRED)(respondents, pt.all(pt.eq(respondents < 0, labels < 0)))
+    return Assert(PAIRED)(respondents, pt.all(pt.eq(respondents < 0, labels < 0)))

@@ -27,8 +27,8 @@ from pytensor.tensor.random.type import RandomType
 from pytensor.tensor.special import LogAddExp
 from pytensor.tensor.subtensor import AdvancedSubtensor
 
+from dissensus.data.layout import LABELS
 from dissensus.kernels.types import Array, Ints
-from dissensus.sampling.places import LABELS
 from dissensus.sampling.step import refuse_other_uses, unfit
 
 COEFFICIENT, COVARIATES = "coefficient", "covariates"

@@ -11,10 +11,10 @@ import xarray as xr
 from scipy import sparse, special
 
 from dissensus.data import tables
+from dissensus.data.layout import RESPONDENTS
 from dissensus.dims import ANNOTATOR, ITEM, SAMPLE
 from dissensus.errors import ArgumentError, brief, shown
 from dissensus.kernels.types import Floats, Ints, Names
-from dissensus.sampling.places import RESPONDENTS
 from dissensus.statistics._read import plain_label, real
 from dissensus.statistics._sums import Matrix, compact
 from dissensus.statistics._votes import credit_by_statement

@@ -15,9 +15,9 @@ from pymc_runs import by_nuts, run
 from rasch_cases import N_ITEMS, N_PEOPLE, only, study
 
 import dissensus as dx
+from dissensus.data.layout import by_place
 from dissensus.families.rasch.distributions import LatentAnswers
 from dissensus.families.rasch.step import RaschGibbs
-from dissensus.sampling.places import by_place
 
 # PyMC runs on a slower BLAS, and says so.
 pytestmark = pytest.mark.filterwarnings("ignore:PyTensor could not link to a BLAS:UserWarning")

@@ -22,6 +22,7 @@ from pytensor.tensor.random.op import RandomVariable
 from pytensor.tensor.random.utils import normalize_size_param
 from scipy import integrate, special
 
+from dissensus.data import layout
 from dissensus.errors import ArgumentError, brief
 from dissensus.kernels.types import Floats
 from dissensus.kernels.votes import votes
@@ -62,7 +63,7 @@ class LatentTruthRV(SymbolicRandomVariable):
         state = pt.clip(pt.searchsorted(edges, first, side="right"), 0, edges.shape[0] - 1)
         chances = _rows(pt.exp(log_response).transpose(0, 2, 1), who, state[:, None])
         label = (pt.cumsum(chances, axis=-1)[..., :-1] <= second[..., None]).sum(axis=-1)
-        label = pt.switch(who < 0, places.EMPTY, label).astype("int64")
+        label = pt.switch(who < 0, layout.EMPTY, label).astype("int64")
         return cls(
             inputs=[rng, size, log_weight, log_response, respondent], outputs=[next_rng, label]
         )(rng, size, log_weight, log_response, respondent)
@@ -125,14 +126,14 @@ class LatentTruth(Discrete):
 
     def support_point(rv: Any, *args: Any) -> Any:  # noqa: N805
         """Return the first label for all."""
-        return pt.switch(args[-1] < 0, places.EMPTY, 0)
+        return pt.switch(args[-1] < 0, layout.EMPTY, 0)
 
     def logp(value: Any, log_weight: Any, log_response: Any, respondent: Any) -> Any:  # noqa: N805
         """Return the log-probability of the labels of each item."""
         if not (isinstance(respondent, Constant) and isinstance(value, Constant)):
             return pt.logsumexp(joint(value, log_weight, log_response, respondent), axis=-1)
         people, labels = (np.asarray(x.data, dtype=np.int64) for x in (respondent, value))
-        item, place = places.filled(people, labels)
+        item, place = layout.filled(people, labels)
         patterns, pattern = votes(item, people[item, place], labels[item, place], len(people))
         rows = patterns.times[:, None] * log_response[patterns.respondent, patterns.label]
         group = np.repeat(np.arange(len(patterns.n_items)), np.diff(patterns.start))

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dissensus.data import layout
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE, SYSTEM, TERM
 from dissensus.families.latent_truth.process import Process
 from dissensus.kernels.types import Floats, Ints
 from dissensus.sampling import places
-from dissensus.sampling.places import PLACE as PLACE
 
 RESPONDENT = "respondent"
 OTHER_LABEL = "other_label"
@@ -201,4 +201,4 @@ def observations(process: Process) -> tuple[Ints, Ints]:
     respondent = np.concatenate([process.respondent[used], last])
     label = np.concatenate([process.label[used], process.known[known]])
     n = len(process.items)
-    return places.by_place(item, n, respondent), places.by_place(item, n, label)
+    return layout.by_place(item, n, respondent), layout.by_place(item, n, label)

@@ -12,6 +12,7 @@ from pytensor.raise_op import Assert
 from pytensor.tensor.random.basic import uniform
 from pytensor.tensor.random.utils import normalize_size_param
 
+from dissensus.data import layout
 from dissensus.errors import ArgumentError
 from dissensus.sampling import places
 
@@ -59,7 +60,7 @@ class LatentAnswersRV(SymbolicRandomVariable):
         label = pt.switch(right, truth, (truth + step) % n_labels)
         weight = pt.exp(log_level)
         level = _place(draws[3], pt.switch(right[..., None], weight[1], weight[0]))
-        code = pt.switch(who < 0, places.EMPTY, label * n_levels + level).astype("int64")
+        code = pt.switch(who < 0, layout.EMPTY, label * n_levels + level).astype("int64")
         inputs = [rng, size, log_truth, logit, log_level, respondent]
         return cls(inputs=inputs, outputs=[last, code])(*inputs)
 
@@ -134,7 +135,7 @@ class LatentAnswers(Discrete):
 
     def support_point(rv: Any, *args: Any) -> Any:  # noqa: N805
         """Return the first label for all."""
-        return pt.switch(args[-1] < 0, places.EMPTY, 0)
+        return pt.switch(args[-1] < 0, layout.EMPTY, 0)
 
     def logp(value: Any, log_truth: Any, logit: Any, log_level: Any, respondent: Any) -> Any:  # noqa: N805
         """Return the log-probability of the labels of each item."""

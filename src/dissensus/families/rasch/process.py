@@ -11,6 +11,7 @@ import xarray as xr
 
 from dissensus import arguments
 from dissensus.data.known_labels import known_codes
+from dissensus.data.layout import by_place
 from dissensus.data.rows import statements_per
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, POOL
 from dissensus.errors import AnnotationError, DesignWarning, shown, warn_caller
@@ -30,7 +31,6 @@ from dissensus.families.rasch.kernels.data import Said
 from dissensus.kernels.types import UNKNOWN, Array, Floats, Ints
 from dissensus.sampling import fitting
 from dissensus.sampling.design import anchored, islands, listed_islands, pairs, scattered, two_sided
-from dissensus.sampling.places import by_place
 
 
 def warn_of_design(process: Process) -> None:
