@@ -255,7 +255,7 @@ def fit(
             "predictions": int(bool(said.systems)),
         },
         inference=INFERENCE if isinstance(alpha, LearnedPrior) else fitting.EXACT,
-        diagnostics=more.attrs,
+        diagnostics={**more.attrs, **fitting.repeats(annotations)},
     )
     return fitting.with_predictions(
         tree,

@@ -258,7 +258,7 @@ def fit(
             "predictions": int(bool(said.systems)),
         },
         inference=fitting.EXACT if stated else INFERENCE,
-        diagnostics=attrs,
+        diagnostics={**attrs, **fitting.repeats(annotations)},
     )
     return fitting.with_predictions(
         tree,

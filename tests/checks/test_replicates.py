@@ -40,22 +40,27 @@ def test_repetitions_count_once_where_annotations_say_who_repeated(repeated):
     check = dx.agreement_check(fit, repeated)
     once = float(dx.percent_agreement(repeated))
     assert float(check["observed"].sel(statistic="percent_agreement")) == pytest.approx(once)
-    each = dx.agreement_check(fit)  # else each label is an annotator's
-    said = repeated.drop_vars("trial").assign(annotator=np.arange(24)).assign(
-        annotator_code=("annotation", np.arange(24)))  # fmt: skip
-    other = float(dx.percent_agreement(dx.validate(said)))
-    assert float(each["observed"].sel(statistic="percent_agreement")) == pytest.approx(other)
-    assert once != pytest.approx(other)
+    with pytest.raises(dx.ArgumentError, match="annotations: expected the annotations of the fit"):
+        dx.agreement_check(fit)  # it has counts of labels only
+
+
+@pytest.mark.parametrize("model", ["dawid_skene", "symmetric_confusion", "rasch"])
+def test_repetitions_count_once_where_a_fit_says_who_repeated(repeated, model):
+    fit = fitted(model, repeated)
+    check = dx.agreement_check(fit)["observed"]
+    assert float(check.sel(statistic="percent_agreement")) == pytest.approx(
+        float(dx.percent_agreement(repeated))
+    )
+    xr.testing.assert_identical(check, dx.agreement_check(fit, repeated)["observed"])
 
 
 @pytest.mark.long
 def test_labels_are_dealt_at_random_to_the_rows_of_an_item(repeated):
     """The expected agreement is that of any two labels of the item, whoever said them."""
     fit = fitted("dirichlet", repeated, draws=2000)
-    by_row, by_voice = (
-        dx.agreement_check(fit, given)["replicated"].sel(statistic="percent_agreement")
-        for given in (None, repeated)
-    )
+    by_voice = dx.agreement_check(fit, repeated)["replicated"].sel(statistic="percent_agreement")
+    del fit.attrs["repeated_labels"]  # then each label is an annotator's
+    by_row = dx.agreement_check(fit)["replicated"].sel(statistic="percent_agreement")
     difference = (by_row - by_voice).to_numpy()
     error = difference.std() / np.sqrt(difference.size)
     assert abs(difference.mean()) < 4 * error
@@ -67,12 +72,10 @@ def test_numbers_keep_who_said_them():
                "label": [0.5, 1.5, 3.0, 2.0, 1.0]}  # fmt: skip
     ann = dx.annotations(columns, trial="trial")
     fit = fitted("normal_scores", ann, prior=(0, 1, 2, 2))
-    for given in (ann, None):
-        alpha = dx.krippendorff_alpha(ann if given is not None else ann.assign(
-            annotator_code=("annotation", [0, 1, 2, 0, 1]),
-            annotator=["a", "b", "c"]))  # fmt: skip
-        check = dx.agreement_check(fit, given)
-        assert float(check["observed"][0]) == pytest.approx(float(alpha))
+    check = dx.agreement_check(fit, ann)
+    assert float(check["observed"][0]) == pytest.approx(float(dx.krippendorff_alpha(ann)))
+    with pytest.raises(dx.ArgumentError, match="annotations: expected the annotations of the fit"):
+        dx.agreement_check(fit)
 
 
 def test_rankings_know_their_trials():
@@ -85,6 +88,16 @@ def test_rankings_know_their_trials():
         with pytest.warns(dx.DissensusWarning, match="krippendorff_alpha"):
             check = dx.agreement_check(fit)
         assert float(check["observed"].sel(statistic="percent_agreement")) == 1
+
+
+def test_replicated_first_choices_repeat_where_annotators_did():
+    """Agreement of replicates is between annotators, as that of the data: here 3 of 4 pairs."""
+    columns = {"item": ["i"] * 8, "annotator": list("ooooyyyy"), "trial": [1, 1, 2, 2] * 2,
+               "label": list("abacabba"), "rank": [1, 2] * 4}  # fmt: skip
+    ann = dx.annotations(columns, trial="trial", rank="rank", labels=list("abcd"))
+    both = replicates(fitted("inverse_rank", ann), None)
+    assert both.drawn.annotator.tolist() == both.observed.annotator.tolist() == [0, 0, 1, 1]
+    assert both.drawn.trial.tolist() == both.observed.trial.tolist() == [0, 1, 0, 1]
 
 
 def test_inverse_rank_keeps_what_was_said_beside_its_predictions(rankings):

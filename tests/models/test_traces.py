@@ -428,15 +428,56 @@ def test_a_trace_without_one_of_its_systems_is_refused():
         dx.items_to_review(drawn(model).isel(system=[1]))
 
 
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_unequal_errors_of_one_accuracy_name_who_gave_which_label(n_labels, known):
+    """With two labels, no variable is by respondent: the data tell how many there are."""
+    study = dx.simulate.confusion_study(
+        15, 4, n_labels, system_accuracy=[0.9, 0.7], labels_per_item=3, random_seed=1
+    )
+    ann = study.annotations
+    truth = {"truth": study.truth["truth_label"].isel(item=[0, 2])} if known else {}
+    model = dx.models.symmetric_confusion.build(
+        ann, predictions=study.predictions, **UNEQUAL, **truth
+    )
+    trace = extended(model, drawn(model))
+    laid = as_fit(trace)
+    assert laid.attrs["hyper_errors"] == "unequal"
+    who = laid["constant_data"]["annotator_code"].to_numpy()
+    order = np.lexsort((ann["annotator_code"], ann["item_code"]))
+    assert who.tolist() == ann["annotator_code"].to_numpy()[order].tolist()
+    names = laid["constant_data"]["annotator"].to_numpy().tolist()
+    if n_labels == 3:
+        assert names == ann["annotator"].to_numpy().astype(str).tolist()
+        one, other = (dx.agreement_check(trace, *given)["observed"] for given in ([], [ann]))
+        assert one.equals(other)
+    else:
+        assert names == ["number 1", "number 2", "number 3", "number 4"]
+
+
 def test_annotations_may_be_given_in_any_order():
     ann = dx.simulate.confusion_study(15, 5, 3, random_seed=1).annotations
     mixed = ann.isel(annotation=np.random.default_rng(1).permutation(ann.sizes["annotation"]))
-    model = dx.models.dawid_skene.build(ann)
-    trace = extended(model, drawn(model))
-    one, two = dx.agreement_check(trace, ann), dx.agreement_check(trace, mixed)
-    xr.testing.assert_allclose(one["observed"], two["observed"])
-    one, two = (dx.label_check(trace, *given) for given in ([], [mixed]))
-    xr.testing.assert_allclose(one["observed"], two["observed"])
+    observed = dx.agreement_check(fit_of(ann), ann)["observed"]
+    for built in (ann, mixed):
+        model = dx.models.dawid_skene.build(built)
+        trace = extended(model, drawn(model))
+        for given in ([], [ann], [mixed]):
+            xr.testing.assert_allclose(dx.agreement_check(trace, *given)["observed"], observed)
+        one, *others = (dx.label_check(trace, *given) for given in ([], [ann], [mixed]))
+        for other in others:
+            xr.testing.assert_allclose(one["observed"], other["observed"])
+    alike = dx.models.dawid_skene.build(mixed, pooling="complete")  # annotators are not told apart
+    xr.testing.assert_allclose(
+        dx.agreement_check(extended(alike, drawn(alike)), mixed)["observed"], observed
+    )
+
+
+def fit_of(annotations):
+    return dx.models.dawid_skene.fit(
+        annotations, draws=5, tune=5, chains=2, random_seed=1, progressbar=False,
+        posterior_predictive=True,
+    )  # fmt: skip
 
 
 def test_data_of_other_items_and_matrices_of_typical_items_are_refused():

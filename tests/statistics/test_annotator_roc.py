@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pymc as pm
 import pytest
 import xarray as xr
 from scipy import stats
@@ -200,3 +201,21 @@ def test_matrices_of_answers_that_are_not_shared_are_no_rates_of_systems(systems
     found = dx.annotator_roc(fit, positive="A")
     assert found["sensitivity"].sizes["annotator"] == 4
     assert ("system_sensitivity" in found) == (systems == "independent")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("model", ["dawid_skene", "symmetric_confusion"])
+def test_rates_against_the_label_pointed_to_are_not_given(model):
+    """With correlated errors, matrices are of a label that may be wrong: not of the truth."""
+    study = dx.simulate.study(n_items=20, n_labels=2, kind="nominal", random_seed=1)
+    module, settings = dx.models.get(model).module, {"error_correlation": 0.5}
+    fit = module.fit(study.annotations, draws=20, chains=2, random_seed=1, progressbar=False,
+                     **settings)  # fmt: skip
+    with module.build(study.annotations, **settings):
+        trace = pm.sample(20, tune=20, chains=1, progressbar=False, random_seed=1)
+    for each in (fit, trace):
+        with pytest.raises(dx.ArgumentError, match=r"annotator_roc\(annotations, fit\)"):
+            dx.annotator_roc(each, positive=study.annotations["label"].to_numpy()[1])
+    rates = dx.annotator_roc(study.annotations, fit, random_seed=1,
+                             positive=study.annotations["label"].to_numpy()[1])  # fmt: skip
+    assert rates["sensitivity"].dims == ("chain", "draw", "annotator")

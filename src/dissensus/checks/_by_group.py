@@ -10,9 +10,15 @@ import numpy.typing as npt
 import xarray as xr
 from scipy.sparse import csr_array
 
-from dissensus.checks._replicates import Replicates, group_of, replicates, tail_probability
-from dissensus.checks._traces import CONSTANT, NAMELESS, OBSERVED, PREDICTIVE, as_fit
-from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, MEMBER
+from dissensus.checks._replicates import (
+    Replicates,
+    group_of,
+    people_of,
+    replicates,
+    tail_probability,
+)
+from dissensus.checks._traces import PREDICTIVE, as_fit
+from dissensus.dims import ANNOTATOR, ITEM, LABEL
 from dissensus.errors import ArgumentError, shown
 from dissensus.kernels.types import Floats, Ints
 
@@ -43,20 +49,13 @@ def rows_of(fit: Any, annotations: Any) -> Rows:
         )
     if annotations is not None:
         return Rows(both, both.observed.annotator, annotations[ANNOTATOR].to_numpy())
-    observed, name = group_of(fit, OBSERVED), f"{ANNOTATION}_{ANNOTATOR}"
-    if name not in observed.coords:
-        known = fit.children.get(CONSTANT, {})
-        for dim in (ANNOTATOR, MEMBER):  # a trace
-            is_known = f"{dim}_code" in known and NAMELESS not in fit.attrs
-            if is_known and dim in fit["posterior"].coords:
-                names = fit["posterior"][dim].to_numpy()
-                return Rows(both, known[f"{dim}_code"].to_numpy().astype(np.int64), names)
+    recorded = people_of(fit)
+    if recorded is None:
         raise ArgumentError(
             "annotations", expected="the annotations of the fit: the fit does not record the "
             "annotator of each label", found="None",
         )  # fmt: skip
-    names, who = np.unique(observed[name].to_numpy(), return_inverse=True)
-    return Rows(both, who.ravel().astype(np.int64), names)
+    return Rows(both, *recorded)
 
 
 def means_by(group: Ints, n_groups: int) -> csr_array:

@@ -15,14 +15,15 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from dissensus.checks._traces import NO_MODEL, OBSERVED, PREDICTIVE, as_fit
+from dissensus.checks._traces import CONSTANT, NAMELESS, NO_MODEL, OBSERVED, PREDICTIVE, as_fit
 from dissensus.data import tables
 from dissensus.data.plausibility import REMAINDER, Space, plausibility_of, space
 from dissensus.data.rows import given_numbers, label_counts
 from dissensus.data.schema import checked_annotations
-from dissensus.dims import ANNOTATION, ANNOTATOR, CANDIDATE, ITEM, LABEL, SAMPLE
+from dissensus.dims import ANNOTATION, ANNOTATOR, CANDIDATE, ITEM, LABEL, MEMBER, SAMPLE
 from dissensus.errors import AnnotationError, ArgumentError, shown
 from dissensus.kernels.types import Floats, Ints
+from dissensus.sampling.fitting import REPEATED
 from dissensus.statistics._resampling import over_units
 from dissensus.statistics._sums import Sums, Undefined
 
@@ -174,7 +175,8 @@ def replicates(fit: Any, annotations: Any = None) -> Replicates:
     laid = as_fit(fit)
     given = None if annotations is None else checked_annotations(annotations)
     if given is not None and laid is not fit:  # a trace, of which labels are in this order
-        codes = (given[f"{dim}_code"].to_numpy() for dim in (ANNOTATOR, ITEM))
+        by = (ITEM,) if NAMELESS in laid.attrs else (ANNOTATOR, ITEM)
+        codes = (given[f"{dim}_code"].to_numpy() for dim in by)
         given = given.isel({ANNOTATION: np.lexsort(tuple(codes))})
     fit = laid
     drawn, observed = group_of(fit, PREDICTIVE), group_of(fit, OBSERVED)
@@ -235,13 +237,42 @@ class _Source(NamedTuple):
         return next(self.fit[g][ITEM].to_numpy() for g in groups if ITEM in self.fit[g].coords)
 
     def people(self, item: Ints) -> tuple[Ints, Ints | None]:
-        """Return annotators and trials by row; without annotations, every annotator is new."""
+        """Return annotators and trials by row; where nobody is recorded, every label is another's.
+
+        Repeated labels of one annotator are then refused, if the fit records that there are some.
+        """
         if self.annotations is None:
+            recorded = people_of(self.fit)
+            if recorded is not None and len(recorded[0]) == len(item):
+                who, names = recorded
+                again = place_within(item * len(names) + who)
+                return who, again if again.any() else None
+            if self.fit.attrs.get(REPEATED):
+                raise ArgumentError(
+                    "annotations", expected="the annotations of the fit: annotators gave an item "
+                    "several labels, and the fit does not record who gave which", found="None",
+                )  # fmt: skip
             return place_within(item), None
         who = self.annotations["annotator_code"].to_numpy().astype(np.int64)
         if "trial" not in self.annotations:
             return who, None
         return who, pd.factorize(self.annotations["trial"].to_numpy())[0]
+
+
+def people_of(fit: xr.DataTree) -> tuple[Ints, npt.NDArray[Any]] | None:
+    """Return who gave each label, as codes, and their names; None if a fit does not record them."""
+    name, observed = f"{ANNOTATION}_{ANNOTATOR}", group_of(fit, OBSERVED)
+    if name in observed.coords:
+        names, who = np.unique(observed[name].to_numpy(), return_inverse=True)
+        return who.ravel().astype(np.int64), names
+    known = fit[CONSTANT].to_dataset() if CONSTANT in fit.children else xr.Dataset()
+    for dim in (ANNOTATOR, MEMBER):
+        if f"{dim}_code" in known and NAMELESS not in fit.attrs:
+            who = known[f"{dim}_code"].to_numpy().astype(np.int64)
+            for group in (fit["posterior"], known):
+                if dim in group.coords:
+                    return who, group[dim].to_numpy()
+    return None
 
 
 def group_of(fit: Any, name: str) -> xr.Dataset:
@@ -427,16 +458,19 @@ def _first_choices(source: _Source) -> Replicates:
     space = given.space
     n = counts[0].sum(axis=1)
     _require_sizes(counts.sum(axis=2), n)
-    item = np.repeat(np.arange(len(n)), n)
+    item, observed = np.repeat(np.arange(len(n)), n), given.said.first_choices()
+    order = np.argsort(observed.item, kind="stable")
+    who, trial = place_within(item), None
+    if observed.trial is not None and np.array_equal(observed.item[order], item):
+        who, trial = observed.annotator[order], observed.trial[order]
 
     def values(some: slice) -> Ints:
-        spelled = _spelled(space.codes, counts[some])
-        return with_names(spelled, item, space, some.start)
+        spelled = with_names(_spelled(space.codes, counts[some]), item, space, some.start)
+        return spelled if trial is None else _shuffled(spelled, item, some.start)
 
     return source.made(
-        "first choices", items=given.items, labels=space.labels,
-        observed=given.said.first_choices(),
-        drawn=Said(item, place_within(item), len(counts), values),
+        "first choices", items=given.items, labels=space.labels, observed=observed,
+        drawn=Said(item, who, len(counts), values, trial=trial),
     )  # fmt: skip
 
 

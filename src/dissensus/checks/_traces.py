@@ -108,6 +108,10 @@ class _Said(NamedTuple):
         )
         n_systems = posterior.sizes.get(SYSTEM, 0)
         n_people = posterior.sizes.get(ANNOTATOR, posterior.sizes.get("respondent", 0) - n_systems)
+        if "error_concentration" in posterior and not {ANNOTATOR, "respondent"} & {*posterior.dims}:
+            # two labels and one accuracy: nothing in the posterior is by respondent
+            n_people = int(who.max(initial=-1)) + 1 - n_systems
+            n_people -= n_people > 1 and _is_truth(who, posterior, constant)
         n_people = 1 if is_one else n_people
         more = int(who.max(initial=-1)) + 1 - n_people - n_systems
         if more > 1 or (more == 1 and not _is_truth(who, posterior, constant)):
@@ -118,12 +122,20 @@ class _Said(NamedTuple):
             )  # fmt: skip
         return cls(who, n_people, is_one, posterior.get(SYSTEM))
 
+    def given(self) -> tuple[Ints, Ints]:
+        """Return item and place of annotators' labels, by item and then by annotator."""
+        item, place = np.nonzero((self.who >= 0) & (self.who < self.n_people))
+        order = np.lexsort((self.who[item, place], item))
+        return item[order], place[order]
+
     def rows(self, posterior: xr.Dataset) -> xr.Dataset:
         """Return the item and the annotator of each label."""
-        item, place = np.nonzero((self.who >= 0) & (self.who < self.n_people))
+        item, place = self.given()
         people = np.arange(self.n_people)
         if not self.is_one and ANNOTATOR in posterior.coords:
             people = posterior[ANNOTATOR].to_numpy()
+        elif not self.is_one and "respondent" in posterior.coords:
+            people = posterior["respondent"].to_numpy()[: self.n_people]
         elif not self.is_one:  # their names are not in the trace
             people = np.array([f"number {k + 1}" for k in people])
         return xr.Dataset(
@@ -137,8 +149,7 @@ class _Said(NamedTuple):
         """Return labels (item, place) as annotators' (annotation) and systems' (item, system)."""
         sample = [dim for dim in labels.dims if dim not in _PLACES]
         values = labels.transpose(*sample, *_PLACES).to_numpy()
-        own = (self.who >= 0) & (self.who < self.n_people)
-        out = {"label_code": ((*sample, ANNOTATION), values[..., own])}
+        out = {"label_code": ((*sample, ANNOTATION), values[..., *self.given()])}
         coords = {dim: labels[dim].to_numpy() for dim in sample}
         if self.systems is not None:
             system = self.who - self.n_people

@@ -13,9 +13,10 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
+from dissensus.data.rows import statements_per, voices_per
 from dissensus.data.schema import checked_annotations
 from dissensus.data.sets import OF_SETS
-from dissensus.dims import CHAIN, DRAW, LABEL, SAMPLE
+from dissensus.dims import CHAIN, DRAW, ITEM, LABEL, SAMPLE
 from dissensus.errors import AnnotationError, shown
 from dissensus.kernels.random import generator
 from dissensus.sampling.chains import by_lots as by_lots
@@ -27,6 +28,8 @@ from dissensus.sampling.checkpoints import opened
 from dissensus.sampling.interruption import all_or_nothing as all_or_nothing
 from dissensus.sampling.interruption import before_any_draw, noticing, shortfall, wants_all
 
+REPEATED: Final = "repeated_labels"
+"""Attribute of a fit without annotators: some of them gave an item several labels."""
 EXACT = "exact: independent draws from the posterior in closed form, no MCMC, no warm-up"
 
 
@@ -120,6 +123,12 @@ def fitted(
     tree = xr.DataTree.from_dict({name: data.assign_attrs(attrs) for name, data in groups.items()})
     tree.attrs.update(attrs)
     return tree
+
+
+def repeats(annotations: xr.Dataset) -> dict[str, int]:
+    """Return the attribute of a fit that records repeated labels, but not who gave which."""
+    said, people = (count(annotations, ITEM) for count in (statements_per, voices_per))
+    return {REPEATED: 1} if (said > people).any() else {}
 
 
 def _storable(value: Any) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from dissensus.data.alignment import said_by_systems, systems_of
+from dissensus.data.layout import RESPONDENTS
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, brief, shown, warn_caller
 from dissensus.kernels.random import generator
@@ -52,7 +53,8 @@ def annotator_roc(
     Parameters
     ----------
     annotations : Dataset or DataTree
-        Labels; or a fit of `models.dawid_skene` or `models.symmetric_confusion`, without ``truth``.
+        Labels; or a fit of `models.dawid_skene` or `models.symmetric_confusion`, without ``truth``
+        and with independent errors.
     truth : mapping, Series or DataArray (item), or DataTree
         Known labels by item; or a fit whose posterior has ``truth`` (item, label): each draw then
         uses true labels drawn from one of the fit's draws.
@@ -214,6 +216,14 @@ def _of_fit(fit: xr.DataTree, positive: Any) -> xr.Dataset:
     observed = fit["observed_data"].to_dataset() if "observed_data" in fit.children else {}
     kind = observed["label_code"].attrs.get("kind", "") if "label_code" in observed else ""
     code = _positive(positive, labels, str(kind))
+    of_a_trace = "constant_data" in fit.children and RESPONDENTS in fit["constant_data"]
+    if "error_correlation" in posterior or (of_a_trace and "truth" not in posterior):
+        raise ArgumentError(
+            "annotations", expected="a fit of annotators whose errors are independent",
+            found="one with error_correlation, whose matrices are of the label that annotators "
+            "point to, which may be wrong",
+            hint="Pass the annotations, with a fit as truth=: annotator_roc(annotations, fit)",
+        )  # fmt: skip
     rates: dict[str, xr.DataArray] = {}
     for dim, prefix in ((ANNOTATOR, ""), (SYSTEM, "system_")):
         pair = _fitted_rates(posterior, dim, code)

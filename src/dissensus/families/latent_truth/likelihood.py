@@ -19,6 +19,7 @@ from dissensus.sampling import places
 RESPONDENT = "respondent"
 OTHER_LABEL = "other_label"
 OUTCOME = "outcome"
+EVERYBODY = "all annotators"
 _NEVER = -1e10
 """The logarithm of probability 0, with which sums are still numbers."""
 _LEAST = 1e-12
@@ -35,14 +36,21 @@ class Source(NamedTuple):
 
 def coordinates(process: Process) -> dict[str, Any]:
     """Return the coordinates of a PyMC model."""
-    n, n_respondents = process.form.n_labels, process.form.first_system + process.n_modelled_systems
+    n = process.form.n_labels
     return {
         ITEM: process.items, LABEL: process.labels, RESPONSE: process.labels,
         ANNOTATOR: process.annotators, SYSTEM: process.systems,
-        RESPONDENT: np.arange(n_respondents), OTHER_LABEL: np.arange(n - 1),
+        RESPONDENT: _respondents(process), OTHER_LABEL: np.arange(n - 1),
         OUTCOME: ["right", "wrong"],
         **({TERM: process.terms} if process.form.terms else {}),
     }  # fmt: skip
+
+
+def _respondents(process: Process) -> list[str]:
+    """Return names of annotators, then of systems; a system with an annotator's name is told so."""
+    people = [EVERYBODY] if process.interchangeable else list(map(str, process.annotators))
+    systems = list(map(str, process.systems[: process.n_modelled_systems]))
+    return [*people, *(f"system {name}" if name in people else name for name in systems)]
 
 
 def split(rows: Any) -> tuple[Any, Any]:
