@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -13,7 +13,7 @@ from dissensus.dims import ANNOTATOR, CHAIN, DRAW, ITEM, PAIR, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, brief, shown
 from dissensus.kernels.pairs import win_rate_rows
 from dissensus.kernels.random import generator
-from dissensus.kernels.types import Floats
+from dissensus.kernels.types import Floats, Ints
 
 _NODES: Final = 16, 8
 """Number of values on a new prompt: of the difference between two systems, and of ties. Win rates
@@ -168,7 +168,7 @@ def _judged(
         part = flat.isel({_FLAT: slice(first, first + at_once)})
         n_part = part.sizes[_FLAT]
         won = np.tile(seen, (n_part, 1))
-        won[:, open_] = _votes(part, known.isel({PAIR: open_}), rng, expected=expected)
+        won[:, open_] = vote_on(part, known.isel({PAIR: open_}), rng, expected=expected).won
         weight = np.ones((1, n_pairs))
         if new_items:
             weight = rng.standard_exponential((n_part, int(item.max()) + 1))[:, item]
@@ -186,10 +186,21 @@ _AT_ONCE: Final = 2_000_000
 """Maximum number of votes drawn at once."""
 
 
-def _votes(
+class Votes(NamedTuple):
+    """Votes on pairs (sample, pair)."""
+
+    won: Floats
+    """1 left, 1/2 tie, 0 right; or what to expect."""
+    who: Ints
+    """Code of the voter."""
+    shown: Floats
+    """1 where the sides are those of the pair, -1 where they are exchanged."""
+
+
+def vote_on(
     draws: xr.Dataset, known: xr.Dataset, rng: np.random.Generator, *, expected: bool
-) -> Floats:
-    """Draw a vote on each pair (sample, pair): 1 left, 1/2 tie, 0 right; or what to expect."""
+) -> Votes:
+    """Draw a vote on each pair, or what to expect of it, given draws (sample, ...)."""
     left, right, item = (known[f"pair_{name}"].to_numpy() for name in ("left", "right", "item"))
     strength, n = draws["beyond_judge"].to_numpy(), draws.sizes[SYSTEM]
     ahead = strength[:, left] - strength[:, right]
@@ -213,11 +224,13 @@ def _votes(
     who = rng.integers(draws.sizes.get(ANNOTATOR, 1), size=ahead.shape)
     if "annotator_sharpness" in draws:
         ahead *= draws["annotator_sharpness"].to_numpy()[row, who]
+    turn: Any = np.broadcast_to(1.0, ahead.shape)
     if "side" in draws:
         side = draws["side"].to_numpy()[:, None]
         if "annotator_side" in draws:
             side = side + draws["annotator_side"].to_numpy()[row, who]
-        ahead += side * rng.choice([-1.0, 1.0], size=ahead.shape)
+        turn = rng.choice([-1.0, 1.0], size=ahead.shape)
+        ahead += side * turn
     small, odds = np.exp(-0.5 * np.abs(ahead)), 0.0
     if "tie" in draws:
         ties = draws["tie"].to_numpy()[:, None]
@@ -240,7 +253,7 @@ def _votes(
     else:
         at = rng.uniform(size=ahead.shape)
         won = np.where(at < leads, 1.0, np.where(at < leads + tied, 0.5, 0.0))
-    return np.where(ahead >= 0, won, 1.0 - won)
+    return Votes(np.where(ahead >= 0, won, 1.0 - won), who, turn)
 
 
 def rank(fit: xr.DataTree) -> xr.DataArray:

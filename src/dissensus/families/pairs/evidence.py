@@ -174,6 +174,11 @@ def _alike(pairs: xr.Dataset, verdicts: xr.Dataset) -> tuple[xr.Dataset, xr.Data
     return pairs, verdicts, prompts
 
 
+def prompts_of(pairs: xr.Dataset, predictions: Any) -> Array:
+    """Return the names of prompts, to which codes of pairs in an `Evidence` refer."""
+    return _alike(pairs, _verdicts(predictions))[2]
+
+
 def _joined(ours: Array, theirs: Array, dim: str) -> Array:
     """Return the names of both, ours first, or raise if they have none in common."""
     new = theirs[tables.match(theirs, ours) < 0]

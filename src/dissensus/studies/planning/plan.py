@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from difflib import get_close_matches
 from inspect import signature
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ from dissensus.statistics._reader_study import is_reader_study
 from dissensus.studies.planning.readers import plan_readers
 from dissensus.studies.planning.reliability import plan_reliability
 from dissensus.studies.planning.studies import counts, level, share
+from dissensus.studies.planning.votes import plan_votes
 
 _REPEATS = 10
 _WARM_UP = 100
@@ -118,9 +119,12 @@ def _half_width(scores: Floats, level: float, rng: np.random.Generator) -> float
     return float(high - low) / 2
 
 
+_ANNOTATORS: Final = (1, 2, 3, 5, 8, 12)
+
+
 def plan(
     pilot: xr.Dataset | xr.DataTree,
-    annotators: Sequence[int] = (1, 2, 3, 5, 8, 12),
+    annotators: Sequence[int] | None = None,
     items: Sequence[int] = (100, 300, 1000),
     *,
     target: float | None = None,
@@ -131,20 +135,23 @@ def plan(
     prior_count: float | str | None = None,
     difference: float | None = None,
     margin: float | None = None,
+    predictions: xr.Dataset | None = None,
     prob: float | None = None,
     draws: int | None = None,
     random_seed: int | None = None,
     progressbar: bool = True,
     **settings: Any,
 ) -> xr.Dataset:
-    """Plan the numbers of annotators and items of a new study.
+    r"""Plan the numbers of annotators and items of a new study.
 
     The plan is for the reliability of labels if they are *measurements*, that is, numbers, or if
     ``target``, ``width`` or ``family`` is given, or if the pilot is a fit of
     `models.crossed_effects` or `models.cross_replication`; see `dissensus.plan_reliability`.
     If the pilot is a result of `dissensus.reader_study`, it is for the precision of *areas under
-    the ROC curve*: annotators are readers, items are cases. Otherwise it is for the precision of a
-    *system's accuracy*. If items have one true label, use `dissensus.plan_accuracy`.
+    the ROC curve*: annotators are readers, items are cases. If the pilot has votes on pairs, it is
+    for the precision of *win rates* beside a judge's verdicts: items are pairs of answers.
+    Otherwise it is for the precision of a *system's accuracy*. If items have one true label, use
+    `dissensus.plan_accuracy`.
 
     To plan a system's accuracy, new studies are drawn from the pilot's posterior. In them a system
     predicts an item's most plausible label with probability ``accuracy``. They are analysed by
@@ -156,11 +163,11 @@ def plan(
         Nominal or ordinal annotations of a first few dozen items. To plan reliability: numbers,
         ordered labels or two labels, or a fit. To plan areas: a reader study with one or two
         modalities, for new readers and new cases, with at least 90 % of all scores (each reader,
-        case and modality).
-    annotators : sequence of int
-        Annotators of each item to try.
+        case and modality). To plan win rates: votes of people, from `dissensus.pairs`.
+    annotators : sequence of int, optional
+        Annotators of each item to try: 1, 2, 3, 5, 8 and 12 by default; of pairs one vote on each.
     items : sequence of int
-        Numbers of items to try.
+        Numbers of items to try; of pairs, those that people vote on.
     target, width, family
         To plan reliability, see `plan_reliability`; None is the default there.
     accuracy : float, optional
@@ -176,6 +183,8 @@ def plan(
         pilot's posterior.
     margin : float, optional
         Of reader studies: margin of non-inferiority, above 0.
+    predictions : xarray.Dataset, optional
+        Of votes on pairs: judges' verdicts on all pairs, as in `models.bradley_terry`.
     prob : float, optional
         Probability of the (equal-tailed) interval; ArviZ's ``stats.ci_prob`` by default, .95 for
         reader studies.
@@ -185,7 +194,7 @@ def plan(
     random_seed : int, optional
         The same seed gives the same plan.
     progressbar : bool
-        Show progress of `plan_reliability`.
+        Show progress of plans of reliability and of votes.
     **settings
         Further arguments of `plan_reliability`.
 
@@ -211,8 +220,17 @@ def plan(
         - ``system_half_width`` (modality, system, annotator, item), and so on, if the pilot has
           systems: the same for the system's area minus the average area of the readers.
 
-        ``attrs["in_words"]`` names the smallest study (readers times cases) with a power of at
-        least .8, or else the study with the highest power.
+        For votes on pairs, over five simulated studies:
+
+        - ``half_width`` (annotator, item): half the length of the interval of a win rate on all
+          judged pairs, the mean over systems;
+        - ``half_width_alone``: the same without the verdicts;
+        - ``items_alone``: the number of pairs with votes that would be needed for ``half_width``
+          without the verdicts. The verdicts save the difference.
+
+        ``attrs["in_words"]`` says what the largest number of votes gives; of a reader study, it
+        names the smallest study (readers times cases) with a power of at least .8, or else the
+        study with the highest power.
 
     See Also
     --------
@@ -227,6 +245,11 @@ def plan(
     readers is normal. Each simulated study is analysed with the prior of `dissensus.reader_study`.
     The share of positive cases is the pilot's.
 
+    Votes on pairs: votes on a random part of the judged pairs are drawn from the pilot's posterior,
+    by its voters, and analysed by `models.bradley_terry` with the verdicts, and with a judge who
+    says nothing. Without verdicts the length of an interval is taken as proportional to
+    :math:`\sqrt{1/n - 1/N}` for votes on n of N pairs.
+
     Examples
     --------
     >>> import dissensus as dx
@@ -239,6 +262,16 @@ def plan(
     _all_known(settings)
     own = {"accuracy": accuracy, "reliability": reliability, "prior_count": prior_count}
     shared = {"prob": prob, "draws": draws, "random_seed": random_seed}
+    if isinstance(pilot, xr.Dataset) and pilot.attrs.get("kind") == "pair":
+        others = {"difference": difference, "margin": margin} | own | settings
+        others |= {"target": target, "width": width, "family": family}
+        _none_of(others, "none, since win rates are planned")
+        return plan_votes(
+            pilot, (1,) if annotators is None else annotators, items, predictions=predictions,
+            **_given(shared), progressbar=progressbar,
+        )  # fmt: skip
+    _none_of({"predictions": predictions}, "none, since the pilot has no votes on pairs")
+    annotators = _ANNOTATORS if annotators is None else annotators
     goals = {"target": target, "width": width, "family": family}
     of_readers = {"difference": difference, "margin": margin}
     if is_reader_study(pilot):

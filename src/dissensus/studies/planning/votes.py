@@ -1,0 +1,164 @@
+"""Plans of votes on pairs beside a judge's verdicts: how many pairs need no votes by people."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+from typing import Any, Final
+
+import numpy as np
+import xarray as xr
+
+from dissensus import arguments, models
+from dissensus.data.pairs import OUTCOMES, checked_pairs, pairs
+from dissensus.dims import ANNOTATOR, ITEM, PAIR, SAMPLE, SYSTEM
+from dissensus.errors import ArgumentError, DissensusWarning
+from dissensus.families.base import FitOptions, run
+from dissensus.families.pairs.evidence import prompts_of
+from dissensus.families.pairs.fit import PairsFit
+from dissensus.families.pairs.process import process
+from dissensus.kernels.random import generator
+from dissensus.kernels.types import Array, Floats
+from dissensus.metrics._pairs import vote_on, win_rate
+from dissensus.sampling import fitting
+from dissensus.studies.planning.studies import counts, level
+from dissensus.wording import counted, percent
+from dissensus.wording import share as spoken
+
+_STUDIES: Final = 5
+"""Simulated studies of each size."""
+_FEWEST: Final = 100
+"""Minimum number of draws."""
+_TUNE: Final = 200
+
+
+def plan_votes(
+    pilot: xr.Dataset,
+    annotators: Sequence[int],
+    items: Sequence[int],
+    *,
+    predictions: Any = None,
+    prob: float | None = None,
+    draws: int = 400,
+    random_seed: Any = None,
+    progressbar: bool = True,
+) -> xr.Dataset:
+    """Return the plan of `dissensus.plan` for votes on pairs that judges have judged."""
+    if predictions is None:
+        raise ArgumentError(
+            "predictions", expected="judges' verdicts on all pairs, from dissensus.pairs",
+            found="None", hint="Without a judge, dissensus.evaluate(votes) names the next votes",
+        )  # fmt: skip
+    sizes = {ANNOTATOR: counts("annotators", annotators), ITEM: counts("items", items)}
+    prob, draws = level(prob), arguments.whole("draws", draws, least=_FEWEST)
+    arguments.flags(progressbar=progressbar)
+    fit = models.get("bradley_terry").module.fit(
+        pilot, predictions=predictions, random_seed=random_seed, progressbar=progressbar
+    )
+    n_pairs = fit["constant_data"].sizes[PAIR]
+    if sizes[ITEM][-1] > n_pairs:
+        raise ArgumentError(
+            "items", expected=f"at most {n_pairs:,}, the number of judged pairs",
+            found=f"{sizes[ITEM][-1]:,}",
+            hint=f"Type items={tuple(max(n_pairs * k // 10, 1) for k in (1, 3, 6))}",
+        )  # fmt: skip
+    prompts = prompts_of(checked_pairs(pilot), predictions)
+    shape = len(sizes[ANNOTATOR]), len(sizes[ITEM])
+    half = np.zeros((2, _STUDIES, *shape))  # with verdicts, and without
+    rng = generator(random_seed, "plan of votes")
+    lots = list(product(range(_STUDIES), np.ndindex(shape)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DissensusWarning)  # about simulated studies
+        for study, place in fitting.tracked(lots, "Simulating studies", progressbar):
+            times, n = sizes[ANNOTATOR][place[0]], sizes[ITEM][place[1]]
+            votes = _voted(fit, prompts, n, times, rng)
+            seed = int(rng.integers(2**32))
+            for row, is_told in enumerate((True, False)):
+                rates = _win_rates(votes, predictions, draws, seed, is_told=is_told)
+                low, high = np.quantile(rates, [(1.0 - prob) / 2, (1.0 + prob) / 2], axis=0)
+                half[row, study, *place] = (high - low).mean() / 2
+    told, alone = half.mean(axis=1)
+    dims = ANNOTATOR, ITEM
+    out = xr.Dataset(
+        {
+            "half_width": (dims, told),
+            "half_width_alone": (dims, alone),
+            "items_alone": (dims, _as_narrow(told, alone, np.array(sizes[ITEM]), n_pairs)),
+        },
+        coords=sizes,
+        attrs={"probability": prob, "judged_pairs": n_pairs},
+    )
+    return out.assign_attrs(in_words=_in_words(out))
+
+
+def _voted(
+    fit: xr.DataTree, prompts: Array, n: int, times: int, rng: np.random.Generator
+) -> xr.Dataset:
+    """Draw votes on n of the judged pairs from one draw of the pilot's posterior."""
+    posterior, known = fit["posterior"].to_dataset(), fit["constant_data"].to_dataset()
+    one = {dim: [int(rng.integers(posterior.sizes[dim]))] for dim in SAMPLE}
+    draw = posterior.isel(one).stack(sample=SAMPLE, create_index=False).transpose("sample", ...)
+    chosen = np.repeat(rng.choice(known.sizes[PAIR], n, replace=False), times)
+    pair = known.isel({PAIR: chosen})
+    vote = vote_on(draw, pair, rng, expected=False)
+    systems = posterior[SYSTEM].to_numpy()
+    sides = [systems[pair[f"pair_{side}"].to_numpy()] for side in ("left", "right")]
+    turned = vote.shown[0] < 0
+    won = np.where(turned, 1.0 - vote.won[0], vote.won[0])
+    people = posterior[ANNOTATOR].to_numpy() if ANNOTATOR in posterior.coords else None
+    return pairs(
+        {
+            "left": np.where(turned, *sides[::-1]),
+            "right": np.where(turned, *sides),
+            "winner": np.array(OUTCOMES)[np.rint(2.0 * (1.0 - won)).astype(np.int64)],
+            "item": prompts[pair["pair_item"].to_numpy()],
+            **({} if people is None else {"annotator": people[vote.who[0]]}),
+        },
+        item="item",
+        annotator=None if people is None else "annotator",
+    )
+
+
+def _win_rates(votes: xr.Dataset, verdicts: Any, draws: int, seed: int, *, is_told: bool) -> Floats:
+    """Return win rates (draw, system) on the judged pairs, with or without the verdicts."""
+    study = process(votes, predictions=verdicts)
+    if not is_told and (known := study.evidence) is not None:
+        nothing = {
+            name: np.zeros_like(getattr(known, name)) for name in ("verdict", "tied", "leaning")
+        }
+        study = replace(study, evidence=known._replace(**nothing))
+    options = FitOptions(
+        draws=draws // 2, tune=_TUNE, chains=2, random_seed=seed, progressbar=False
+    )
+    fit = run(PairsFit(study, options), lambda: None, {})
+    rates = win_rate(fit, random_seed=seed).transpose(*SAMPLE, SYSTEM).to_numpy()
+    return np.asarray(rates.reshape(-1, rates.shape[-1]))
+
+
+def _as_narrow(told: Floats, alone: Floats, n: Array, n_pairs: int) -> Floats:
+    r"""Return how many pairs need votes for intervals as narrow without the verdicts.
+
+    Votes on n of N pairs give intervals of length :math:`w \propto \sqrt{1 / n - 1 / N}`.
+    """
+    rest = 1.0 / n - 1.0 / n_pairs
+    ratio = np.divide(told, alone, out=np.ones_like(told), where=alone > 0)
+    return np.asarray(1.0 / (ratio**2 * rest + 1.0 / n_pairs))
+
+
+def _in_words(plan: xr.Dataset) -> str:
+    """Say what votes on the largest number of pairs give, and what the verdicts save."""
+    last = plan.isel({ANNOTATOR: 0, ITEM: -1})
+    n, alone = int(last[ITEM]), round(float(last["items_alone"]))
+    times = int(last[ANNOTATOR])
+    told, without = (spoken(float(last[name]), 3) for name in ("half_width", "half_width_alone"))
+    text = (
+        f"With {counted(times, 'vote')} on each of {n:,} of {plan.attrs['judged_pairs']:,} judged "
+        f"pairs, {percent(plan.attrs['probability'])} intervals of win rates are on average "
+        f"±{told}, and ±{without} "
+        "without the verdicts. "
+    )
+    if alone <= n:
+        return text + "The verdicts save no votes."
+    return text + (f"Without the verdicts, ±{told} needs votes on about {alone:,} pairs.")
