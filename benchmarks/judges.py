@@ -5,6 +5,10 @@ people voted on, again and again, gives `models.bradley_terry` those votes and t
 on all pairs, and asks for the 89 % interval of each system's win rate by people's votes on all
 pairs (of several votes on a pair, that of most; ties half). Beside it: `ppi_py` (PPI++), if the
 interpreter has it, and the votes alone (a conjugate Dirichlet of win, tie and loss).
+
+``--panel`` takes only pairs with three votes or more, gives the model one person's vote on each of
+n of them, and asks for the win rate by the majority of all votes: people are noisy, and the panel
+is known.
 """
 
 from __future__ import annotations
@@ -53,6 +57,54 @@ def pandalm(folder: Path, judge: str) -> pd.DataFrame:
     return out[out["left"] != out["right"]].reset_index(drop=True)
 
 
+def votes_of(folder: Path, name: str) -> pd.DataFrame:
+    """Return single votes, with who cast them: columns of a pair, voter and vote."""
+    if name.startswith("mtbench"):
+        table = pd.read_csv(folder / "mtbench_votes" / "human.csv.gz")
+        return pd.DataFrame({
+            "item": table["question_id"].astype(str) + "-" + table["turn"].astype(str),
+            "left": table["model_a"], "right": table["model_b"], "voter": table["judge"],
+            "vote": table["winner"].map({"model_a": 1.0, "model_b": 0.0}).fillna(0.5),
+        })  # fmt: skip
+    items = pd.read_csv(folder / "pandalm" / "items.csv").set_index("item")
+    said = pd.read_csv(folder / "pandalm" / "ratings.csv")
+    out = said.join(items, on="item").rename(
+        columns={"system_1": "left", "system_2": "right", "annotator": "voter"}
+    )
+    out["vote"] = said["label"].astype(str).map({"1": 1.0, "2": 0.0}).fillna(0.5)
+    return out[[*COLUMNS, "voter", "vote"]]
+
+
+def by_panel(table: pd.DataFrame, votes: pd.DataFrame, n: int, times: int) -> None:
+    """Print how often intervals hold the win rate by the panel's majority, from single votes."""
+    count = votes.groupby(COLUMNS)["vote"].size().rename("count").reset_index()
+    table = table.merge(count[count["count"] >= 3], on=COLUMNS).reset_index(drop=True)
+    if n > len(table):
+        return
+    systems = sorted(set(table["left"]) | set(table["right"]))
+    majority = np.where(table["vote"] > 0.5, 1.0, np.where(table["vote"] < 0.5, 0.0, 0.5))
+    truth = rates(table.assign(vote=majority), "vote", systems)
+    edges = (1 - PROB) / 2, (1 + PROB) / 2
+    panel = round(table["count"].mean())
+    found: dict[str, list] = {f"majority of {panel}": [], "single votes": []}
+    for time_ in range(times):
+        rng = np.random.default_rng([n, time_])
+        taken = table.iloc[rng.choice(len(table), n, replace=False)][COLUMNS]
+        one = votes.merge(taken, on=COLUMNS).sample(frac=1, random_state=time_)
+        seen = one.drop_duplicates(COLUMNS)
+        fit = fitted(table, seen, time_, annotator="voter")
+        for name, size in zip(found, (panel, 1), strict=True):
+            rate = dx.win_rate(fit, panel=size, random_seed=time_).sel(system=systems)
+            found[name].append(np.quantile(rate.to_numpy().reshape(-1, len(systems)), edges, 0).T)
+    for name, each in found.items():
+        ends = np.array(each)
+        hold = (ends[..., 0] <= truth) & (truth <= ends[..., 1])
+        error = np.abs(ends.mean(axis=(0, 2)) - truth).max()
+        print(f"| {len(table):,} | {n} | {name} | {hold.mean():.3f} | {hold.mean(0).min():.2f} to "
+              f"{hold.mean(0).max():.2f} | {np.ptp(ends, axis=-1).mean():.3f} | {error:.3f} |",
+              flush=True)  # fmt: skip
+
+
 def rates(table: pd.DataFrame, column: str, systems: list[str]) -> np.ndarray:
     """Return each system's win rate."""
     return np.array([won(table, column, name).mean() for name in systems])
@@ -64,14 +116,23 @@ def won(table: pd.DataFrame, column: str, name: str) -> np.ndarray:
     return np.concatenate([table.loc[left, column], 1.0 - table.loc[right, column]])
 
 
-def by_model(table: pd.DataFrame, seen: pd.DataFrame, systems: list[str], seed: int) -> np.ndarray:
-    """Return draws of win rates (draw, system) by `models.bradley_terry`."""
-    verdicts = dx.pairs(table.assign(winner=table["verdict"].map(SIDES)), item="item")
-    votes = dx.pairs(seen.assign(winner=seen["vote"].map(SIDES)), item="item")
-    fit = dx.models.bradley_terry.fit(
+def fitted(table: pd.DataFrame, seen: pd.DataFrame, seed: int, annotator=None):
+    """Fit `models.bradley_terry` to votes on some pairs and verdicts on all."""
+    judges = [name for name in table if name.startswith("verdict")]
+    said = table.melt(COLUMNS, judges, var_name="judge", value_name="winner")
+    verdicts = dx.pairs(
+        said.assign(winner=said["winner"].map(SIDES)), item="item", annotator="judge"
+    )
+    votes = dx.pairs(seen.assign(winner=seen["vote"].map(SIDES)), item="item", annotator=annotator)
+    return dx.models.bradley_terry.fit(
         votes, predictions=verdicts, draws=500, tune=300, chains=2, random_seed=seed,
         progressbar=False,
     )  # fmt: skip
+
+
+def by_model(table: pd.DataFrame, seen: pd.DataFrame, systems: list[str], seed: int) -> np.ndarray:
+    """Return draws of win rates (draw, system) by `models.bradley_terry`."""
+    fit = fitted(table, seen, seed)
     return (
         dx.win_rate(fit, random_seed=seed).sel(system=systems).to_numpy().reshape(-1, len(systems))
     )
@@ -123,6 +184,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="sets whose names hold this")
     parser.add_argument("--times", type=int, default=100)
     parser.add_argument("--votes", type=int, nargs="*", default=[30, 100, 300])
+    parser.add_argument("--panel", action="store_true", help="one vote each, the majority asked")
     asked = parser.parse_args()
     try:
         import ppi_py  # noqa: F401
@@ -132,9 +194,21 @@ def main() -> None:
         ppi = False
     warnings.simplefilter("ignore")
     print(described(), end="\n\n")
+    if asked.panel:
+        print("| pairs | votes | win rate by | hold | by system | mean width | largest error |")
+        print("|--:|--:|---|--:|---|--:|--:|")
+        sets = {"mtbench_votes": mtbench(asked.shared), "pandalm": pandalm(asked.shared, "gpt35")}
+        for name, table in sets.items():
+            for n in asked.votes:
+                by_panel(table, votes_of(asked.shared, name), n, asked.times)
+        return
     print("| set, judge | votes | method | hold | by system | mean width | seconds each |")
     print("|---|--:|---|--:|---|--:|--:|")
     sets = {"mtbench_votes, GPT-4": mtbench(asked.shared)}
+    both = pandalm(asked.shared, "gpt35")
+    sets["pandalm, both judges"] = both.assign(
+        verdict_too=pandalm(asked.shared, "pandalm7b")["verdict"]
+    )
     sets |= {f"pandalm, {name}": pandalm(asked.shared, name) for name in ("gpt35", "pandalm7b")}
     if not any(asked.only in name for name in sets):
         parser.error(f"--only: expected a part of one of {', '.join(sets)}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -261,3 +263,60 @@ def test_effects_of_prompts_without_votes_are_drawn():
     left_won = np.mean(each, axis=0)
     left_won[0] = 1.0
     np.testing.assert_allclose(found, rates(left_won), atol=0.012)
+
+
+def chances(one, known):
+    """Return the probabilities that left wins, ties and loses (pair, outcome), over voters."""
+    out = np.zeros((4, 3))
+    for pair, (left, right, item) in enumerate(zip(*PAIRS.values(), strict=True)):
+        strength = one["beyond_judge"] + one["item_effect"][item]
+        gap = strength[left] - strength[right]
+        gap += known["verdict"][pair, 0].item() * one["judge_weight"][0]
+        gap += known["verdict_apart"][pair, 0].item() * one["judge_system_weight"][0]
+        gap += known["answer"][pair, 0].item() * one["coefficient"][0]
+        for who, order in product(range(2), (1.0, -1.0)):
+            eta = one["annotator_sharpness"][who] * gap
+            eta += order * (one["side"] + one["annotator_side"][who])
+            tie = one["tie"] + one["annotator_tie"][who] + one["item_tie"][item]
+            tie += known["verdict_tie"][pair, 0].item() * one["judge_tie"][0]
+            weight = np.exp([eta / 2, tie, -eta / 2])
+            out[pair] += weight / weight.sum() / 4
+    return out
+
+
+def of_majority(chance, more, scored=0.0, heard=0):
+    """Return what to expect of a panel's majority, by enumerating its further votes."""
+    total = 0.0
+    for votes in product(range(3), repeat=more):
+        mean = (scored + sum((1.0, 0.5, 0.0)[vote] for vote in votes)) / (heard + more)
+        total += np.prod(chance[list(votes)]) * (0.5 * (mean == 0.5) + (mean > 0.5))
+    return total
+
+
+@pytest.mark.parametrize("as_cast", [True, False])
+def test_win_rates_by_a_panel_are_those_of_its_majority(as_cast):
+    """Cast: two votes on pair 0 (won, tied) and on pair 3 (lost; won, sides exchanged)."""
+    fit, one, known = judged(60_000, ([0, 0, 3, 3], [0, 1, 2, 2]))
+    chance = chances(one, known)
+    found = dx.win_rate(fit, panel=3, as_cast=as_cast, random_seed=1)
+    left_won = np.array([of_majority(chance[pair], 3) for pair in range(4)])
+    if (
+        as_cast
+    ):  # the second vote on pair 3 was with sides exchanged: left won it, and lost the other
+        left_won[0] = of_majority(chance[0], 1, scored=1.5, heard=2)
+        left_won[3] = of_majority(chance[3], 1, scored=1.0, heard=2)
+    np.testing.assert_allclose(found.mean(("chain", "draw")), rates(left_won), atol=0.005)
+    assert set(np.unique((6 * found.sel(system="b")).round(9))) <= set(range(7))
+
+
+def test_a_panel_on_new_prompts_and_one_without_judged_pairs(draws):
+    fit, one, known = judged(60_000, ([0], [0]))
+    found = dx.win_rate(fit, new_items=True, panel=3, random_seed=1)
+    left_won = [of_majority(chance, 3) for chance in chances(one, known)]
+    share = np.random.default_rng(2).dirichlet([1, 1], 4000)
+    each = [rates(left_won, (w, w, w, other)) for w, other in share]
+    np.testing.assert_allclose(found.mean(("chain", "draw")), np.mean(each, axis=0), atol=0.01)
+    with pytest.raises(dx.ArgumentError, match="panel: expected 1, since the fit has no judged"):
+        dx.win_rate(tree(**draws), panel=3)
+    with pytest.raises(dx.ArgumentError, match="panel: expected a whole number"):
+        dx.win_rate(fit, panel=0)

@@ -21,7 +21,12 @@ are right to .0003 for spreads up to 2."""
 
 
 def win_rate(
-    fit: xr.DataTree, *, new_items: bool = False, as_cast: bool = True, random_seed: Any = None
+    fit: xr.DataTree,
+    *,
+    new_items: bool = False,
+    as_cast: bool = True,
+    panel: int = 1,
+    random_seed: Any = None,
 ) -> xr.DataArray:
     r"""Share of votes that each system wins against the others, a tie counting as half.
 
@@ -38,6 +43,10 @@ def win_rate(
     as_cast : bool
         Of a fit with judges' verdicts. True keeps votes that were cast and draws the others; False
         takes the expected vote on every judged pair.
+    panel : int
+        Of a fit with judges' verdicts: number of voters on each judged pair. With more than one,
+        who has more of their votes wins the pair: the win rate is by the panel's majority, and
+        farther from 1/2 than that by single votes.
     random_seed : int, optional
         Of a fit with judges' verdicts: seed of the votes that were not cast, and of new prompts.
 
@@ -63,7 +72,8 @@ def win_rate(
     With judges' verdicts (``predictions=``) the rate is that of people's votes on the judged pairs,
     one vote on each: the votes that were cast, and draws of those that were not, by a random one of
     the voters. With ``new_items`` prompts are drawn anew (Bayesian bootstrap), and votes are
-    expected ones.
+    expected ones. A ``panel`` has the votes that were cast on a pair, and as many more as it takes,
+    drawn from random voters; with ``new_items`` or ``as_cast=False`` all its votes are drawn.
 
     Source: the probabilities of Davidson (1970), "On extending the Bradley-Terry model to
     accommodate ties in paired comparison experiments", Eq. 3.
@@ -78,10 +88,16 @@ def win_rate(
     0.5
     """
     arguments.flags(new_items=new_items, as_cast=as_cast)
+    panel = arguments.whole("panel", panel, least=1)
     draws = _posterior(fit)
     if "beyond_judge" in draws:
-        rng = generator(random_seed, "win_rate")
-        return _judged(fit, draws, rng, new_items=new_items, expected=new_items or not as_cast)
+        rng, anew = generator(random_seed, "win_rate"), new_items or not as_cast
+        return _judged(fit, draws, rng, new_items=new_items, anew=anew, panel=panel)
+    if panel > 1:
+        raise ArgumentError(
+            "panel", expected="1, since the fit has no judged pairs", found=str(panel),
+            hint="Fit with predictions=, the judges' verdicts on all pairs",
+        )  # fmt: skip
     ahead = draws["strength"]
     ties = draws["tie"] if "tie" in draws else xr.DataArray(-np.inf)
     apart, tied, weights = np.zeros(1), np.zeros(1), np.ones(1)
@@ -131,7 +147,7 @@ def _require_effects(draws: xr.Dataset, hint: str) -> None:
 
 def _judged(
     fit: xr.DataTree, draws: xr.Dataset, rng: np.random.Generator, *, new_items: bool,
-    expected: bool,
+    anew: bool, panel: int,
 ) -> xr.DataArray:  # fmt: skip
     """Return the share of people's votes on the judged pairs, one on each, that systems win."""
     if "item_spread" in draws:
@@ -153,8 +169,10 @@ def _judged(
     cast = np.bincount(known["vote_pair"], minlength=n_pairs)
     outcome = fit["observed_data"]["outcome"].to_numpy()
     score = 0.5 + 0.5 * (1.0 - outcome) * known["vote_turn"].to_numpy()
-    seen = np.bincount(known["vote_pair"], score, minlength=n_pairs) / np.maximum(cast, 1)
-    open_ = np.arange(n_pairs) if expected else np.flatnonzero(cast == 0)
+    cast, score = (np.zeros_like(cast), 0.0 * score) if anew else (cast, score)
+    total = np.bincount(known["vote_pair"], score, minlength=n_pairs)
+    open_ = [np.flatnonzero(cast <= k) for k in range(panel)]  # without the first vote, the second
+    lacking = known.isel({PAIR: np.concatenate(open_)})
     of_left, of_right = (
         coo_array(
             (np.ones(n_pairs), (np.arange(n_pairs), code)), shape=(n_pairs, n_systems)
@@ -162,18 +180,24 @@ def _judged(
         for code in (left, right)
     )
     flat = draws.stack({_FLAT: SAMPLE}, create_index=False).transpose(_FLAT, ...)
-    n, at_once = flat.sizes[_FLAT], max(1, _AT_ONCE // max(n_pairs, 1))
+    n, at_once = flat.sizes[_FLAT], max(1, _AT_ONCE // max(n_pairs, lacking.sizes[PAIR]))
     out = np.empty((n, n_systems))
     for first in range(0, n, at_once):
         part = flat.isel({_FLAT: slice(first, first + at_once)})
         n_part = part.sizes[_FLAT]
-        won = np.tile(seen, (n_part, 1))
-        won[:, open_] = vote_on(part, known.isel({PAIR: open_}), rng, expected=expected).won
+        votes, end = np.tile(total, (n_part, 1)), 0
+        drawn = vote_on(part, lacking, rng, expected=anew and panel == 1).won
+        for places in open_:
+            votes[:, places] += drawn[:, end : end + len(places)]
+            end += len(places)
+        won = votes / np.maximum(cast, panel)
+        if panel > 1:
+            won = np.where(np.isclose(won, 0.5), 0.5, won > 0.5)
         weight = np.ones((1, n_pairs))
         if new_items:
             weight = rng.standard_exponential((n_part, int(item.max()) + 1))[:, item]
-        total = (weight * won) @ of_left + (weight * (1.0 - won)) @ of_right
-        out[first : first + n_part] = total / (weight @ of_left + weight @ of_right)
+        wins = (weight * won) @ of_left + (weight * (1.0 - won)) @ of_right
+        out[first : first + n_part] = wins / (weight @ of_left + weight @ of_right)
     shape = (draws.sizes[CHAIN], draws.sizes[DRAW], n_systems)
     return xr.DataArray(
         out.reshape(shape), dims=(*SAMPLE, SYSTEM), coords=draws["strength"].coords,
