@@ -403,7 +403,7 @@ def learned(panel):
     return run
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_each_annotators_reliability_is_recovered(learned):
     found = learned("annotator", 70)["posterior"]["annotator_reliability"]
     assert found["annotator"].values.tolist() == [f"r{who}" for who in range(6)]

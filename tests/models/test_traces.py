@@ -653,6 +653,7 @@ def test_priors_of_a_fit_can_be_scaled_by_arviz(name):
     assert (table[["prior", "likelihood"]] > 0).all(axis=None)
 
 
+@pytest.mark.unit(0, long=4)
 @pytest.mark.parametrize("name", [
     "crossed_effects", "cross_replication", "symmetric_confusion", "dawid_skene", "rasch",
     "plackett_luce", "bradley_terry", "dirichlet", "normal_scores",
