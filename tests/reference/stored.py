@@ -35,7 +35,7 @@ class Stored:
         if "rankings" in data:
             return dx.from_rankings(data["rankings"], **data["options"])
         if "pairs" in data:
-            return dx.pairs(data["pairs"])
+            return _pairs(data["pairs"])
         return dx.annotations(data["columns"], **data["options"])
 
     def fit(self, **run: Any) -> xr.Dataset:
@@ -44,10 +44,16 @@ class Stored:
         data = self.content["data"]
         if "predictions" in data:
             settings["predictions"] = dx.predictions(data["predictions"], kind="nominal")
+        if "verdicts" in data:
+            settings["predictions"] = _pairs(data["verdicts"])
         if "truth" in data:
             settings["truth"] = data["truth"]
         module = dx.models.get(self.content["model"]).module
         return module.fit(self.annotations(), **settings)["posterior"].to_dataset()
+
+
+def _pairs(table: dict[str, list[str]]) -> xr.Dataset:
+    return dx.pairs(table, item="item" if "item" in table else None)
 
 
 @lru_cache
