@@ -13,7 +13,7 @@ from dissensus.families.pairs.kernels.votes import (
     CELLS,
     GAP,
     ITEM_TIE,
-    LOG_ODDS,
+    ODDS,
     OWN,
     SHARP,
     SIDE,
@@ -23,8 +23,8 @@ from dissensus.families.pairs.kernels.votes import (
     Parameters,
     Votes,
     fill_table,
-    log_vote,
     slopes_of,
+    with_vote,
 )
 from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.random import State
@@ -51,7 +51,7 @@ def _slopes_of_item(
     for t in range(len(said)):
         one, two, g = one_of[t] - first_cell, two_of[t] - first_cell, table[t, G]
         eta = g * (table[t, GAP] + x[one] - x[two]) + table[t, ADVANTAGE]
-        apart, decided, tied = slopes_of(eta, odds * table[t, LOG_ODDS])
+        apart, decided, tied = slopes_of(eta, odds * table[t, ODDS])
         if of_tie > 0.0:
             cross = -0.5 * weight[t] * g * tied * apart
             slope[tie] += weight[t] * ((1.0 if said[t] == 0.0 else 0.0) - tied)
@@ -78,11 +78,14 @@ def _log_density_of_item(
     if of_tie > 0.0:
         total += 0.5 * (precision - of_tie) * x[n - 1] * x[n - 1]
         odds = math.exp(x[n - 1])
+    above = below = 1.0
     for t in range(len(said)):
         gap = table[t, GAP] + x[one_of[t] - first_cell] - x[two_of[t] - first_cell]
         eta = table[t, G] * gap + table[t, ADVANTAGE]
-        total += weight[t] * log_vote(eta, odds * table[t, LOG_ODDS], said[t])
-    return total
+        total, above, below = with_vote(
+            total, above, below, eta, odds * table[t, ODDS], said[t], weight[t]
+        )
+    return total + math.log(above) - math.log(below)
 
 
 _move_item = mover(_slopes_of_item, _log_density_of_item)
@@ -95,9 +98,12 @@ def draw_cells(
 ) -> None:  # fmt: skip
     """Draw the numbers of every prompt's cells."""
     fill_table(votes, form, par, table)
-    for t in range(len(table)):
-        own = par.cell[votes.cell_tie[t]] if form.ties else 0.0
-        table[t, LOG_ODDS] = math.exp(table[t, LOG_ODDS] - own)
+    own, cell = 1.0, -1
+    for t in range(len(table) if form.ties else 0):
+        if votes.cell_tie[t] != cell:
+            cell = votes.cell_tie[t]
+            own = math.exp(par.cell[cell])
+        table[t, ODDS] /= own
     precision = par.spread[CELL] ** -2.0
     of_tie = par.spread[ITEM_TIE] ** -2.0 if form.ties else 0.0
     for item in range(len(votes.item_start) - 1):
@@ -132,7 +138,7 @@ def _slopes_of_annotator(
     for place in range(len(row)):
         t = row[place]
         w, ahead = weight[t], g * (table[t, GAP] + table[t, CELLS])
-        apart, decided, tied = slopes_of(ahead + shift, odds * table[t, LOG_ODDS])
+        apart, decided, tied = slopes_of(ahead + shift, odds * table[t, ODDS])
         first = 0.5 * w * (said[t] - apart)
         info = 0.25 * w * (decided - apart * apart)
         slope[SHARP] += ahead * first
@@ -161,11 +167,14 @@ def _log_density_of_annotator(
     g = math.exp(x[SHARP])
     odds = math.exp(common[TIE - 1] + x[TIE]) if ties else 0.0
     shift = common[SIDE - 1] + x[SIDE] if side else 0.0
+    above = below = 1.0
     for place in range(len(row)):
         t = row[place]
         eta = g * (table[t, GAP] + table[t, CELLS]) + shift
-        total += weight[t] * log_vote(eta, odds * table[t, LOG_ODDS], said[t])
-    return total
+        total, above, below = with_vote(
+            total, above, below, eta, odds * table[t, ODDS], said[t], weight[t]
+        )
+    return total + math.log(above) - math.log(below)
 
 
 _move_annotator = mover(_slopes_of_annotator, _log_density_of_annotator)
@@ -178,11 +187,14 @@ def _log_sharp(
 ) -> float:  # fmt: skip
     """Return the log density of log sharpness alone."""
     total, g = -0.5 * precision * x * x, math.exp(x)
+    above = below = 1.0
     for place in range(len(row)):
         t = row[place]
         eta = g * (table[t, GAP] + table[t, CELLS]) + shift
-        total += weight[t] * log_vote(eta, odds * table[t, LOG_ODDS], said[t])
-    return total
+        total, above, below = with_vote(
+            total, above, below, eta, odds * table[t, ODDS], said[t], weight[t]
+        )
+    return total + math.log(above) - math.log(below)
 
 
 _draw_sharp = slicer(_log_sharp)
@@ -198,10 +210,11 @@ def draw_annotators(
     precision = np.empty(3)
     for k in range(3):
         precision[k] = par.spread[OWN + k] ** -2.0
+    own = np.ones(len(par.own))
+    for who in range(len(own) if form.ties else 0):
+        own[who] = math.exp(par.common[TIE - 1] + par.own[who, TIE])
     for t in range(len(table)):  # what prompts and covariates do to ties; the rest is the voter's
-        who = votes.annotator[t]
-        own = par.common[TIE - 1] + par.own[who, TIE]
-        table[t, LOG_ODDS] = math.exp(table[t, LOG_ODDS] - own) if form.ties else 1.0
+        table[t, ODDS] /= own[votes.annotator[t]]
     for who in range(len(votes.annotator_start) - 1):
         row = votes.by_annotator[votes.annotator_start[who] : votes.annotator_start[who + 1]]
         _move_annotator(

@@ -40,7 +40,7 @@ def room(n: int) -> Room:
 
 _STEPS = 6
 """Maximum number of Newton's steps."""
-_NEAR = 0.002
+_NEAR = 0.3
 """The mode is near enough if a step is expected to add no more than half of this, for each number,
 to the log density."""
 _FAR = 3.0

@@ -12,7 +12,7 @@ from dissensus.families.pairs.kernels.votes import (
     CELLS,
     GAP,
     ITEM_TIE,
-    LOG_ODDS,
+    ODDS,
     OWN,
     SHARP,
     SIDE,
@@ -23,7 +23,7 @@ from dissensus.families.pairs.kernels.votes import (
     Parameters,
     Votes,
     fill_table,
-    log_vote,
+    with_vote,
 )
 from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.random import State
@@ -56,9 +56,10 @@ def _log_stretched(
     """
     more = math.exp(x) - 1.0
     total = x - 0.5 * ((1.0 + more) * sd / scale) ** 2
+    above = below = 1.0
     for t in range(len(said)):
         g, gap, cells = table[t, G], table[t, GAP], table[t, CELLS]
-        shift, log_odds = table[t, ADVANTAGE], table[t, LOG_ODDS]
+        shift, odds = table[t, ADVANTAGE], table[t, ODDS]
         if of == STRENGTH:
             gap += more * own[t]
         elif of == CELL:
@@ -66,11 +67,12 @@ def _log_stretched(
         elif of == OWN + SHARP:
             g *= math.exp(more * own[t])
         elif of in (OWN + TIE, ITEM_TIE):
-            log_odds += more * own[t]
+            odds *= math.exp(more * own[t])
         else:
             shift += more * own[t]
-        total += weight[t] * log_vote(g * (gap + cells) + shift, math.exp(log_odds), said[t])
-    return total
+        eta = g * (gap + cells) + shift
+        total, above, below = with_vote(total, above, below, eta, odds, said[t], weight[t])
+    return total + math.log(above) - math.log(below)
 
 
 _draw_stretch = slicer(_log_stretched)

@@ -12,7 +12,9 @@ import numpy as np
 
 from dissensus.families.pairs.kernels.mover import Room, mover
 from dissensus.families.pairs.kernels.votes import (
+    ADVANTAGE,
     CELLS,
+    ODDS,
     SIDE,
     STRENGTH,
     TIE,
@@ -21,8 +23,8 @@ from dissensus.families.pairs.kernels.votes import (
     Parameters,
     Votes,
     fill_table,
-    log_vote,
     slopes_of,
+    with_vote,
 )
 from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.random import State
@@ -130,14 +132,15 @@ def _log_density_of_all(
     shift = x[n_systems + form.ties] if form.side else 0.0
     left, right, said, weight = votes.left, votes.right, votes.side, votes.weight
     along, n_along = n_systems + form.ties + form.side, votes.along.shape[1]
+    above = below = 1.0
     for t in range(len(left)):
         gap = x[left[t]] - x[right[t]]
         for c in range(n_along):
             gap += x[along + c] * votes.along[t, c]
         eta = rest[t, 0] * gap + rest[t, 1] + shift
         odds = every * rest[t, 2] * _odds(x, along + n_along, votes, t)
-        total += weight[t] * log_vote(eta, odds, said[t])
-    return total
+        total, above, below = with_vote(total, above, below, eta, odds, said[t], weight[t])
+    return total + math.log(above) - math.log(below)
 
 
 _move_all = mover(slopes_of_all, _log_density_of_all)
@@ -154,17 +157,18 @@ def draw_strengths(
     """
     n_systems, n_coefficients = len(par.strength), len(par.coefficient)
     fill_table(votes, form, par, table)
+    every = math.exp(par.common[TIE - 1])
     rest = table[:, :3]
     for t in range(len(table)):  # without what is drawn
-        g, own_tie, own_side = table[t, G], 0.0, 0.0
-        if form.annotators:
-            own_tie = par.own[votes.annotator[t], TIE]
-            own_side = par.own[votes.annotator[t], SIDE]
-        if form.items and form.ties:
-            own_tie += par.cell[votes.cell_tie[t]]
-        rest[t, 1] = g * table[t, CELLS] + (own_side if form.side else 0.0)
+        g = table[t, G]
+        rest[t, 1] = g * table[t, CELLS]
+        if form.side:
+            rest[t, 1] += table[t, ADVANTAGE] - par.common[SIDE - 1]
         rest[t, 0] = g
-        rest[t, 2] = math.exp(own_tie) if form.ties else 0.0
+        rest[t, 2] = 0.0
+        if form.ties:
+            drawn = _odds(par.coefficient, votes.along.shape[1], votes, t)
+            rest[t, 2] = table[t, ODDS] / (every * drawn)
     first = n_systems + form.ties + form.side
     n = first + n_coefficients
     at, precision = np.empty(n), np.empty(n)

@@ -17,6 +17,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.types import Floats, Ints
 
@@ -80,6 +82,33 @@ def log_vote(eta: float, odds: float, side: float) -> float:
     return 0.5 * side * eta + total if side != 0.0 else math.log(odds) + total
 
 
+_LARGE = 1e100
+"""Factors between 1 / this and this may be multiplied, and so may products of two of them."""
+
+
+@inner
+def with_vote(
+    total: float, above: float, below: float, eta: float, odds: float, side: float, weight: float
+) -> tuple[float, float, float]:
+    """Add the log probability of a vote to a sum, total + log(above / below).
+
+    A logarithm takes as long as all the rest of a vote: factors are multiplied for as long as
+    they are of moderate size.
+    """
+    half = 0.5 * abs(eta)
+    small = math.exp(-half)
+    divisor = 1.0 + small * (small + odds)
+    if weight != 1.0 or divisor > _LARGE or (side == 0.0 and odds < 1.0 / _LARGE):
+        return total + weight * log_vote(eta, odds, side), above, below
+    total += 0.5 * side * eta - half
+    below *= divisor
+    if side == 0.0:
+        above *= odds
+    if below > _LARGE or not 1.0 / _LARGE < above < _LARGE:
+        return total + math.log(above) - math.log(below), 1.0, 1.0
+    return total, above, below
+
+
 @inner
 def slopes_of(eta: float, odds: float) -> tuple[float, float, float]:
     """Return P(left) - P(right), P(left or right) and P(tie)."""
@@ -89,9 +118,9 @@ def slopes_of(eta: float, odds: float) -> tuple[float, float, float]:
     return math.copysign(apart, eta), (1.0 + small * small) / total, small * odds / total
 
 
-G, GAP, CELLS, ADVANTAGE, LOG_ODDS = range(5)
+G, GAP, CELLS, ADVANTAGE, ODDS = range(5)
 """The columns of a table of votes: sharpness, what strengths and covariates and what the answers to
-this prompt are apart, the left side's advantage, and the tendency to ties (-inf without ties)."""
+this prompt are apart, the left side's advantage, and exp of the tendency to ties (0 without)."""
 
 
 @inner
@@ -103,27 +132,34 @@ def fill_table(votes: Votes, form: Form, par: Parameters, table: Floats) -> None
     """
     left, right, annotator = votes.left, votes.right, votes.annotator
     n_along, n_tied = votes.along.shape[1], votes.tied.shape[1]
+    # One exponential for each annotator and prompt: those of votes would take longer than the rest.
+    sharp, tie = np.ones(len(par.own)), np.ones(len(par.own))
+    for a in range(len(par.own) if form.annotators else 0):
+        sharp[a] = math.exp(par.own[a, SHARP])
+        if form.ties:
+            tie[a] = math.exp(par.own[a, TIE])
+    every, of_item, cell = math.exp(par.common[TIE - 1]) if form.ties else 0.0, 1.0, -1
     for t in range(len(left)):
         a = annotator[t]
-        table[t, G] = 1.0
+        table[t, G] = sharp[a]
         table[t, GAP] = par.strength[left[t]] - par.strength[right[t]]
         table[t, CELLS] = 0.0
         table[t, ADVANTAGE] = par.common[SIDE - 1] if form.side else 0.0
-        table[t, LOG_ODDS] = par.common[TIE - 1] if form.ties else -math.inf
         if form.items:
             table[t, CELLS] = par.cell[votes.cell_left[t]] - par.cell[votes.cell_right[t]]
-            if form.ties:
-                table[t, LOG_ODDS] += par.cell[votes.cell_tie[t]]
-        if form.annotators:
-            table[t, G] = math.exp(par.own[a, SHARP])
-            if form.side:
-                table[t, ADVANTAGE] += par.own[a, SIDE]
-            if form.ties:
-                table[t, LOG_ODDS] += par.own[a, TIE]
+            if form.ties and votes.cell_tie[t] != cell:
+                cell = votes.cell_tie[t]
+                of_item = math.exp(par.cell[cell])
+        if form.annotators and form.side:
+            table[t, ADVANTAGE] += par.own[a, SIDE]
         for c in range(n_along):
             table[t, GAP] += par.coefficient[c] * votes.along[t, c]
-        for c in range(n_tied):
-            table[t, LOG_ODDS] += par.coefficient[n_along + c] * votes.tied[t, c]
+        table[t, ODDS] = every * of_item * tie[a]
+        if n_tied:
+            total = 0.0
+            for c in range(n_tied):
+                total += par.coefficient[n_along + c] * votes.tied[t, c]
+            table[t, ODDS] *= math.exp(total)
 
 
 @kernel
@@ -133,6 +169,6 @@ def log_likelihoods(votes: Votes, form: Form, par: Parameters, table: Floats, ou
     side, weight, total = votes.side, votes.weight, 0.0
     for t in range(len(side)):
         eta = table[t, G] * (table[t, GAP] + table[t, CELLS]) + table[t, ADVANTAGE]
-        out[t] = log_vote(eta, math.exp(table[t, LOG_ODDS]), side[t])
+        out[t] = log_vote(eta, table[t, ODDS], side[t])
         total += weight[t] * out[t]
     return total
