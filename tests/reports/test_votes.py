@@ -47,7 +47,8 @@ def test_the_page_is_whole(result, page):
 def test_the_page_has_one_picture(result, page):
     parsed = page(result)
     assert [a["id"] for a in parsed.all("figure")] == ["verdict"]
-    assert "strong .73" in next(a["aria-label"] for a in parsed.all("svg"))
+    rate = float(result["leaderboard"]["win_rate"].sel(system="strong").mean())
+    assert f"strong {share(rate)}" in next(a["aria-label"] for a in parsed.all("svg"))
 
 
 def test_golden_words(result):
