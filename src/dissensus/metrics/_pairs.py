@@ -44,8 +44,8 @@ def win_rate(
         Of a fit with judges' verdicts. True keeps votes that were cast and draws the others; False
         takes the expected vote on every judged pair.
     panel : int
-        Of a fit with judges' verdicts: number of voters on each judged pair. With more than one,
-        who has more of their votes wins the pair: the win rate is by the panel's majority, and
+        Of a fit with judges' verdicts: number of votes on each judged pair. With more than one,
+        the system with more of them wins the pair: the win rate is by the panel's majority, and
         farther from 1/2 than that by single votes.
     random_seed : int, optional
         Of a fit with judges' verdicts: seed of the votes that were not cast, and of new prompts.
@@ -72,8 +72,9 @@ def win_rate(
     With judges' verdicts (``predictions=``) the rate is that of people's votes on the judged pairs,
     one vote on each: the votes that were cast, and draws of those that were not, by a random one of
     the voters. With ``new_items`` prompts are drawn anew (Bayesian bootstrap), and votes are
-    expected ones. A ``panel`` has the votes that were cast on a pair, and as many more as it takes,
-    drawn from random voters; with ``new_items`` or ``as_cast=False`` all its votes are drawn.
+    expected ones. A ``panel`` has all votes that were cast on a pair, and as many more as it takes,
+    each of a random voter (who may have voted before); with ``new_items`` or ``as_cast=False`` all
+    its votes are drawn.
 
     Source: the probabilities of Davidson (1970), "On extending the Bradley-Terry model to
     accommodate ties in paired comparison experiments", Eq. 3.
@@ -217,8 +218,6 @@ class Votes(NamedTuple):
     """1 left, 1/2 tie, 0 right; or what to expect."""
     who: Ints
     """Code of the voter."""
-    shown: Floats
-    """1 where the sides are those of the pair, -1 where they are exchanged."""
 
 
 def vote_on(
@@ -248,13 +247,11 @@ def vote_on(
     who = rng.integers(draws.sizes.get(ANNOTATOR, 1), size=ahead.shape)
     if "annotator_sharpness" in draws:
         ahead *= draws["annotator_sharpness"].to_numpy()[row, who]
-    turn: Any = np.broadcast_to(1.0, ahead.shape)
     if "side" in draws:
         side = draws["side"].to_numpy()[:, None]
         if "annotator_side" in draws:
             side = side + draws["annotator_side"].to_numpy()[row, who]
-        turn = rng.choice([-1.0, 1.0], size=ahead.shape)
-        ahead += side * turn
+        ahead += side * rng.choice([-1.0, 1.0], size=ahead.shape)
     small, odds = np.exp(-0.5 * np.abs(ahead)), 0.0
     if "tie" in draws:
         ties = draws["tie"].to_numpy()[:, None]
@@ -277,7 +274,7 @@ def vote_on(
     else:
         at = rng.uniform(size=ahead.shape)
         won = np.where(at < leads, 1.0, np.where(at < leads + tied, 0.5, 0.0))
-    return Votes(np.where(ahead >= 0, won, 1.0 - won), who, turn)
+    return Votes(np.where(ahead >= 0, won, 1.0 - won), who)
 
 
 def rank(fit: xr.DataTree) -> xr.DataArray:

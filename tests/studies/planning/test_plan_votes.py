@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import dissensus as dx
-from dissensus.studies.planning.votes import _as_narrow
+from dissensus.families.pairs.evidence import prompts_of
+from dissensus.studies.planning.votes import _as_narrow, _voted
 
 N_PAIRS, WORDS = 150, np.array(["left", "right"])
 
@@ -48,7 +49,7 @@ def test_a_good_judge_saves_votes_and_one_who_guesses_does_not():
     assert guess.attrs["judged_pairs"] == N_PAIRS
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_planned_intervals_are_as_wide_as_those_of_such_a_study():
     """Of the same kind of study, made anew and analysed as a user would."""
     widths = []
@@ -61,7 +62,7 @@ def test_planned_intervals_are_as_wide_as_those_of_such_a_study():
         widths.append(float(ends.diff("quantile").mean()) / 2)
     plans = [planned(*study(0.8, 60, seed), items=(75,)) for seed in range(3)]
     half = np.mean([float(plan["half_width"][0, 0]) for plan in plans])
-    assert half == pytest.approx(np.mean(widths), rel=0.1)
+    assert half == pytest.approx(np.mean(widths), rel=0.15)
 
 
 @pytest.mark.long
@@ -76,10 +77,10 @@ def test_more_votes_on_a_pair_narrow_intervals_and_a_wider_interval_is_wider():
 
 
 @pytest.mark.long
-def test_voters_sides_and_prompts_of_the_pilot_are_kept():
-    """Named voters with their own sharpness, several votes on a prompt."""
+def test_votes_on_all_judged_pairs_leave_nothing_open():
+    """Named voters, several votes on a prompt, ties."""
     rng = np.random.default_rng(5)
-    n = 90
+    n = 60
     frame = {
         "item": np.arange(n) % 15,
         "left": rng.choice(list("ab"), n),
@@ -87,25 +88,66 @@ def test_voters_sides_and_prompts_of_the_pilot_are_kept():
         "winner": rng.choice(["left", "tie", "right"], n),
         "who": rng.choice(list("uvw"), n),
     }
-    verdicts = {name: frame[name] for name in ("item", "left", "right")} | {"winner": ["left"] * n}
-    seen = {(i, s): k for k, (i, s) in enumerate(zip(frame["item"], frame["left"], strict=True))}
-    first = sorted(seen.values())
-    verdicts = {name: np.array(values)[first] for name, values in verdicts.items()}
+    first = np.unique([f"{i}{a}" for i, a in zip(frame["item"], frame["left"], strict=True)],
+                      return_index=True)[1]  # fmt: skip
+    verdicts = {name: np.array(frame[name])[first] for name in ("item", "left", "right", "winner")}
     plan = planned(
         dx.pairs(frame, item="item", annotator="who"), dx.pairs(verdicts, item="item"),
         items=(len(first),),
     )  # fmt: skip
-    # Votes on all judged pairs: nothing is left open, with or without a judge.
     assert plan["half_width"].to_numpy() == pytest.approx(0.0, abs=1e-12)
-    assert float(plan["items_alone"][0, 0]) == len(first)
-    assert "±.000 without the verdicts. The verdicts save no votes." in plan.attrs["in_words"]
+    assert float(plan["items_alone"][0, 0]) == pytest.approx(len(first))
+    assert plan.attrs["in_words"].endswith("verdicts have nothing to add.")
 
 
-def test_votes_for_the_same_length_follow_from_lengths():
-    """Twice as long without: 1 / n - 1 / N must be four times smaller, by hand for N = 100."""
-    told, alone = np.array([[0.1, 0.1, 0.0]]), np.array([[0.2, 0.1, 0.0]])
-    found = _as_narrow(told, alone, np.array([20, 50, 100]), 100)
-    assert found[0] == pytest.approx([1 / ((1 / 20 - 1 / 100) / 4 + 1 / 100), 50, 100])
+@pytest.mark.long
+def test_simulated_votes_are_those_of_the_pilots_posterior():
+    """Prompts and pairs are judged ones, voters the pilot's, and outcomes have its frequencies."""
+    rng = np.random.default_rng(6)
+    left, right = np.array([rng.permutation(3)[:2] for _ in range(240)]).T
+    names = np.array(["tie", "y", "x"])  # a tie is called = here
+    frame = {
+        "item": [f"q{k}" for k in range(240)],
+        "left": names[left],
+        "right": names[right],
+        "winner": np.where(left < right, "left", "right"),
+        "who": rng.choice(list("uvw"), 240),
+    }
+    frame["winner"] = np.where(rng.random(240) < 0.15, "=", frame["winner"])
+    read = {"item": "item", "ties": "="}
+    verdicts = dx.pairs(frame | {"who": ["j"] * 240}, annotator="who", **read)
+    votes = dx.pairs(frame, annotator="who", **read)
+    fit = dx.models.bradley_terry.fit(votes, predictions=verdicts, random_seed=1, progressbar=False)
+    drawn = _voted(fit, prompts_of(votes, verdicts), 240, 4, np.random.default_rng(1))
+    assert drawn["annotator"].to_numpy().tolist() == list("uvw")
+    item = drawn["item"].to_numpy()[drawn["item_code"].to_numpy()]
+    assert np.unique(item, return_counts=True)[1].tolist() == [4] * 240
+    side = {name: drawn["system"].to_numpy()[drawn[f"{name}_code"]] for name in ("left", "right")}
+    place = np.array([int(name[1:]) for name in item])
+    met = [{*pair} for pair in zip(side["left"], side["right"], strict=True)]
+    assert met == [{names[left[k]], names[right[k]]} for k in place]
+    order = {name: k for k, name in enumerate(names)}
+    better = np.array([order[one] < order[two] for one, two in zip(*side.values(), strict=True)])
+    outcome = drawn["outcome"].to_numpy()
+    assert np.mean(outcome == 1) == pytest.approx(0.15, abs=0.08)
+    assert np.mean(np.where(better, outcome == 0, outcome == 2)) > 0.7
+
+
+@pytest.mark.parametrize(("k", "n", "ratio", "expected"), [
+    (1, 20, 0.5, 1 / ((1 / 20 - 1 / 100) / 4 + 1 / 100)),  # by hand: 1 / n - 1 / N is a quarter
+    (1, 50, 1.0, 50.0), (4, 50, 1.0, 50.0), (4, 100, 1.0, 100.0),
+])  # fmt: skip
+def test_votes_for_the_same_length_follow_from_lengths(k, n, ratio, expected):
+    how = np.array([k]), np.array([n]), 100
+    assert _as_narrow(np.array([[ratio]]), np.ones((1, 1)), *how) == pytest.approx(expected)
+
+
+def test_votes_for_the_same_length_invert_the_law_of_lengths():
+    """For four votes on a pair: m (1 + m / 4n) is that of n = 20, times .36."""
+    how = np.array([4]), np.array([20]), 200
+    found = float(_as_narrow(np.array([[0.6]]), np.ones((1, 1)), *how)[0, 0])
+    law = [(200 - n) * (1 + (200 - n) / (4 * n)) for n in (found, 20)]
+    assert law[0] == pytest.approx(0.36 * law[1])
 
 
 @pytest.mark.parametrize(
@@ -126,6 +168,17 @@ def test_what_makes_no_plan_of_votes_is_refused(more, words):
                           "random_seed": 1, **more})  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:The chains have not run")
+def test_a_fit_is_no_pilot():
+    votes, verdicts = study(0.8)
+    fit = dx.models.bradley_terry.fit(
+        votes, predictions=verdicts, draws=5, tune=5, items=False, progressbar=False, random_seed=1
+    )
+    with pytest.raises(dx.ArgumentError, match=r"Type plan\(votes, predictions=verdicts\)"):
+        dx.plan(fit, predictions=verdicts)
+
+
+@pytest.mark.filterwarnings("ignore:The chains have not run")
 def test_verdicts_are_for_votes_only():
     ann = dx.annotations({"item": [1, 1], "annotator": [1, 2], "label": ["a", "b"]})
     with pytest.raises(dx.ArgumentError, match="predictions: expected none, since the pilot has"):

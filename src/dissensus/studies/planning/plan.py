@@ -120,12 +120,13 @@ def _half_width(scores: Floats, level: float, rng: np.random.Generator) -> float
 
 
 _ANNOTATORS: Final = (1, 2, 3, 5, 8, 12)
+_ITEMS: Final = (100, 300, 1000)
 
 
 def plan(
     pilot: xr.Dataset | xr.DataTree,
     annotators: Sequence[int] | None = None,
-    items: Sequence[int] = (100, 300, 1000),
+    items: Sequence[int] | None = None,
     *,
     target: float | None = None,
     width: float | None = None,
@@ -166,8 +167,9 @@ def plan(
         case and modality). To plan win rates: votes of people, from `dissensus.pairs`.
     annotators : sequence of int, optional
         Annotators of each item to try: 1, 2, 3, 5, 8 and 12 by default; of pairs one vote on each.
-    items : sequence of int
-        Numbers of items to try; of pairs, those that people vote on.
+    items : sequence of int, optional
+        Numbers of items to try: 100, 300 and 1,000 by default; of pairs those that people vote on,
+        by default a tenth, three and six tenths of the judged pairs.
     target, width, family
         To plan reliability, see `plan_reliability`; None is the default there.
     accuracy : float, optional
@@ -247,8 +249,9 @@ def plan(
 
     Votes on pairs: votes on a random part of the judged pairs are drawn from the pilot's posterior,
     by its voters, and analysed by `models.bradley_terry` with the verdicts, and with a judge who
-    says nothing. Without verdicts the length of an interval is taken as proportional to
-    :math:`\sqrt{1/n - 1/N}` for votes on n of N pairs.
+    says nothing; of voters and prompts each model knows what it knows by default (no ``side``, no
+    ``answers``). Without verdicts, the square of an interval's length is taken as proportional to
+    :math:`m (1 + m / (n k))` for k votes on each of n pairs, m being the number of other pairs.
 
     Examples
     --------
@@ -270,8 +273,14 @@ def plan(
             pilot, (1,) if annotators is None else annotators, items, predictions=predictions,
             **_given(shared), progressbar=progressbar,
         )  # fmt: skip
+    if isinstance(pilot, xr.DataTree) and pilot.attrs.get("model") == "bradley_terry":
+        raise ArgumentError(
+            "pilot", expected="votes, from dissensus.pairs", found="a fit of bradley_terry",
+            hint="Type plan(votes, predictions=verdicts)",
+        )  # fmt: skip
     _none_of({"predictions": predictions}, "none, since the pilot has no votes on pairs")
     annotators = _ANNOTATORS if annotators is None else annotators
+    items = _ITEMS if items is None else items
     goals = {"target": target, "width": width, "family": family}
     of_readers = {"difference": difference, "margin": margin}
     if is_reader_study(pilot):
@@ -327,4 +336,4 @@ def _given(settings: dict[str, Any]) -> dict[str, Any]:
 def _none_of(settings: dict[str, Any], expected: str) -> None:
     """Raise if a given setting would have no effect."""
     for name, value in _given(settings).items():
-        raise ArgumentError(name, expected=expected, found=repr(value))
+        raise ArgumentError(name, expected=expected, found=brief(value))

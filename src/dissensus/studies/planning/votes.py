@@ -12,8 +12,8 @@ import numpy as np
 import xarray as xr
 
 from dissensus import arguments, models
-from dissensus.data.pairs import OUTCOMES, checked_pairs, pairs
-from dissensus.dims import ANNOTATOR, ITEM, PAIR, SAMPLE, SYSTEM
+from dissensus.data.pairs import checked_pairs
+from dissensus.dims import ANNOTATOR, ITEM, PAIR, SAMPLE, SYSTEM, VOTE
 from dissensus.errors import ArgumentError, DissensusWarning
 from dissensus.families.base import FitOptions, run
 from dissensus.families.pairs.evidence import prompts_of
@@ -32,12 +32,14 @@ _STUDIES: Final = 5
 _FEWEST: Final = 100
 """Minimum number of draws."""
 _TUNE: Final = 200
+_TENTHS: Final = 1, 3, 6
+"""Of the judged pairs, the tenths that are tried by default."""
 
 
 def plan_votes(
     pilot: xr.Dataset,
     annotators: Sequence[int],
-    items: Sequence[int],
+    items: Sequence[int] | None,
     *,
     predictions: Any = None,
     prob: float | None = None,
@@ -51,19 +53,24 @@ def plan_votes(
             "predictions", expected="judges' verdicts on all pairs, from dissensus.pairs",
             found="None", hint="Without a judge, dissensus.evaluate(votes) names the next votes",
         )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DissensusWarning)  # fit says the same
+        judged = process(pilot, predictions=predictions).evidence
+    n_pairs = 0 if judged is None else len(judged.left)
+    if items is None:
+        items = [max(n_pairs * k // 10, 1) for k in _TENTHS]
     sizes = {ANNOTATOR: counts("annotators", annotators), ITEM: counts("items", items)}
     prob, draws = level(prob), arguments.whole("draws", draws, least=_FEWEST)
     arguments.flags(progressbar=progressbar)
-    fit = models.get("bradley_terry").module.fit(
-        pilot, predictions=predictions, random_seed=random_seed, progressbar=progressbar
-    )
-    n_pairs = fit["constant_data"].sizes[PAIR]
     if sizes[ITEM][-1] > n_pairs:
         raise ArgumentError(
             "items", expected=f"at most {n_pairs:,}, the number of judged pairs",
             found=f"{sizes[ITEM][-1]:,}",
-            hint=f"Type items={tuple(max(n_pairs * k // 10, 1) for k in (1, 3, 6))}",
+            hint=f"Type items={tuple(max(n_pairs * k // 10, 1) for k in _TENTHS)}",
         )  # fmt: skip
+    fit = models.get("bradley_terry").module.fit(
+        pilot, predictions=predictions, random_seed=random_seed, progressbar=progressbar
+    )
     prompts = prompts_of(checked_pairs(pilot), predictions)
     shape = len(sizes[ANNOTATOR]), len(sizes[ITEM])
     half = np.zeros((2, _STUDIES, *shape))  # with verdicts, and without
@@ -80,17 +87,21 @@ def plan_votes(
                 low, high = np.quantile(rates, [(1.0 - prob) / 2, (1.0 + prob) / 2], axis=0)
                 half[row, study, *place] = (high - low).mean() / 2
     told, alone = half.mean(axis=1)
+    tried = np.array(sizes[ANNOTATOR]), np.array(sizes[ITEM])
+    needed = _as_narrow(told, alone, *tried, n_pairs)
     dims = ANNOTATOR, ITEM
     out = xr.Dataset(
         {
             "half_width": (dims, told),
             "half_width_alone": (dims, alone),
-            "items_alone": (dims, _as_narrow(told, alone, np.array(sizes[ITEM]), n_pairs)),
+            "items_alone": (dims, needed),
         },
         coords=sizes,
         attrs={"probability": prob, "judged_pairs": n_pairs},
     )
-    return out.assign_attrs(in_words=_in_words(out))
+    gap = half[1, :, -1, -1] - half[0, :, -1, -1]
+    saves = gap.mean() > 2.0 * gap.std(ddof=1) / np.sqrt(_STUDIES)
+    return out.assign_attrs(in_words=_in_words(out, saves=bool(saves)))
 
 
 def _voted(
@@ -103,22 +114,17 @@ def _voted(
     chosen = np.repeat(rng.choice(known.sizes[PAIR], n, replace=False), times)
     pair = known.isel({PAIR: chosen})
     vote = vote_on(draw, pair, rng, expected=False)
-    systems = posterior[SYSTEM].to_numpy()
-    sides = [systems[pair[f"pair_{side}"].to_numpy()] for side in ("left", "right")]
-    turned = vote.shown[0] < 0
-    won = np.where(turned, 1.0 - vote.won[0], vote.won[0])
-    people = posterior[ANNOTATOR].to_numpy() if ANNOTATOR in posterior.coords else None
-    return pairs(
-        {
-            "left": np.where(turned, *sides[::-1]),
-            "right": np.where(turned, *sides),
-            "winner": np.array(OUTCOMES)[np.rint(2.0 * (1.0 - won)).astype(np.int64)],
-            "item": prompts[pair["pair_item"].to_numpy()],
-            **({} if people is None else {"annotator": people[vote.who[0]]}),
-        },
-        item="item",
-        annotator=None if people is None else "annotator",
-    )
+    item, item_code = np.unique(pair["pair_item"].to_numpy(), return_inverse=True)
+    codes = {
+        "left_code": pair["pair_left"].to_numpy(), "right_code": pair["pair_right"].to_numpy(),
+        "outcome": np.rint(2.0 * (1.0 - vote.won[0])).astype(np.int64), "item_code": item_code,
+    }  # fmt: skip
+    coords = {SYSTEM: posterior[SYSTEM].to_numpy(), ITEM: prompts[item]}
+    if ANNOTATOR in posterior.coords:
+        who, codes["annotator_code"] = np.unique(vote.who[0], return_inverse=True)
+        coords[ANNOTATOR] = posterior[ANNOTATOR].to_numpy()[who]
+    votes = {name: (VOTE, values) for name, values in codes.items()}
+    return xr.Dataset(votes, coords, {"kind": "pair"})
 
 
 def _win_rates(votes: xr.Dataset, verdicts: Any, draws: int, seed: int, *, is_told: bool) -> Floats:
@@ -137,19 +143,23 @@ def _win_rates(votes: xr.Dataset, verdicts: Any, draws: int, seed: int, *, is_to
     return np.asarray(rates.reshape(-1, rates.shape[-1]))
 
 
-def _as_narrow(told: Floats, alone: Floats, n: Array, n_pairs: int) -> Floats:
+def _as_narrow(told: Floats, alone: Floats, times: Array, n: Array, n_pairs: int) -> Floats:
     r"""Return how many pairs need votes for intervals as narrow without the verdicts.
 
-    Votes on n of N pairs give intervals of length :math:`w \propto \sqrt{1 / n - 1 / N}`.
+    With k votes on each of n of N pairs, and one drawn vote on each of the others, the square of an
+    interval's length is proportional to :math:`m (1 + m / (n k))`, m being N - n.
     """
-    rest = 1.0 / n - 1.0 / n_pairs
+    k, total, m = times[:, None].astype(float), float(n_pairs), n_pairs - n
     ratio = np.divide(told, alone, out=np.ones_like(told), where=alone > 0)
-    return np.asarray(1.0 / (ratio**2 * rest + 1.0 / n_pairs))
+    c = ratio**2 * m * (1.0 + m / (n * k))
+    linear = k * (total + c)
+    left = 2.0 * c * k * total / (linear + np.sqrt(linear**2 - 4.0 * (k - 1.0) * c * k * total))
+    return np.asarray(total - left)
 
 
-def _in_words(plan: xr.Dataset) -> str:
-    """Say what votes on the largest number of pairs give, and what the verdicts save."""
-    last = plan.isel({ANNOTATOR: 0, ITEM: -1})
+def _in_words(plan: xr.Dataset, *, saves: bool) -> str:
+    """Say what the largest number of votes gives, and what the verdicts save."""
+    last = plan.isel({ANNOTATOR: -1, ITEM: -1})
     n, alone = int(last[ITEM]), round(float(last["items_alone"]))
     times = int(last[ANNOTATOR])
     told, without = (spoken(float(last[name]), 3) for name in ("half_width", "half_width_alone"))
@@ -159,6 +169,8 @@ def _in_words(plan: xr.Dataset) -> str:
         f"±{told}, and ±{without} "
         "without the verdicts. "
     )
-    if alone <= n:
-        return text + "The verdicts save no votes."
+    if n == plan.attrs["judged_pairs"]:
+        return text + "With votes on all judged pairs, verdicts have nothing to add."
+    if alone <= n or not saves:
+        return text + "In these simulated studies, the verdicts save no votes for certain."
     return text + (f"Without the verdicts, ±{told} needs votes on about {alone:,} pairs.")

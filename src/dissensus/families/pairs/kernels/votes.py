@@ -98,7 +98,7 @@ def with_vote(
     half = 0.5 * abs(eta)
     small = math.exp(-half)
     divisor = 1.0 + small * (small + odds)
-    if weight != 1.0 or divisor > _LARGE or (side == 0.0 and odds < 1.0 / _LARGE):
+    if weight != 1.0 or divisor > _LARGE or (side == 0.0 and not 1.0 / _LARGE < odds < _LARGE):
         return total + weight * log_vote(eta, odds, side), above, below
     total += 0.5 * side * eta - half
     below *= divisor
