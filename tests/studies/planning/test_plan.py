@@ -64,7 +64,7 @@ def test_same_seed_same_plan(pilot):
 @pytest.mark.parametrize(
     "bad",
     [
-        {"annotators": "x"}, {"annotators": [1.5]}, {"items": None}, {"accuracy": "high"},
+        {"annotators": "x"}, {"annotators": [1.5]}, {"items": "x"}, {"accuracy": "high"},
         {"accuracy": 1.2}, {"annotators": (0,)}, {"items": ()}, {"prob": 2}, {"prob": "x"},
         {"draws": 0},
     ],
