@@ -91,7 +91,7 @@ def test_rankings_know_their_trials():
 
 
 def test_replicated_first_choices_repeat_where_annotators_did():
-    """Agreement of replicates is between annotators, as that of the data: here 3 of 4 pairs."""
+    """Agreement of replicates is between annotators, as that of the data."""
     columns = {"item": ["i"] * 8, "annotator": list("ooooyyyy"), "trial": [1, 1, 2, 2] * 2,
                "label": list("abacabba"), "rank": [1, 2] * 4}  # fmt: skip
     ann = dx.annotations(columns, trial="trial", rank="rank", labels=list("abcd"))

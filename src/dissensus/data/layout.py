@@ -16,6 +16,8 @@ LABELS: Final = "label_code"
 """The data of a PyMC model, for `pymc.set_data`."""
 EMPTY: Final = -1
 """The code at a place without a label."""
+EVERYBODY: Final = "all annotators"
+"""The name of annotators who are one respondent."""
 PAIRED: Final = "a label and who gave it must be there, or both -1, at each place of an item"
 
 

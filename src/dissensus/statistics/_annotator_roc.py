@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from dissensus.data.alignment import said_by_systems, systems_of
-from dissensus.data.layout import RESPONDENTS
+from dissensus.data.layout import EVERYBODY, RESPONDENTS
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, brief, shown, warn_caller
 from dissensus.kernels.random import generator
@@ -25,7 +25,6 @@ from dissensus.statistics._truth import (
 from dissensus.wording import share
 
 NAMES: Final = ("sensitivity", "false_positive_rate")
-_EVERYBODY: Final = "all annotators"
 
 
 def annotator_roc(
@@ -256,7 +255,7 @@ def _fitted_rates(
     complete = "population_confusion" in posterior and "confusion_concentration" not in posterior
     if dim == ANNOTATOR and matrices not in posterior and complete:
         posterior = posterior.assign({  # a trace of one matrix for all
-            matrices: posterior["population_confusion"].expand_dims({dim: [_EVERYBODY]})
+            matrices: posterior["population_confusion"].expand_dims({dim: [EVERYBODY]})
         })  # fmt: skip
     if matrices in posterior:
         response = posterior[matrices].isel({RESPONSE: positive}, drop=True)
@@ -272,5 +271,5 @@ def _fitted_rates(
     if n > 2 and {"distance_decay", "error_concentration"} & set(posterior):
         return None  # errors are not equally frequent
     if dim not in accuracy.dims:
-        accuracy = accuracy.expand_dims(dim if dim in accuracy.coords else {dim: [_EVERYBODY]})
+        accuracy = accuracy.expand_dims(dim if dim in accuracy.coords else {dim: [EVERYBODY]})
     return accuracy, (1.0 - accuracy) / (n - 1)

@@ -19,7 +19,6 @@ from dissensus.sampling import places
 RESPONDENT = "respondent"
 OTHER_LABEL = "other_label"
 OUTCOME = "outcome"
-EVERYBODY = "all annotators"
 _NEVER = -1e10
 """The logarithm of probability 0, with which sums are still numbers."""
 _LEAST = 1e-12
@@ -48,7 +47,7 @@ def coordinates(process: Process) -> dict[str, Any]:
 
 def _respondents(process: Process) -> list[str]:
     """Return names of annotators, then of systems; a system with an annotator's name is told so."""
-    people = [EVERYBODY] if process.interchangeable else list(map(str, process.annotators))
+    people = [layout.EVERYBODY] if process.interchangeable else list(map(str, process.annotators))
     systems = list(map(str, process.systems[: process.n_modelled_systems]))
     return [*people, *(f"system {name}" if name in people else name for name in systems)]
 
