@@ -80,6 +80,14 @@ log odds that the system is right, at most 3.5. The prior of w is uniform from :
 :math:`1.2 w_0`, plus a normal error with sd .5. Known true labels (``truth=``) inform :math:`\rho`
 and w. The default is 0, independent errors; `dissensus.evaluate` uses "learned".
 
+Items that only systems labelled. If errors are independent, predictions are evidence of their true
+labels. With correlated errors they are not, and w is what a prediction adds to labels, which there
+are none of. A system is then right as often as on labelled items with the same prediction, about
+which as many of the other systems agree (none or few, some, most or all, by thirds). Such a share
+has a Beta prior with the weight of four items around the share of all predictions, and this one
+around the share of all items. It is assumed that the labelled items were chosen at random, or by
+their predictions.
+
 Priors and why. Prevalence is uniform over the simplex. The Dirichlet shapes of each row
 :math:`M_z`, and of :math:`a_z` without pooling, sum to 4, of which the correct label has 2.8:
 annotators mostly give the correct label, and four labels have little weight compared with data.
@@ -219,7 +227,7 @@ def build(
     ------
     AnnotationError
         If the annotations are not labels, the label space has fewer than two labels, or an item has
-        no annotation.
+        neither an annotation nor a prediction.
     PredictionError
         If the predictions are not one label for each of these items.
     ArgumentError
@@ -404,7 +412,8 @@ def fit(
         ``system_confusion``, for related systems of predictions that are not shared;
         ``system_accuracy``, and ``system_correct`` (system), the share of *these* items on which
         the system is right; ``prevalence`` (label); ``truth`` (item, label), the probability that
-        each label is true, given the other parameters of the draw; with difficulty
+        each label is true, given the other parameters of the draw (with correlated errors, for
+        items without labels, the prevalence); with difficulty
         ``difficulty_spread``, ``difficulty_slope`` (system) and ``item_difficulty`` (item). With
         correlated errors ``truth`` and accuracies are of true labels, and there are
         ``error_correlation``; ``system_weight`` (system), the log odds that a prediction adds to

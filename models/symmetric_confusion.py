@@ -43,8 +43,8 @@ By default this is the process behind kappa: one accuracy p for all annotators
 
 Correlated errors (``error_correlation``). The label that annotators point to may differ from the
 true label: annotators who are misled in the same way point to a wrong label together. The card of
-`dawid_skene` has the probability of the true labels, and the priors. The default is 0, independent
-errors; `dissensus.evaluate` uses "learned".
+`dawid_skene` has the probability of the true labels, the priors, and what is assumed of items that
+only systems labelled. The default is 0, independent errors; `dissensus.evaluate` uses "learned".
 
 Priors and why. Prevalence is uniform over the simplex (``prior_count=1``). The accuracy of
 annotators, or its mean, is uniform above guessing, 1/K: otherwise annotators who are mostly right

@@ -52,7 +52,7 @@ DATA = [
     ("labels", None, "annotations: expected"),
     (None, None, "annotations: expected"),
     (labels().isel(annotation=[0, 1]), None,
-     "a model of the truth does not take items that nobody labelled"),
+     "nothing else shows its true label, except the prediction of a system"),
     (labels(), answers({1: "x", 2: "z"}),
      r"labels that annotators could give: 'x', 'y'; found 'z'"),
     (labels(), LISTS, "predictions: expected one label from each system and item; found lists"),

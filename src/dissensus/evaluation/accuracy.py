@@ -133,6 +133,13 @@ def plan(
         remarks.append(
             "No annotator labelled two items: one accuracy is estimated for all of them."
         )
+    bare = int((voices_per(annotations, ITEM) == 0).sum())
+    if bare and systems is not None:
+        remarks.append(
+            f"Annotators did not label {counted(bare, 'item')}: there a system is assumed to be "
+            "right as often as on labelled items with the same prediction, about which as many of "
+            "the other systems agree."
+        )
     if "cluster_code" in annotations:
         remarks.append(
             "Estimated accuracies take the items of a cluster to be independent: their intervals "

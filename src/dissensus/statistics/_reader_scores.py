@@ -25,7 +25,7 @@ from dissensus.errors import (
 )
 from dissensus.kernels.types import UNKNOWN, Flags, Floats, Ints, Names
 from dissensus.statistics._read import codes_in, plain_label, positive_code, read
-from dissensus.statistics._truth import TrueLabels, fit_name, posterior_of
+from dissensus.statistics._truth import TrueLabels, fit_name, posterior_of, require_informed
 
 FEWEST: Final = 3
 """The smallest number of positive, and of negative, cases for which weights can be drawn."""
@@ -309,6 +309,7 @@ def _of_fit(study: Study, posterior: xr.Dataset, positive: Any) -> Truth:
             + shown(list(lacking)),
             hint="Leave out the scores of these cases",
         )  # fmt: skip
+    require_informed(posterior, place)
     labels = truth[LABEL].to_numpy()
     chosen = _positive(positive, labels)
     p = truth.isel({LABEL: chosen}).to_numpy()[:, :, place].reshape(-1, len(place))

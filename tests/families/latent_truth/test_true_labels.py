@@ -101,7 +101,7 @@ def test_annotators_are_right_as_often_as_their_labels_are():
 
 
 def judged(found, pattern, truth, codes, draws, prior=WEIGHT):
-    laid = true_labels.answers(pattern, codes, -1)
+    laid = true_labels.answers(pattern, codes, -1, np.diff(found.start))
     now = true_labels.room(len(truth), truth.shape[1], codes.shape[1])
     state, n = started(4), codes.shape[1]
     kept = {
@@ -180,7 +180,57 @@ def test_systems_are_judged_as_grids_have_it(some_known):
 
 
 def test_answers_to_items_alike_are_one_cell():
-    laid = true_labels.answers(np.array([0, 1, 0, 1]), np.array([[2], [0], [2], [-1]]), -1)
+    codes = np.array([[2], [0], [2], [-1]])
+    laid = true_labels.answers(np.array([0, 1, 0, 1]), codes, -1, np.array([1.0, 2.0]))
     np.testing.assert_array_equal(laid.start, [0, 2])
     cells = sorted(zip(laid.pattern, laid.label, laid.n_items, strict=True))
     assert cells == [(0, 2, 2), (1, 0, 1)]
+
+
+def test_systems_are_right_without_labels_as_with_the_same_answer_and_agreement():
+    """Where the truth of all labelled items is known, means of the Beta priors are by hand."""
+    n_items, n_labelled = 90, 40
+    rng = np.random.default_rng(8)
+    item = np.repeat(np.arange(n_labelled), 3)
+    known = np.full(n_items, -1)
+    known[: n_labelled + 5] = rng.integers(3, size=n_labelled + 5)  # five without labels
+    label = rng.integers(3, size=len(item))
+    found, pattern = votes(item, np.tile(np.arange(3), n_labelled), label, n_items, known)
+    truth = rng.dirichlet(np.ones(3), len(found.n_items))
+    codes = np.where(rng.random((n_items, 4)) < 0.7, rng.integers(3, size=(n_items, 1)),
+                     rng.integers(-1, 4, (n_items, 4)))  # fmt: skip
+    kept = judged(found, pattern, truth, codes, 4000)
+    for s in range(4):
+        code, others = codes[:, s], np.delete(codes, s, axis=1)
+        n_others = (others >= 0).sum(1)
+        same = (others == code[:, None]).sum(1)
+        group = np.where(n_others > 0, np.minimum(3 * same // np.maximum(n_others, 1), 2), 1)
+        right = known == code
+        told, use = known >= 0, (code >= 0) & (code < 3)
+        all_told = told & use
+        mean = (0.5 + right[all_told].sum()) / (1 + all_told.sum())
+        expected = 0.0
+        for i in np.flatnonzero(code >= 0):
+            if told[i]:
+                expected += right[i]
+            elif code[i] < 3:  # the fourth is never true
+                inside = all_told & (group == group[i])
+                of_group = (4 * mean + right[inside].sum()) / (4 + inside.sum())
+                cell = inside & (code == code[i])
+                expected += (4 * of_group + right[cell].sum()) / (4 + cell.sum())
+        assert kept["correct"][:, s].mean() == pytest.approx(
+            expected / (code >= 0).sum(), abs=0.004
+        )
+        assert kept["correct"][:, s].std() > 0.01
+
+
+def test_items_without_labels_do_not_count_as_majorities():
+    item, who = np.repeat(np.arange(10), 3), np.tile(np.arange(3), 10)
+    label = np.random.default_rng(9).integers(2, size=30)
+    rows = []
+    for n_items in (10, 300):
+        found, _ = votes(item, who, label, n_items)
+        truth = np.tile([0.9, 0.1], (len(found.n_items), 1))
+        state, out = started(2), np.empty(3)
+        rows.append([true_labels.draw_right(state, found, truth, 3, out) for _ in range(200)])
+    np.testing.assert_allclose(rows[0], rows[1])

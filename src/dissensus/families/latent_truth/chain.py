@@ -108,6 +108,7 @@ class Chain:
             # items have one label each, nothing else informs the accuracies of annotators.
             votes = votes._replace(known=votes.known[:0])
         self.votes = votes
+        self.seen = _seen(process, votes)
         self.cut = process.form.evidence < process.form.n_respondents
         self.work = _work(process, votes)
         self.after = _work(process, votes) if self.cut else self.work
@@ -127,8 +128,8 @@ class Chain:
         form = self.process.form
         for sweep in range(n):
             if form.related and not self.cut:
-                self._draw_related(self.work)
-            log_likelihood = self._visit(form.evidence, self.work)
+                self._draw_related(self.work, self.seen)
+            log_likelihood = self._visit(form.evidence, self.work, self.seen)
             if self.cut and (first >= 0 or sweep == n - 1):  # seldom enough in the warm-up
                 self._settle()
             if first >= 0:
@@ -154,17 +155,17 @@ class Chain:
             for name in ("skill", "log_error", "slope"):
                 getattr(par, name)[:n] = getattr(many, name)[place, :n]
             par.number[own] = many.number[place, own]
-            log_likelihood = self._visit(form.evidence, self.work)
+            log_likelihood = self._visit(form.evidence, self.work, self.seen)
             if self.cut:
                 self._settle()
             self._keep(place, log_likelihood)
 
-    def _visit(self, evidence: int, work: Work) -> float:
+    def _visit(self, evidence: int, work: Work, votes: Votes) -> float:
         """Draw the states of all items given the parameters, and count; return the likelihood."""
         form, par, ease, counts = self.process.form, self.par, self.process.ease, work.counts
         fill_tables(self.process, par, work.log_weight, work.log_response)
         log_likelihood: float = states.draw_states(
-            self.state, self.votes, evidence, ease, work.log_weight, work.log_response, counts.raw,
+            self.state, votes, evidence, ease, work.log_weight, work.log_response, counts.raw,
             counts.size, work.truth, work.ease,
         )  # fmt: skip
         if form.related:
@@ -187,14 +188,14 @@ class Chain:
         """
         for _ in range(_SETTLING):
             if self.process.form.related:
-                self._draw_related(self.after)
-            self._visit(self.process.form.n_respondents, self.after)
+                self._draw_related(self.after, self.votes)
+            self._visit(self.process.form.n_respondents, self.after, self.votes)
             self._draw_systems(self.after.counts)
-        self._visit(self.process.form.n_respondents, self.after)
+        self._visit(self.process.form.n_respondents, self.after, self.votes)
 
-    def _draw_related(self, work: Work) -> None:
+    def _draw_related(self, work: Work, votes: Votes) -> None:
         accuracies.draw_related(
-            self.state, self.votes, self.process.form.first_system, self.process.ease, self.par,
+            self.state, votes, self.process.form.first_system, self.process.ease, self.par,
             work.log_weight, work.log_response,
         )  # fmt: skip
 
@@ -374,12 +375,24 @@ def _judging(process: Process, votes: Votes, pattern: Ints) -> Judging | None:
         return None
     n = len(votes.n_items)
     first, same = true.distinct(process.answers)
-    answers = true.answers(pattern, process.answers[:, first], NO_ANSWER)
     of_entry = np.repeat(np.arange(n), np.diff(votes.start))
     seen = votes.respondent < process.form.evidence
     n_given = np.bincount(of_entry[seen], votes.times[seen], minlength=n).astype(np.float64)
+    answers = true.answers(pattern, process.answers[:, first], NO_ANSWER, n_given)
     now = true.room(n, process.form.n_labels, len(first))
     return Judging(votes, process.errors, answers, same, n_given, now)
+
+
+def _seen(process: Process, votes: Votes) -> Votes:
+    """Return the votes without items of which nothing is known: no label, and no true label.
+
+    Their states follow from the parameters. Drawing them would only slow down the chain.
+    """
+    evident = np.concatenate([[0], (votes.respondent < process.form.evidence).cumsum()])
+    bare = np.diff(evident[votes.start]) == 0
+    if len(votes.known):
+        bare &= votes.known < 0
+    return votes._replace(n_items=np.where(bare, 0, votes.n_items))
 
 
 def _work(process: Process, votes: Votes) -> Work:

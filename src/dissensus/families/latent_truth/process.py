@@ -25,7 +25,7 @@ from dissensus.families.latent_truth.kernels.data import (
     fifths,
     regression,
 )
-from dissensus.kernels.types import Array, Floats, Ints
+from dissensus.kernels.types import Array, Flags, Floats, Ints
 from dissensus.kernels.votes import Votes, votes
 from dissensus.sampling import fitting
 
@@ -131,9 +131,9 @@ def process(
     arguments.one_of("sampler", sampler, ("gibbs", "nuts"))
     arguments.flags(difficulty=difficulty)
     fitting.require_choice(annotations)
-    require_annotated(annotations)
     errors = checked_errors(error_correlation)
     answers, names = _answers(annotations, predictions, on_missing, errors is not None)
+    require_annotated(annotations, (answers != NO_ANSWER).any(axis=1))
     _require_relatable(systems, errors, len(names))
     item, annotator, label = row_codes(annotations)
     n_labels = annotations.sizes[LABEL]
@@ -170,13 +170,13 @@ def process(
     return result
 
 
-def require_annotated(annotations: xr.Dataset) -> None:
-    """Raise unless every item has a label."""
-    fitting.require_annotated(
-        statements_per(annotations, ITEM),
-        annotations,
-        "a model of the truth does not take items that nobody labelled",
-    )
+def require_annotated(annotations: xr.Dataset, answered: Flags | None = None) -> None:
+    """Raise unless every item has a label, or was ``answered`` (item) by a system."""
+    said, others = statements_per(annotations, ITEM), ""
+    if answered is not None:
+        said, others = said + answered, ", except the prediction of a system"
+    why = f"nothing else shows its true label{others}"
+    fitting.require_annotated(said, annotations, why)
 
 
 def row_codes(annotations: xr.Dataset) -> tuple[Ints, Ints, Ints]:

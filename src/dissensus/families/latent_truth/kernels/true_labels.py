@@ -11,6 +11,9 @@ p(z | labels)^(m / n), where p is that of a latent truth. A system's answer s ha
 addition to the labels:
 
     p(z | labels, s)  ~  p(z | labels)^(m / n) e^(w [z = s]).
+
+Of items that only systems labelled, a system is right as often as on labelled items with the same
+answer, on which as many of the other systems gave that answer.
 """
 
 from __future__ import annotations
@@ -35,7 +38,10 @@ LEAST: Final = 1e-12
 _SWEEPS: Final = 3
 """Steps between two draws that are kept."""
 _LABELS: Final = 4.0
-"""Weight, in labels, of the prior that an annotator is as accurate as all together."""
+"""Weight, in labels, of the prior that an annotator is as accurate as all together, and that a
+system is right as often with one answer as with others."""
+GROUPS: Final = 3
+"""Groups of items, by the share of other systems that gave a system's answer."""
 
 
 class Answers(NamedTuple):
@@ -44,6 +50,8 @@ class Answers(NamedTuple):
     start: Ints  # Where the cells of each system begin (system + 1)
     pattern: Ints  # (cell)
     label: Ints  # (cell): past the last label for an answer that is never true
+    group: Ints  # (cell): in thirds, how many other systems gave this answer
+    labelled: Ints  # (cell): 1 if annotators labelled the items, else 0
     n_items: Ints  # (cell)
 
 
@@ -73,17 +81,37 @@ def room(n_patterns: int, n_labels: int, n_systems: int) -> Beyond:
     )  # fmt: skip
 
 
-def answers(pattern: Ints, codes: Ints, missing: int) -> Answers:
-    """Lay out systems' answers (item, system); ``missing`` is the code of no answer."""
-    parts, start = [np.empty((3, 0), dtype=np.int64)], [0]
-    for code in codes.T:
+def answers(pattern: Ints, codes: Ints, missing: int, n_given: Floats) -> Answers:
+    """Lay out systems' answers (item, system), given the number of labels (pattern).
+
+    ``missing`` is the code of no answer. All cells are in one group where every item has labels.
+    """
+    parts, start = [np.empty((5, 0), dtype=np.int64)], [0]
+    labelled = (n_given[pattern] > 0).astype(np.int64)
+    groups = np.zeros_like(codes) if labelled.all() else _agreement(codes, missing)
+    for code, group in zip(codes.T, groups.T, strict=True):
         given = code != missing
         cells, n_items = np.unique(
-            np.stack([pattern[given], code[given]]), axis=1, return_counts=True
+            np.stack([pattern, code, group, labelled])[:, given], axis=1, return_counts=True
         )
         parts.append(np.vstack([cells, n_items]))
         start.append(start[-1] + len(n_items))
     return Answers(np.array(start, dtype=np.int64), *np.hstack(parts))
+
+
+def _agreement(codes: Ints, missing: int) -> Ints:
+    """Return the group (item, system) of each answer, by the share of others who gave it.
+
+    >>> _agreement(np.array([[0, 0, 1], [1, 1, 1], [0, -1, -1]]), -1).tolist()
+    [[1, 1, 0], [2, 2, 2], [1, 1, 1]]
+    """
+    given, width = codes != missing, int(codes.max(initial=0)) + 1
+    cell = np.arange(len(codes))[:, None] * width + np.where(given, codes, 0)
+    count = np.bincount(cell[given], minlength=len(codes) * width)
+    others = given.sum(axis=1, keepdims=True) - 1
+    share = (count[cell] - 1) / np.maximum(others, 1)
+    group = np.minimum((GROUPS * share).astype(np.int64), GROUPS - 1)
+    return np.where(given & (others > 0), group, 1)
 
 
 def distinct(answers: Ints) -> tuple[Ints, Ints]:
@@ -183,13 +211,15 @@ def draw_right(state: State, votes: Votes, truth: Floats, n_respondents: int, ou
     """Draw the true labels, and each respondent's accuracy by its number of true labels.
 
     Accuracies have a Beta prior around the share of all labels that are true. Returned is the share
-    of items whose true label is the one that most labels are.
+    of labelled items whose true label is the one that most labels are.
     """
     n = truth.shape[1]
     right, total = np.zeros(n_respondents), np.zeros(n_respondents)
     drawn, weight, given = np.empty(n, dtype=np.int64), np.empty(n), np.empty(n)
     majority, n_items = 0.0, 0.0
     for p in range(len(votes.n_items)):
+        if votes.start[p] == votes.start[p + 1]:  # nobody labelled these items
+            continue
         known = known_label(votes, p)
         whole = 0.0
         for z in range(n):
@@ -257,7 +287,7 @@ def _log_answers(
     for c in range(first, last):
         p, y = answers.pattern[c], answers.label[c]
         q = _chance(truth, p, y)
-        if votes.known[p] >= 0 and q > 0.0:
+        if votes.known[p] >= 0 and q > 0.0 and answers.labelled[c] > 0:
             yes, no = math.log(q) + weight, math.log1p(-q)
             observed = yes if votes.known[p] == y else no
             out += answers.n_items[c] * (observed - log_plus(yes, no))
@@ -286,7 +316,7 @@ def _log_independent(
         known = known_label(votes, p)
         if known >= 0:
             out += answers.n_items[c] * (yes if known == y else wrong)
-        else:
+        elif answers.labelled[c] > 0:
             q = _chance(truth, p, y)
             each = log_plus(math.log(q) + yes, math.log1p(-q) + wrong) if q > 0.0 else wrong
             out += answers.n_items[c] * each
@@ -305,6 +335,26 @@ def _draw_hits(state: State, votes: Votes, answers: Answers, c: int, share: floa
     return binomial(state, answers.n_items[c], share)
 
 
+@inner
+def _draw_elsewhere(state: State, right: Floats, total: Floats, share: Floats) -> None:
+    """Draw how often a system is right (group, answer) on items that annotators did not label.
+
+    ``right`` and ``total`` (group, answer) count the other items. Shares have Beta priors around
+    the group's share, and these around the share of all items.
+    """
+    whole, n = right.sum(), total.sum()
+    mean = _draw_share(state, 0.5 + whole, 0.5 + n - whole)
+    for g in range(GROUPS):
+        whole, n = right[g].sum(), total[g].sum()
+        prior = _LABELS * mean
+        of_group = _draw_share(state, prior + whole, _LABELS - prior + n - whole)
+        prior = _LABELS * of_group
+        for y in range(right.shape[1]):
+            share[g, y] = _draw_share(
+                state, prior + right[g, y], _LABELS - prior + total[g, y] - right[g, y]
+            )
+
+
 @kernel
 def judge(
     state: State, votes: Votes, answers: Answers, truth: Floats, prior: Floats,
@@ -316,24 +366,44 @@ def judge(
     ``variance`` is the mean over items of p (1 - p), with the probability p that an answer is
     right.
     """
+    n_labels = truth.shape[1]
+    shape = (GROUPS, n_labels)
+    hits, seen, elsewhere = np.empty(shape), np.empty(shape), np.empty(shape)
     for s in range(len(accuracy)):
         first, last = answers.start[s], answers.start[s + 1]
-        total = 0.0
-        for c in range(first, last):
-            total += answers.n_items[c]
         independent[s] = _slice_independent(
             state, independent[s], 1.0, votes, answers, truth, first, last, prior, x[s]
         )
-        log_odds = independent[s] + math.log(max(truth.shape[1] - 1.0, 1.0))
+        log_odds = independent[s] + math.log(max(n_labels - 1.0, 1.0))
         for _ in range(_SWEEPS):
             _slice_weight(state, x[s], log_odds, prior, votes, answers, truth, first, last)
         weight[s] = _weight(x[s], log_odds, prior)
-        right, uncertain, odds = 0.0, 0.0, math.exp(weight[s])
+        right, uncertain, total, unseen, odds = 0.0, 0.0, 0.0, 0, math.exp(weight[s])
+        hits[:] = 0.0
+        seen[:] = 0.0
         for c in range(first, last):
-            q = _chance(truth, answers.pattern[c], answers.label[c])
+            p, y, n = answers.pattern[c], answers.label[c], answers.n_items[c]
+            total += n
+            if answers.labelled[c] == 0 and known_label(votes, p) < 0:
+                unseen += n
+                continue
+            q = _chance(truth, p, y)
             share = q * odds / (q * odds + 1.0 - q)
-            right += _draw_hits(state, votes, answers, c, share)
-            uncertain += answers.n_items[c] * share * (1.0 - share)
+            hit = _draw_hits(state, votes, answers, c, share)
+            right += hit
+            uncertain += n * share * (1.0 - share)
+            if y < n_labels:
+                hits[answers.group[c], y] += hit
+                seen[answers.group[c], y] += n
+        if unseen > 0:
+            _draw_elsewhere(state, hits, seen, elsewhere)
+            for c in range(first, last):
+                y, n = answers.label[c], answers.n_items[c]
+                if answers.labelled[c] > 0 or known_label(votes, answers.pattern[c]) >= 0:
+                    continue
+                share = elsewhere[answers.group[c], y] if y < n_labels else 0.0
+                right += binomial(state, n, share)
+                uncertain += n * share * (1.0 - share)
         correct[s] = right / total if total > 0.0 else np.nan
         accuracy[s] = _draw_share(state, 0.5 + right, 0.5 + total - right)
         variance[s] = uncertain / total if total > 0.0 else np.nan

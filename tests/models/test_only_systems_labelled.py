@@ -1,0 +1,156 @@
+"""Models of the truth with items that systems labelled and annotators did not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pymc as pm
+import pytest
+from gradients import disagreements
+from scipy.special import logsumexp
+
+import dissensus as dx
+
+pytestmark = pytest.mark.filterwarnings("ignore::dissensus.ConvergenceWarning")
+"""Short chains, whose means are looked at."""
+
+ROWS, SYMMETRIC = dx.models.dawid_skene, dx.models.symmetric_confusion
+QUICK = {"random_seed": 1, "progressbar": False}
+FEW = [(ROWS, {"pooling": "none"}), (SYMMETRIC, {"accuracy": "annotator"})]
+
+
+def study(n_items=60, n_labelled=20, n_systems=2, seed=4):
+    """Three annotators on the first items, systems on all; and the truth."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(3, size=n_items)
+    said = np.where(rng.random((n_items, 3 + n_systems)) < 0.8, truth[:, None],
+                    rng.integers(3, size=(n_items, 3 + n_systems)))  # fmt: skip
+    item, who = np.indices((n_labelled, 3)).reshape(2, -1)
+    ann = dx.annotations(
+        {"item": item, "annotator": who, "label": said[item, who], "sure": rng.random(len(item))},
+        items=np.arange(n_items), kind="nominal", labels=range(3), confidence="sure",
+    )  # fmt: skip
+    place, system = np.indices((n_items, n_systems)).reshape(2, -1)
+    answers = said[:, 3:]
+    pred = dx.predictions({
+        "item": place, "system": np.array(list("stuvw"))[system], "label": answers[place, system],
+    })  # fmt: skip
+    return ann, pred, truth, said
+
+
+def labelled(ann, n):
+    """Leave out the items without labels."""
+    return dx.annotations(
+        {"item": ann["item_code"].values, "annotator": ann["annotator_code"].values,
+         "label": ann["label"].values[ann["label_code"].values]},
+        kind="nominal", items=np.arange(n), labels=ann["label"].values,
+    )  # fmt: skip
+
+
+def test_the_density_of_an_item_is_that_of_its_predictions():
+    ann, pred, _, said = study(n_items=6, n_labelled=3)
+    model = ROWS.build(ann, predictions=pred, pooling="none")
+    rng = np.random.default_rng(1)
+    share, rows = rng.dirichlet(np.ones(3)), rng.dirichlet(np.ones(3), (5, 3))
+    expected = 0.0
+    for i in range(6):
+        each = np.log(share)
+        for who in range(5):
+            if i < 3 or who > 2:
+                each = each + np.log(rows[who, :, said[i, who]])
+        expected += logsumexp(each)
+    known = {"prevalence": share, "confusion": rows[:3], "system_confusion": rows[3:]}
+    with model:
+        draw = pm.do(model, known)
+    density = draw.logp(vars=draw.observed_RVs)
+    value = draw.compile_fn(density, inputs=[], mode="FAST_COMPILE", point_fn=False)()
+    assert float(value) == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.unit(0, long=1)
+@pytest.mark.parametrize(("model", "options"), FEW)
+def test_draws_go_with_the_gradient_that_nuts_follows(model, options):
+    ann, pred, _, _ = study(n_items=24, n_labelled=8)
+    assert disagreements(model.build(ann, predictions=pred, **options)) == {}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("error_correlation", [0.0, 0.5])
+def test_annotators_do_not_learn_from_items_that_only_systems_that_are_no_evidence_labelled(
+    error_correlation,
+):
+    ann, pred, _, _ = study()
+    options = {"evidence": "annotators", "error_correlation": error_correlation, "draws": 2000}
+    fits = [
+        SYMMETRIC.fit(one, predictions=some, **options, **QUICK)["posterior"]
+        for one, some in ((ann, pred), (labelled(ann, 20), pred.isel(item=slice(20))))
+    ]
+    names = ["prevalence", "annotator_accuracy"]
+    if error_correlation:
+        names.append("majority_correct")
+    for name in names:
+        with_all, alone = (each[name].mean(("chain", "draw")) for each in fits)
+        np.testing.assert_allclose(with_all, alone, atol=0.01)
+    with_all, alone = (each["system_correct"].std(("chain", "draw")) for each in fits)
+    assert not np.allclose(with_all, alone, rtol=0.02)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("model", "options"), FEW)
+@pytest.mark.parametrize("settings", [
+    {}, {"error_correlation": "learned"}, {"evidence": "annotators"}, {"difficulty": True},
+    {"systems": "related"},
+])  # fmt: skip
+def test_shares_of_right_answers_are_of_all_items(model, options, settings):
+    """And narrower than from the labelled items, where few truths are known."""
+    ann, pred, truth, said = study(n_items=400, n_labelled=80)
+    given = options | settings | {"truth": {k: truth[k] for k in range(60)}, "draws": 500}
+    found = model.fit(ann, predictions=pred, **given, **QUICK)["posterior"]
+    right = (said[:, 3:] == truth[:, None]).mean(0)
+    low, high = found["system_correct"].quantile([0.005, 0.995], ("chain", "draw")).values
+    assert ((low <= right) & (right <= high)).all()
+    alone = model.fit(
+        labelled(ann, 80), predictions=pred.isel(item=slice(80)), **given, **QUICK
+    )["posterior"]["system_accuracy"]  # fmt: skip
+    wide = np.diff(alone.quantile([0.055, 0.945], ("chain", "draw")).values, axis=0)
+    narrow = np.diff(
+        found["system_correct"].quantile([0.055, 0.945], ("chain", "draw")).values, axis=0
+    )
+    assert (narrow < wide).all()
+
+
+def test_an_item_that_nobody_labelled_and_no_system_answered_is_refused():
+    ann, pred, _, _ = study(n_items=6, n_labelled=3)
+    answered = pred.isel(item=slice(5))
+    with pytest.raises(dx.AnnotationError, match="items 5: expected at least one annotation"):
+        ROWS.fit(ann, predictions=answered, on_missing="drop", draws=10, **QUICK)
+
+
+@pytest.mark.filterwarnings("ignore::dissensus.DissensusWarning")  # so few items
+def test_truths_that_follow_from_the_prevalence_alone_are_no_known_labels():
+    ann, pred, _, _ = study(n_items=12, n_labelled=8)
+    given = {"predictions": pred, "draws": 20, "tune": 20, **QUICK}
+    correlated = SYMMETRIC.fit(ann, error_correlation=0.5, **given)
+    scores = {"case": np.arange(12), "reader": ["r"] * 12, "score": np.arange(12.0)}
+    with pytest.raises(dx.ArgumentError, match=r"no label of 4 of 12: 8, 9, 10, 11"):
+        dx.reader_study(scores, truth=correlated, positive=1, random_seed=1)
+    with pytest.raises(dx.ArgumentError, match=r"no label of 4 of 12: 8, 9, 10, 11"):
+        dx.confidence_check(ann, truth=correlated, random_seed=1)
+    told = SYMMETRIC.fit(ann, error_correlation=0.5, truth=dict.fromkeys(range(8, 12), 1), **given)
+    dx.confidence_check(ann, truth=told, random_seed=1)
+
+
+@pytest.mark.long
+def test_an_evaluation_estimates_accuracies_on_all_items():
+    ann, pred, truth, said = study(n_items=400, n_labelled=80)
+    known = {k: truth[k] for k in range(60)}
+    found = dx.evaluate(
+        ann, pred, truth=known, truth_model="symmetric_confusion", question="truth", draws=500,
+        reliability=1.0, components=None, companion=None, ground_truth=None, **QUICK,
+    )  # fmt: skip
+    group = found["accuracy"].to_dataset()
+    assert "Annotators did not label 320 items: there a system is" in group.attrs["notes"]
+    these = group["estimated_accuracy"].sel(scope="these items")
+    low, high = these.quantile([0.005, 0.995], ("chain", "draw")).values
+    right = (said[:, 3:] == truth[:, None]).mean(0)
+    assert ((low <= right) & (right <= high)).all()
+    assert (high - low < 0.2).all()
