@@ -133,10 +133,12 @@ def test_truths_that_follow_from_the_prevalence_alone_are_no_known_labels():
     scores = {"case": np.arange(12), "reader": ["r"] * 12, "score": np.arange(12.0)}
     with pytest.raises(dx.ArgumentError, match=r"no label of 4 of 12: 8, 9, 10, 11"):
         dx.reader_study(scores, truth=correlated, positive=1, random_seed=1)
+    dx.confidence_check(ann, truth=correlated, random_seed=1)  # of labels of the other items
+    more, _, _, _ = study(n_items=12, n_labelled=12)
     with pytest.raises(dx.ArgumentError, match=r"no label of 4 of 12: 8, 9, 10, 11"):
-        dx.confidence_check(ann, truth=correlated, random_seed=1)
+        dx.confidence_check(more, truth=correlated, random_seed=1)
     told = SYMMETRIC.fit(ann, error_correlation=0.5, truth=dict.fromkeys(range(8, 12), 1), **given)
-    dx.confidence_check(ann, truth=told, random_seed=1)
+    dx.confidence_check(more, truth=told, random_seed=1)
 
 
 @pytest.mark.long

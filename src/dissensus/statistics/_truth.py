@@ -11,6 +11,7 @@ import xarray as xr
 from dissensus import arguments
 from dissensus.data import tables
 from dissensus.data.known_labels import known_codes
+from dissensus.data.rows import statements_per
 from dissensus.dims import ANNOTATION, ITEM, LABEL, SAMPLE
 from dissensus.errors import AnnotationError, ArgumentError, brief, shown, warn_caller
 from dissensus.kernels.types import Floats, Ints, Names
@@ -162,7 +163,7 @@ def _drawn(posterior: xr.Dataset, annotations: xr.Dataset, rng: np.random.Genera
             expected=f"labels of the annotations: {shown(list(annotations[LABEL].to_numpy()))}",
             found=shown(list(truth[LABEL].to_numpy()[known < 0])),
         )
-    require_informed(posterior, place)
+    require_informed(posterior, place[statements_per(annotations, ITEM) > 0])
     edges = truth.to_numpy()[:, :, place].cumsum(axis=-1)
     edges = edges.reshape(-1, *edges.shape[2:])
     drawn = (rng.random(edges.shape[:2])[..., None] * edges[..., -1:] > edges[..., :-1]).sum(-1)
