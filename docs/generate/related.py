@@ -29,6 +29,7 @@ RELATED: Final[dict[str, tuple[str, ...]]] = {
     "top_k_accuracy": ("set_accuracy", "compare", "majority_vote_accuracy", "naive_accuracy"),
     "score_error": ("normal_scores", "discrepancy_ratio", "compare"),
     "probability_score": ("dirichlet", "top_k_accuracy", "compare"),
+    "set_score": ("by_label", "sensitivity_specificity", "krippendorff_alpha"),
     "sensitivity_specificity": ("top_k_accuracy", "annotator_roc"),
     "set_accuracy": ("top_k_accuracy", "overlap", "average_overlap"),
     "overlap": ("average_overlap", "rank_biased_overlap", "set_accuracy"),

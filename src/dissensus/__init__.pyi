@@ -74,6 +74,7 @@ from .metrics._reliability import annotators_needed as annotators_needed
 from .metrics._reliability import icc as icc
 from .metrics._reliability import spearman_brown as spearman_brown
 from .metrics._scores import score_error as score_error
+from .metrics._sets import set_score as set_score
 from .reports import report as report
 from .reports.describe import describe as describe
 from .statistics._advantage_probability import advantage_probability as advantage_probability

@@ -80,7 +80,11 @@ def prediction_sets(draw, ann, forms=("labels", "ranks", "scores", "numbers")):
     systems = ["s", "t", "u"][: draw(st.integers(1, 3))]
     columns = rows_of(form, items, systems, labels, rng)
     key = {"ranks": {"rank": "key"}, "scores": {"score": "key"}}.get(form, {})
-    kind = {"labels": "nominal" if isinstance(labels[0], str) else None, "numbers": "continuous"}
+    kind = {
+        "labels": "nominal" if isinstance(labels[0], str) else None,
+        "numbers": "continuous",
+        "sets": "set",
+    }
     return dx.predictions(columns, kind=kind.get(form), **key)
 
 

@@ -95,6 +95,9 @@ def calls(draw, entry):
         args = [draw(draws_())]
     elif entry.takes == "coefficients":
         args = [coefficients(draw(draws_()))]
+    elif entry.takes == "sets":
+        ann, _ = draw(plausibilities())
+        args = [draw(by_label(ann)), draw(prediction_sets(ann, ("labels", "ranks", "sets")))]
     elif entry.takes == "pairs":
         few = {"draws": 3, "tune": 2, "chains": 1, "random_seed": 1, "progressbar": False}
         args = [dx.models.bradley_terry.fit(draw(annotation_sets(("pair",))), **few)]
@@ -108,6 +111,23 @@ def calls(draw, entry):
         args[draw(st.integers(0, len(args) - 1))] = draw(st.sampled_from(NOT_DATA))
     taken = set(list(inspect.signature(entry.function).parameters)[: len(args)])
     return args, more | draw(settings_of(entry.function, but=taken))
+
+
+@st.composite
+def by_label(draw, ann):
+    """Map labels to draws of the answers "yes" and "no", or of others."""
+    answers = ["no", "yes"] if draw(st.integers(0, 5)) else ["a", "b"]
+    items = ann["item"].to_numpy()
+    out = {}
+    for label in ann["label"].to_numpy().tolist():
+        share = np.random.default_rng(draw(st.integers(0, 3))).random((1, 3, len(items)))
+        out[label] = xr.DataArray(
+            np.stack([1 - share, share], axis=-1), dims=("chain", "draw", "item", "label"),
+            coords={"item": items, "label": answers},
+        )  # fmt: skip
+        if draw(st.integers(0, 9)) == 0:
+            out[label] = draw(st.sampled_from((out[label].isel(item=slice(1)), None, "x")))
+    return out
 
 
 @st.composite

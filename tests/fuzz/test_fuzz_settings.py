@@ -48,6 +48,21 @@ def scored():
     return fit, answered(label=np.linspace(-1.0, 1.0, 10))
 
 
+def sets():
+    """Return plausibilities of two labels of five items, and two systems' sets."""
+    values = np.random.default_rng(4).random((2, 1, 4, 5))
+    fits = {
+        label: xr.DataArray(
+            np.stack([1 - one, one], axis=-1), dims=("chain", "draw", "item", "label"),
+            coords={"item": range(5), "label": ["no", "yes"]},
+        )
+        for label, one in zip("pq", values, strict=True)
+    }  # fmt: skip
+    rows = {"item": [0, 1, 2, 3, 4] * 2, "system": ["s"] * 5 + ["t"] * 5}
+    given = ["p", "q", "p;q", "p", "-"] * 2
+    return fits, dx.predictions(rows | {"label": given}, kind="set", separator=";", none="-")
+
+
 def draws():
     values = np.random.default_rng(2).random((1, 4, 2))
     return xr.DataArray(values, dims=("chain", "draw", "system"), coords={"system": ["s", "t"]},
@@ -83,6 +98,7 @@ ARGUMENTS = {
     "scores": lambda: list(scored()),
     "probabilities": lambda: [annotated()[0], answered(p=[0.3, 0.9] * 5, q=[0.7, 0.1] * 5)],
     "two labels": lambda: [annotated()[0], answered(label=["p", "q"] * 5)],
+    "sets": lambda: list(sets()),
 }
 """What a metric is given, by what it takes."""
 OWN = {

@@ -65,6 +65,16 @@ def arguments(metric, make):
         value = predictions["label_code"].isel(position=0, drop=True) + 0.5
         numbers = value.to_dataset(name="value").assign_attrs(kind="continuous")
         return (theta.isel(label=0, drop=True), numbers), more
+    if metric.takes == "sets":
+        rest = theta.drop_attrs()
+        fits = {
+            label: xr.concat([1 - share, share], xr.IndexVariable("label", ["no", "yes"]))
+            for label, share in ((one, rest.sel(label=one, drop=True)) for one in ("l0", "l1"))
+        }
+        rows = {"item": np.repeat(theta["item"].to_numpy(), 2), "system": ["s", "t"] * 3}
+        given = ["l0", "l0;l1", "-", "l1", "l0", "-"]
+        sets = dx.predictions(rows | {"label": given}, kind="set", separator=";", none="-")
+        return (fits, sets), more
     if metric.takes in {"probabilities", "two labels"}:
         two = theta.isel(label=[0, 1])
         two = (two / two.sum("label")).assign_coords(label=[0, 1]).drop_attrs()

@@ -11,7 +11,7 @@ import xarray as xr
 
 from dissensus.data import frames, tables
 from dissensus.data.weights import by_item
-from dissensus.dims import ITEM, LABEL
+from dissensus.dims import ITEM, LABEL, SAMPLE
 from dissensus.errors import AnnotationError, ArgumentError, brief, shown
 from dissensus.kernels.types import UNKNOWN, Ints, Names
 
@@ -50,6 +50,27 @@ def known_codes(annotations: xr.Dataset, truth: Any) -> Ints:
         )  # fmt: skip
     out[place[known]] = code
     return out
+
+
+def require_informed(posterior: xr.Dataset, place: Ints) -> None:
+    """Raise if only the prevalence says something of the truth of an item at these places.
+
+    With correlated errors predictions are no evidence of the truth in the fit. Items without labels
+    then have the same truth in each draw, the prevalence.
+    """
+    if "error_correlation" not in posterior or "prevalence" not in posterior:
+        return
+    truth = posterior["truth"].transpose(*SAMPLE, ITEM, LABEL)[:, :, place]
+    prevalence = posterior["prevalence"].transpose(*SAMPLE, LABEL).to_numpy()[:, :, None]
+    bare = np.isclose(truth.to_numpy(), prevalence, rtol=1e-9, atol=1e-12).all(axis=(0, 1, 3))
+    if bare.any():
+        names = truth[ITEM].to_numpy()[bare]
+        raise ArgumentError(
+            "truth", expected="a fit to labels of every item",
+            found=f"no label of {len(names):,} of {len(place):,}: {shown(list(names))}",
+            hint="Leave these items out, or fit with error_correlation=0, where predictions are "
+            "evidence of their truth",
+        )  # fmt: skip
 
 
 def recorded(truth: Any) -> Any:

@@ -36,7 +36,8 @@ class Metric:
     name: str
     takes: str
     """"lists" (plausibility and predictions), "probabilities" and "two labels" (the same, with
-    predicted probabilities, or of two labels), "scores" (means and predicted numbers),
+    predicted probabilities, or of two labels), "scores" (means and predicted numbers), "sets"
+    (fits by label and predicted sets),
     "plausibility", "draws", "rankings", "strengths", "components" (a fit with variance
     components), "pools" (such a fit of several pools), "coefficients" (such a fit with
     covariates) or "pairs" (a fit to votes on pairs)."""
@@ -70,6 +71,7 @@ METRICS: Final = (
         "probability_score", "probabilities", low=-float("inf"), high=float("inf"), better="none"
     ),
     Metric("sensitivity_specificity", "two labels", better="none", arguments=(("positive", 1),)),
+    Metric("set_score", "sets", better="none"),
     Metric("group_labels", "plausibility", better="none"),
     Metric("expected_risk", "plausibility", high=float("inf"), better="none"),
     Metric("event_plausibility", "draws", better="none"),

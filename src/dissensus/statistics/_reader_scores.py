@@ -12,7 +12,7 @@ import xarray as xr
 from dissensus.data import tables
 from dissensus.data.annotations import grouped
 from dissensus.data.frames import columns, opened
-from dissensus.data.known_labels import named
+from dissensus.data.known_labels import named, require_informed
 from dissensus.data.rows import given_numbers
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, SAMPLE, SYSTEM
 from dissensus.errors import (
@@ -25,7 +25,7 @@ from dissensus.errors import (
 )
 from dissensus.kernels.types import UNKNOWN, Flags, Floats, Ints, Names
 from dissensus.statistics._read import codes_in, plain_label, positive_code, read
-from dissensus.statistics._truth import TrueLabels, fit_name, posterior_of, require_informed
+from dissensus.statistics._truth import TrueLabels, fit_name, posterior_of
 
 FEWEST: Final = 3
 """The smallest number of positive, and of negative, cases for which weights can be drawn."""

@@ -10,7 +10,7 @@ import xarray as xr
 
 from dissensus import arguments
 from dissensus.data import tables
-from dissensus.data.known_labels import known_codes
+from dissensus.data.known_labels import known_codes, require_informed
 from dissensus.data.rows import statements_per
 from dissensus.dims import ANNOTATION, ITEM, LABEL, SAMPLE
 from dissensus.errors import AnnotationError, ArgumentError, brief, shown, warn_caller
@@ -172,27 +172,6 @@ def _drawn(posterior: xr.Dataset, annotations: xr.Dataset, rng: np.random.Genera
         for dim in SAMPLE
     }
     return TrueLabels(known[drawn], coords, fit_name(posterior))
-
-
-def require_informed(posterior: xr.Dataset, place: Ints) -> None:
-    """Raise if only the prevalence says something of the truth of an item at these places.
-
-    With correlated errors predictions are no evidence of the truth in the fit. Items without labels
-    then have the same truth in each draw, the prevalence.
-    """
-    if "error_correlation" not in posterior or "prevalence" not in posterior:
-        return
-    truth = posterior["truth"].transpose(*SAMPLE, ITEM, LABEL)[:, :, place]
-    prevalence = posterior["prevalence"].transpose(*SAMPLE, LABEL).to_numpy()[:, :, None]
-    bare = np.isclose(truth.to_numpy(), prevalence, rtol=1e-9, atol=1e-12).all(axis=(0, 1, 3))
-    if bare.any():
-        names = truth[ITEM].to_numpy()[bare]
-        raise ArgumentError(
-            "truth", expected="a fit to labels of every item",
-            found=f"no label of {len(names):,} of {len(place):,}: {shown(list(names))}",
-            hint="Leave these items out, or fit with error_correlation=0, where predictions are "
-            "evidence of their truth",
-        )  # fmt: skip
 
 
 def place_of(array: xr.DataArray, dim: str, names: Names) -> Ints:

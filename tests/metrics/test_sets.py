@@ -1,0 +1,219 @@
+"""Scores of predicted sets, against sums by hand and scikit-learn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+from refusals import check_refused
+from sklearn import metrics as sklearn
+
+import dissensus as dx
+
+NAMES = ["anger", "fear", "joy", "love"]
+N_ITEMS, N_DRAWS = 12, 6
+
+
+def text(held):
+    return [";".join(np.array(NAMES)[row]) or "none" for row in held]
+
+
+def draws_of(share):
+    """Fits by label of an array (draw, item, label)."""
+    return {
+        label: xr.DataArray(
+            np.stack([1 - share[None, ..., k], share[None, ..., k]], axis=-1),
+            dims=("chain", "draw", "item", "label"),
+            coords={"item": np.arange(share.shape[1]), "label": ["no", "yes"]},
+        )
+        for k, label in enumerate(NAMES)
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def study():
+    rng = np.random.default_rng(1)
+    share = rng.beta(0.5, 0.7, size=(N_DRAWS, N_ITEMS, 4))
+    share[:, 0] = 0.1  # empty sets
+    held = rng.random((2, N_ITEMS, 4)) < np.array([0.6, 0.3])[:, None, None]
+    held[0, 0] = False
+    rows = {"item": np.tile(np.arange(N_ITEMS), 2), "system": ["s"] * N_ITEMS + ["t"] * N_ITEMS}
+    pred = dx.predictions(
+        rows | {"label": text(held.reshape(-1, 4))}, kind="set", separator=";", none="none"
+    )
+    return draws_of(share), pred, share > 0.5, held
+
+
+def test_each_draw_is_what_scikit_learn_says(study):
+    fits, pred, true, held = study
+    found = dx.set_score(fits, pred)
+    assert found["jaccard"].dims == ("chain", "draw", "system")
+    assert set(found) == {"exact_match", "jaccard", "micro_f1", "macro_f1"}
+    for d in range(N_DRAWS):
+        for s, system in enumerate("st"):
+            mine = found.sel(system=system).isel(chain=0, draw=d)
+            one = true[d], held[s]
+            assert mine["exact_match"].item() == sklearn.accuracy_score(*one)
+            expected = sklearn.jaccard_score(*one, average="samples", zero_division=1)
+            assert mine["jaccard"].item() == pytest.approx(expected, abs=1e-12)
+            for name, average in (("micro_f1", "micro"), ("macro_f1", "macro")):
+                expected = sklearn.f1_score(*one, average=average, zero_division=np.nan)
+                assert mine[name].item() == pytest.approx(expected, abs=1e-12)
+
+
+def test_weights_are_items_counted_so_often(study):
+    fits, pred, true, held = study
+    times = np.arange(N_ITEMS) % 3
+    found = dx.set_score(fits, pred, weights=times).sel(system="t").isel(chain=0, draw=2)
+    one = np.repeat(true[2], times, axis=0), np.repeat(held[1], times, axis=0)
+    assert found["exact_match"].item() == pytest.approx(sklearn.accuracy_score(*one))
+    assert found["micro_f1"].item() == pytest.approx(sklearn.f1_score(*one, average="micro"))
+    expected = sklearn.f1_score(*one, average="macro", zero_division=np.nan)
+    assert found["macro_f1"].item() == pytest.approx(expected)
+    new = dx.set_score(fits, pred, weights="bayesian-bootstrap", random_seed=1)
+    xr.testing.assert_identical(
+        new, dx.set_score(fits, pred, weights="bayesian-bootstrap", random_seed=1)
+    )
+    assert not new.equals(dx.set_score(fits, pred, weights="bayesian-bootstrap", random_seed=2))
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_the_ranking_loss_is_the_share_of_pairs_in_the_wrong_order(study, tied):
+    fits, _, true, _ = study
+    rng = np.random.default_rng(2)
+    score = rng.integers(0, 3, (N_ITEMS, 4)) / 2 if tied else rng.random((N_ITEMS, 4))
+    item, label = (each.ravel() for each in np.indices(score.shape))
+    pred = dx.predictions({
+        "item": item, "system": ["m"] * len(item), "label": np.array(NAMES)[label],
+        "score": score.ravel(),
+    }, score="score")  # fmt: skip
+    found = dx.set_score(fits, pred)["ranking_loss"].isel(chain=0, system=0)
+    for d in range(N_DRAWS):
+        each = []
+        for i in range(N_ITEMS):
+            inside, outside = score[i, true[d, i]], score[i, ~true[d, i]]
+            if len(inside) and len(outside):
+                gap = outside[:, None] - inside
+                each.append((gap > 0).mean() + (gap == 0).mean() / 2)
+        assert found.values[d] == pytest.approx(np.mean(each), abs=1e-12)
+    if not tied:
+        two = (true[0].sum(1) > 0) & (true[0].sum(1) < 4)
+        expected = sklearn.label_ranking_loss(true[0][two], score[two])
+        assert found.values[0] == pytest.approx(expected, abs=1e-12)
+
+
+def test_labels_that_are_not_listed_come_last(study):
+    fits, _, true, _ = study
+    pred = dx.predictions({
+        "item": np.repeat(np.arange(N_ITEMS), 2), "system": ["m"] * 2 * N_ITEMS,
+        "label": ["joy", "fear"] * N_ITEMS, "rank": [1, 2] * N_ITEMS,
+    }, rank="rank")  # fmt: skip
+    found = dx.set_score(fits, pred)["ranking_loss"].isel(chain=0, system=0)
+    place = np.array([3.5, 2, 1, 3.5])
+    each = []
+    for i in range(N_ITEMS):
+        gap = place[true[1, i]] - place[~true[1, i]][:, None]
+        if gap.size:
+            each.append((gap > 0).mean() + (gap == 0).mean() / 2)
+    assert found.values[1] == pytest.approx(np.mean(each), abs=1e-12)
+
+
+def test_true_sets_are_drawn_from_the_probabilities_of_the_truth():
+    """Their expected values are sums over all sets."""
+    rng = np.random.default_rng(3)
+    share = rng.random((5, 4))
+    truth = np.broadcast_to(share, (2000, 5, 4))
+    fits = {
+        label: one.to_dataset(name="truth") for label, one in draws_of(truth).items()
+    }  # fmt: skip
+    held = rng.random((5, 4)) < 0.5
+    pred = dx.predictions(
+        {"item": np.arange(5), "system": ["m"] * 5, "label": text(held)},
+        kind="set", separator=";", none="none",
+    )  # fmt: skip
+    found = dx.set_score(fits, pred, random_seed=1).mean(("chain", "draw"))
+    exact, jaccard = 0.0, 0.0
+    for code in range(16):
+        member = np.array([code >> k & 1 for k in range(4)], dtype=bool)
+        p = np.where(member, share, 1 - share).prod(axis=1)
+        both, either = (member & held).sum(1), (member | held).sum(1)
+        exact += (p * (member == held).all(axis=1)).mean()
+        jaccard += (p * np.where(either > 0, both / np.maximum(either, 1), 1.0)).mean()
+    assert found["exact_match"].item() == pytest.approx(exact, abs=0.01)
+    assert found["jaccard"].item() == pytest.approx(jaccard, abs=0.01)
+    again = dx.set_score(fits, pred, random_seed=1)
+    xr.testing.assert_identical(dx.set_score(fits, pred, random_seed=1), again)
+    assert not again.equals(dx.set_score(fits, pred, random_seed=2))
+
+
+def test_labels_of_their_own_are_wrong(study):
+    fits, pred, _, held = study
+    more = np.where(held[0].any(1), text(held[0]), "awe").tolist()
+    more = [f"{one};awe" if one != "awe" else one for one in more]
+    given = {"item": np.arange(N_ITEMS), "system": ["s"] * N_ITEMS, "label": more}
+    stray = dx.predictions(given, kind="set", separator=";", none="none")
+    with pytest.warns(dx.DissensusWarning, match="'awe'"):
+        found = dx.set_score(fits, stray)
+    assert (found["exact_match"] == 0).all()
+    assert (found["micro_f1"] < dx.set_score(fits, pred)["micro_f1"].sel(system=["s"])).all()
+
+
+def test_from_annotations_to_scores():
+    """The panel's sets of a fit: with many labels an item they are those of the majority."""
+    rng = np.random.default_rng(5)
+    share = np.where(rng.random((30, 4)) < 0.4, 0.9, 0.05)
+    held = rng.random((30, 15, 4)) < share[:, None]
+    item, who = (each.ravel() for each in np.indices((30, 15)))
+    words = {"kind": "set", "separator": ";", "none": "none"}
+    ann = dx.annotations(
+        {"item": item, "annotator": who, "label": text(held.reshape(-1, 4))}, **words
+    )
+    system = (share > 0.5) ^ (rng.random((30, 4)) < 0.1)
+    pred = dx.predictions(
+        {"item": np.arange(30), "system": ["m"] * 30, "label": text(system)}, **words
+    )
+    quick = {"draws": 50, "tune": 50, "chains": 2, "random_seed": 1, "progressbar": False}
+    fits = dx.by_label(dx.models.dirichlet.fit, ann, **quick)
+    found = dx.set_score(fits, pred).mean(("chain", "draw")).isel(system=0)
+    top = held.mean(1) > 0.5
+    assert found["exact_match"].item() == pytest.approx((top == system).all(1).mean(), abs=0.04)
+    assert found["micro_f1"].item() == pytest.approx(
+        sklearn.f1_score(top, system, average="micro"), abs=0.02
+    )
+
+
+LABELS = dx.predictions({"item": [0, 1], "system": ["s", "s"], "label": ["joy", "fear"]})
+BAD = {
+    "a fit": (lambda fits: next(iter(fits.values())), "fits: expected a fit for each label"),
+    "nothing": (lambda fits: {}, "fits: expected a fit for each label"),
+    "other answers": (
+        lambda fits: {k: one.assign_coords(label=["a", "b"]) for k, one in fits.items()},
+        "fits, label 'anger': expected a fit to the answers \"yes\" and \"no\"; found the labels",
+    ),
+    "other items": (
+        lambda fits: fits | {"joy": fits["joy"].assign_coords(item=np.arange(1, N_ITEMS + 1))},
+        "fits, label 'joy': expected the same items, chains and draws as of 'anger'",
+    ),
+    "fewer draws": (
+        lambda fits: fits | {"joy": fits["joy"].isel(draw=slice(2))},
+        "fits, label 'joy': expected the same items",
+    ),
+    "no draws of items": (
+        lambda fits: {k: one.to_dataset(name="prevalence") for k, one in fits.items()},
+        "fits, label 'anger': expected draws of the panel",
+    ),
+}  # fmt: skip
+
+
+def test_what_are_no_fits_by_label_is_refused(study):
+    fits, pred, _, _ = study
+    check_refused(dx.ArgumentError, [
+        (name, lambda change=change: dx.set_score(change(fits), pred), words)
+        for name, (change, words) in BAD.items()
+    ])  # fmt: skip
+
+
+def test_single_labels_are_refused(study):
+    fits = {k: one.isel(item=slice(2)) for k, one in study[0].items()}
+    with pytest.raises(dx.PredictionError, match=r'expected sets \(kind="set"\), or lists'):
+        dx.set_score(fits, LABELS)
