@@ -7,7 +7,8 @@ sensitivity and a specificity, which differ between labels a little, and in the 
 studies some items are hard: there, everybody guesses more. Given are the share of (item, label)
 that is right, the share of items whose whole set is right, and the mean log probability of the
 truth. Vote shares are smoothed by half a vote for yes and for no, without which their log score is
-minus infinity.
+minus infinity. With ``--scores``, 89 % intervals of `dx.set_score` of two systems are held against
+their scores by the true sets, and by the sets that most of 500 such annotators would give.
 """
 
 from __future__ import annotations
@@ -19,8 +20,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from crowdkit.aggregation import DawidSkene, MajorityVote
-from crowdkit.aggregation.multilabel import BinaryRelevance
 from scipy.special import expit
 
 import dissensus as dx
@@ -30,35 +29,45 @@ BASE = np.array([-1.2, -2.5, -1.6, -2.2, -0.4, -0.8])
 QUIET = {"draws": 300, "tune": 200, "random_seed": 1, "progressbar": False}
 
 
-def study(n_items: int, per_item: int, hard: bool, seed: int) -> tuple[Any, pd.DataFrame]:
-    """Simulate which labels are true, (item, label), and a row for each answer."""
+def study(n_items: int, per_item: int, hard: bool, seed: int) -> tuple[Any, pd.DataFrame, Any]:
+    """Simulate which labels are true, (item, label), a row for each answer, and a panel's sets."""
     rng = np.random.default_rng(seed)
     sad, glad = rng.normal(0, 1.5, size=(2, n_items, 1))
     own = np.concatenate([sad, 0 * sad, sad, sad, glad, glad], axis=1)
     truth = rng.random((n_items, 6)) < expit(BASE + own)
-    skill = rng.normal(1.4, 0.9, size=(15, 1)) + rng.normal(0, 0.4, size=(15, 6))
-    caution = rng.normal(0.6, 0.7, size=(15, 1))  # seen less often, and less often wrongly
+    skill, caution = people(15, rng)
     ease = np.exp(-rng.exponential(0.7 if hard else 0.0, size=(n_items, 1, 1)))
     who = np.array([rng.choice(15, per_item, replace=False) for _ in range(n_items)])
     logit = np.where(truth[:, None], skill[who] - caution[who], -skill[who] - caution[who])
     held = rng.random(logit.shape) < expit(ease * logit)
+    skill, caution = people(500, rng)
+    logit = np.where(truth[:, None], skill - caution, -skill - caution)
+    panel = expit(ease * logit).mean(axis=1) > 0.5
     rows = [
         {"item": item, "annotator": f"w{who[item, k]}",
          "label": [LABELS[x] for x in np.flatnonzero(held[item, k])]}
         for item in range(n_items) for k in range(per_item)
     ]  # fmt: skip
-    return truth, pd.DataFrame(rows)
+    return truth, pd.DataFrame(rows), panel
+
+
+def people(n: int, rng: np.random.Generator) -> tuple[Any, Any]:
+    """Draw annotators: their skill (annotator, label), and how seldom they give labels."""
+    skill = rng.normal(1.4, 0.9, size=(n, 1)) + rng.normal(0, 0.4, size=(n, 6))
+    return skill, rng.normal(0.6, 0.7, size=(n, 1))
 
 
 def theirs(table: pd.DataFrame, base: Any) -> Any:
     """Return the probability of each label (item, label) by BinaryRelevance."""
+    from crowdkit.aggregation.multilabel import BinaryRelevance
+
     told = table.rename(columns={"item": "task", "annotator": "worker"})
     found = BinaryRelevance(base).fit(told)
     share = np.column_stack(
         [found.aggregators_[label].probas_.reindex(columns=[0, 1], fill_value=0.0)[1].sort_index()
          for label in LABELS]
     )  # fmt: skip
-    if isinstance(base, MajorityVote):
+    if type(base).__name__ == "MajorityVote":
         n = table.groupby("item").size().to_numpy()[:, None]
         return (share * n + 0.5) / (n + 1)
     return np.clip(share, 1e-6, 1 - 1e-6)
@@ -83,12 +92,66 @@ def scores(probability: Any, truth: Any) -> tuple[float, float, float]:
     return right.mean(), right.all(axis=1).mean(), log.mean()
 
 
+def score_rows(studies: int) -> Any:
+    """Yield target, kind of items, system, score, whether the interval holds, width and error."""
+    for seed in range(studies):
+        hard = seed >= studies // 2
+        truth, table, panel = study(200, 5, hard, seed)
+        rng = np.random.default_rng(seed + 1000)
+        held = [truth ^ (rng.random(truth.shape) < share) for share in (0.05, 0.15)]
+        label = [";".join(np.array(LABELS)[row]) or "none" for one in held for row in one]
+        pred = dx.predictions(
+            {
+                "item": np.tile(np.arange(len(truth)), 2),
+                "system": np.repeat(["good", "poor"], len(truth)), "label": label,
+            },
+            kind="set", separator=";", none="none",
+        )  # fmt: skip
+        ann = dx.annotations(table, kind="set", labels=LABELS)
+        for target, model, sets, more in (
+            ("truth", "dawid_skene", truth, {}),
+            ("truth, errors correlated", "dawid_skene", truth, {"error_correlation": "learned"}),
+            ("panel", "dirichlet", panel, {}),
+        ):
+            fit = dx.models.get(model).module.fit
+            fits = dx.by_label(fit, ann, predictions=pred, **more, **QUIET)
+            insight = "learned" if target == "panel" else None
+            found = dx.set_score(fits, pred, insight=insight, random_seed=1)
+            for k, name in enumerate(["good", "poor"]):
+                for score, value in known_scores(sets, held[k]).items():
+                    mine = found[score].sel(system=name)
+                    low, high = mine.quantile([0.055, 0.945]).values
+                    inside, error = low <= value <= high, float(mine.mean()) - value
+                    of = "hard items" if hard else "equal items"
+                    yield target, of, name, score, inside, high - low, error
+
+
+def known_scores(sets: Any, held: Any) -> dict[str, float]:
+    """Return the scores of predicted sets (item, label) by known ones."""
+    both, either = (sets & held).sum(1), (sets | held).sum(1)
+    size = sets.sum(0) + held.sum(0)
+    return {
+        "exact_match": (sets == held).all(1).mean(),
+        "jaccard": np.where(either > 0, both / np.maximum(either, 1), 1).mean(),
+        "micro_f1": 2 * both.sum() / size.sum(),
+        "macro_f1": (2 * (sets & held).sum(0) / size).mean(),
+    }
+
+
 def main() -> None:
     """Simulate, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--studies", type=int, default=20)
+    parser.add_argument("--scores", action="store_true", help="coverage of scores of systems")
     options = parser.parse_args()
     warnings.simplefilter("ignore", dx.DissensusWarning)
+    if options.scores:
+        names = ["target", "items", "system", "score", "hold", "width", "error"]
+        found = pd.DataFrame(score_rows(options.studies), columns=names)
+        print(found.groupby(names[:4])[names[4:]].mean().round(3).to_string())
+        return
+    from crowdkit.aggregation import DawidSkene, MajorityVote
+
     ways: dict[str, Callable[[pd.DataFrame], Any]] = {
         "BinaryRelevance, MajorityVote": lambda table: theirs(table, MajorityVote()),
         "BinaryRelevance, DawidSkene": lambda table: theirs(table, DawidSkene(n_iter=100)),
@@ -98,7 +161,7 @@ def main() -> None:
     for n_items, per_item in ((100, 3), (100, 5), (500, 3)):
         for seed in range(options.studies):
             hard = seed >= options.studies // 2
-            truth, table = study(n_items, per_item, hard, seed)
+            truth, table, _ = study(n_items, per_item, hard, seed)
             for way, call in ways.items():
                 found = scores(call(table), truth)
                 rows.append(

@@ -124,8 +124,9 @@ def test_true_sets_are_drawn_from_the_probabilities_of_the_truth():
     share = rng.random((5, 4))
     truth = np.broadcast_to(share, (2000, 5, 4))
     fits = {
-        label: one.to_dataset(name="truth") for label, one in draws_of(truth).items()
-    }  # fmt: skip
+        label: one.to_dataset(name="truth").assign_coords(system=["l", "m"])
+        for label, one in draws_of(truth).items()
+    }
     held = rng.random((5, 4)) < 0.5
     pred = dx.predictions(
         {"item": np.arange(5), "system": ["m"] * 5, "label": text(held)},
@@ -144,6 +145,98 @@ def test_true_sets_are_drawn_from_the_probabilities_of_the_truth():
     again = dx.set_score(fits, pred, random_seed=1)
     xr.testing.assert_identical(dx.set_score(fits, pred, random_seed=1), again)
     assert not again.equals(dx.set_score(fits, pred, random_seed=2))
+
+
+def test_with_correlated_errors_a_prediction_adds_its_weight_to_the_log_odds():
+    rng = np.random.default_rng(6)
+    share, weight = rng.uniform(0.1, 0.9, (5, 4)), rng.normal(1.0, 0.5, (4, 2))
+    truth = np.broadcast_to(share, (4000, 5, 4))
+    fits = {
+        label: one.to_dataset(name="truth").assign(
+            system_weight=(("chain", "draw", "system"), np.broadcast_to(weight[k], (1, 4000, 2)))
+        ).assign_coords(system=["l", "m"])
+        for k, (label, one) in enumerate(draws_of(truth).items())
+    }  # fmt: skip
+    held = rng.random((2, 5, 4)) < 0.5
+    rows = {"item": np.tile(np.arange(5), 2), "system": np.repeat(["m", "l"], 5)}
+    pred = dx.predictions(
+        rows | {"label": text(held.reshape(-1, 4))}, kind="set", separator=";", none="none"
+    )
+    found = dx.set_score(fits, pred, random_seed=1)["exact_match"].mean(("chain", "draw"))
+    for name, said, place in (("m", held[0], 1), ("l", held[1], 0)):
+        right = np.where(said, share, 1 - share)
+        odds = right / (1 - right) * np.exp(weight[:, place])
+        expected = (odds / (1 + odds)).prod(axis=1).mean()
+        assert found.sel(system=name).item() == pytest.approx(expected, abs=0.01)
+
+
+def test_insight_is_that_of_the_accuracy_of_each_label(study):
+    """With one label, exact match is `top_k_accuracy` of yes and no."""
+    rng = np.random.default_rng(8)
+    theta = rng.beta(2, 2, size=(400, N_ITEMS, 4))
+    fits, pred = draws_of(theta), study[1]
+    joy = {"joy": fits["joy"]}
+    held = study[3][..., 2]
+    rows = {"item": np.tile(np.arange(N_ITEMS), 2), "system": ["s"] * N_ITEMS + ["t"] * N_ITEMS}
+    one = dx.predictions(
+        rows | {"label": np.where(held.ravel(), "joy", "none")}, kind="set", none="none"
+    )
+    answers = dx.predictions(rows | {"label": np.where(held.ravel(), "yes", "no")})
+    for value in (0.0, 1.5, -0.3):
+        given = xr.DataArray([value, 0.0], dims="system", coords={"system": ["s", "t"]})
+        mine = dx.set_score(joy, one, insight=given, random_seed=1)["exact_match"]
+        accuracy = dx.top_k_accuracy(fits["joy"], answers, insight=given, random_seed=1)
+        np.testing.assert_allclose(
+            mine.mean(("chain", "draw")), accuracy.mean(("chain", "draw")), atol=0.01
+        )
+    learned = dx.set_score(fits, pred, insight="learned", random_seed=1)
+    plain = dx.set_score(fits, pred)
+    assert (
+        learned["jaccard"].std(("chain", "draw")) > plain["jaccard"].std(("chain", "draw"))
+    ).all()
+    truth = {
+        k: one.to_dataset(name="truth").assign_coords(system=["s", "t"]) for k, one in fits.items()
+    }
+    check_refused(dx.ArgumentError, [
+        ("truth", lambda: dx.set_score(truth, pred, insight="learned"), "it is about a panel"),
+        ("a word", lambda: dx.set_score(fits, pred, insight="much"), "insight: expected None"),
+    ])  # fmt: skip
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore::dissensus.DissensusWarning")  # 20 items, rare labels
+def test_fits_to_the_truth_without_the_system_are_refused():
+    rng = np.random.default_rng(7)
+    true = rng.random((20, 4)) < 0.4
+    item, who = (each.ravel() for each in np.indices((20, 4)))
+    said = true[item] ^ (rng.random((80, 4)) < 0.2)
+    words = {"kind": "set", "separator": ";", "none": "none"}
+    ann = dx.annotations({"item": item, "annotator": who, "label": text(said)}, **words)
+    pred = dx.predictions(
+        {"item": np.arange(20), "system": ["m"] * 20, "label": text(true)}, **words
+    )
+    quick = {"draws": 20, "tune": 20, "chains": 2, "random_seed": 1, "progressbar": False}
+    two = dx.predictions({
+        "item": np.repeat(np.arange(20), 2), "system": ["m"] * 40, "label": ["joy", "fear"] * 20,
+        "score": [0.7, 0.2] * 20,
+    }, score="score")  # fmt: skip
+
+    def fits(**more):
+        return dx.by_label(dx.models.dawid_skene.fit, ann, **more, **quick)
+
+    check_refused(dx.ArgumentError, [
+        ("alone", lambda: dx.set_score(fits(), pred), "found a fit without 'm'"),
+        ("cut", lambda: dx.set_score(fits(predictions=pred, evidence="annotators"), pred),
+         'found a fit with evidence="annotators"'),
+        ("lists", lambda: dx.set_score(fits(predictions=pred, error_correlation=0.5), two),
+         "in which lists are no evidence"),
+        ("no items", lambda: dx.set_score(fits(predictions=pred, keep_items=False), pred),
+         "expected draws of the panel"),
+    ])  # fmt: skip
+    for more in ({}, {"error_correlation": 0.5}, {"error_correlation": 0.5, "evidence": "all"}):
+        found = dx.set_score(fits(predictions=pred, **more), pred, random_seed=1)
+        assert float(found["micro_f1"].mean()) > 0.6
+    assert float(dx.set_score(fits(predictions=pred), two)["ranking_loss"].mean()) < 0.7
 
 
 def test_labels_of_their_own_are_wrong(study):

@@ -64,8 +64,8 @@ def sensitivity_specificity(
     wrong. Against known or estimated true labels: `annotator_roc` with ``predictions=``.
 
     The mean of sensitivity and specificity, weighted by the rates of positive and negative items,
-    is `top_k_accuracy`. For sets of labels, `by_label` gives F1 of each label, and `set_score` gives
-    micro and macro F1.
+    is `top_k_accuracy`. Of sets of labels, `by_label` gives F1 of each label, and `set_score` micro
+    and macro F1.
 
     Source: Yerushalmy (1947), with the panel's label in the place of the diagnosis; F1: van
     Rijsbergen (1979), *Information Retrieval*.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -13,10 +13,11 @@ from dissensus.data.alignment import check_labels, common_items
 from dissensus.data.known_labels import require_informed
 from dissensus.data.plausibility import NAME, plausibility_of
 from dissensus.data.schema import checked_predictions
-from dissensus.dims import ITEM, LABEL, POSITION, SAMPLE, SYSTEM
+from dissensus.dims import CHAIN, ITEM, LABEL, POSITION, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, PredictionError, brief, shown
-from dissensus.kernels.random import generator
-from dissensus.kernels.types import Array, Flags, Floats
+from dissensus.kernels.random import generator, item_keys
+from dissensus.kernels.types import Array, Flags, Floats, Ints, Names
+from dissensus.metrics._insight import insights, lean
 from dissensus.metrics._items import by_system, over_items, weights_for
 
 _TRUTH: Final = "truth"
@@ -31,6 +32,7 @@ def set_score(
     *,
     weights: Any = None,
     on_missing: str = "raise",
+    insight: Any = None,
     random_seed: Any = None,
 ) -> xr.Dataset:
     r"""Exact match, Jaccard similarity, F1 and ranking loss of predicted sets of labels.
@@ -53,14 +55,19 @@ def set_score(
     ----------
     fits : mapping
         From each label to its fit, as `by_label` returns them. Of `models.dirichlet`: the set has
-        the labels that more than half of a large panel of such annotators would give. Of a model
-        of the truth: the set has the labels that are true.
+        the labels that more than half of a large panel of such annotators would give. Of
+        `models.dawid_skene` or `models.symmetric_confusion` with these ``predictions=``: the set
+        has the labels that are true.
     predictions : xarray.Dataset
         Sets (``kind="set"``), or lists of labels with a score or rank.
     weights, on_missing
         As in `top_k_accuracy`.
+    insight : "learned" or DataArray (..., system), optional
+        As in `top_k_accuracy`, for sets and fits of `models.dirichlet`: what a system knows of the
+        panel beyond the labels, the same for all labels.
     random_seed : int or Generator, optional
-        Seed of the true sets, if the fits are of models of the truth, and of the bootstrap.
+        Seed of the true sets, if the fits are of models of the truth, of the bootstrap, and of
+        insight.
 
     Returns
     -------
@@ -77,10 +84,13 @@ def set_score(
 
     Each label has its own fit, and draws of an item's labels are independent. If labels tend to be
     true together, the exact match is underestimated, and intervals of the other scores are too
-    narrow.
+    narrow. With correlated errors, draws of labels are paired by how often the system is right:
+    what the labels do not show of errors is taken to be alike for all of them.
 
-    Against the panel, a system that knows more than the labels show is underestimated where the
-    panel is split: there is no ``insight`` as in `top_k_accuracy`.
+    A system's predictions are evidence of the truth. Without them, what is uncertain of the truth
+    would count as the system's errors: in 20 simulated studies exact matches of .27 to .56 were
+    missed. Fits to the truth without these systems are refused; give them to `models.dirichlet`
+    too. With correlated errors, a prediction has the draws of the system's weight.
 
     Source: Tsoumakas and Katakis (2007), "Multi-label classification: an overview", for exact
     match, Jaccard similarity (their accuracy) and F1; Schapire and Singer (2000), "BoosTexter",
@@ -101,36 +111,51 @@ def set_score(
     """
     elements = _elements(fits)
     predictions = checked_predictions(predictions, sets=True)
-    check_labels(predictions, elements, " are in no set")
-    ordered = predictions.attrs["kind"] != "set"
-    if ordered and predictions.sizes[POSITION] < 2:
+    kind = predictions.attrs["kind"]
+    if kind not in {"set", "ranking"}:
         raise PredictionError(
             "predictions", expected='sets (kind="set"), or lists of labels with a score or rank',
-            found="one label from each system and item",
+            found="numbers" if kind == "continuous" else "one label from each system and item",
             hint='Read them with dissensus.predictions(..., kind="set")',
         )  # fmt: skip
-    rng = generator(random_seed, "true sets")
-    each = [_member(one, label, rng) for label, one in fits.items()]
+    check_labels(predictions, elements, " are in no set")
+    names = predictions[SYSTEM].to_numpy()
+    seeds = generator(random_seed, "true sets").integers(2**63, size=len(elements))
+    each = [
+        _source(fit, label, int(seed), names, ordered=kind == "ranking")
+        for (label, fit), seed in zip(fits.items(), seeds, strict=True)
+    ]
     _require_equal_items(each, elements)
+    first = each[0].share
+    if insight is not None and (kind == "ranking" or not each[0].of_panel):
+        raise ArgumentError(
+            "insight", found=brief(insight), expected="None, if labels have an order"
+            if kind == "ranking" else "None: it is about a panel, and these are fits to the truth",
+        )  # fmt: skip
     whole = xr.DataArray(
-        np.arange(each[0].sizes[ITEM]), dims=ITEM, coords={ITEM: each[0][ITEM].to_numpy()}
+        np.arange(first.sizes[ITEM]), dims=ITEM, coords={ITEM: first[ITEM].to_numpy()}
     )
     common, predictions = common_items(whole, predictions, on_missing)
-    if len(common) < len(whole):
-        each = [one.isel({ITEM: common.to_numpy()}) for one in each]
-    weights = weights_for(each[0], weights, random_seed)
-    sets = [one.drop_vars(ITEM) for one in each]
-    names = predictions[SYSTEM].to_numpy()
-    if ordered:
-        places = [_places(predictions, s, elements) for s in range(len(names))]
-        parts = [xr.Dataset({"ranking_loss": _ranking_loss(sets, one, weights)}) for one in places]
-        return by_system(parts, names, {"ranking_loss": "lower"})
-    n_true = sum(one.astype(np.int16) for one in sets)
-    parts = [
-        _scores(sets, n_true, *_predicted(predictions, s, elements), weights)
-        for s in range(len(names))
-    ]
-    return by_system(parts, names, _BETTER)
+    place = common.to_numpy()
+    weights = weights_for(first.isel({ITEM: place}), weights, random_seed)
+    known = [_predicted(predictions, s, elements) for s in range(len(names))]
+    if insight is not None:
+        insight = insights(insight, first, _distinct(predictions, known), random_seed)
+    parts = []
+    for s, name in enumerate(names.tolist()):
+        if kind == "ranking":
+            sets = [_member(one, place, name, None) for one in each]
+            loss = _ranking_loss(sets, _places(predictions, s, elements), weights)
+            parts.append(xr.Dataset({"ranking_loss": loss}))
+        else:
+            held, n_said = known[s]
+            own = None if insight is None else insight.isel({SYSTEM: s}, drop=True)
+            one = None
+            if each[0].weight is not None:
+                one = _probability(each[0], place, name, held[:, 0]), held[:, 0]
+            sets = [_member(of, place, name, held[:, k], own, one) for k, of in enumerate(each)]
+            parts.append(_scores(sets, held, n_said, weights))
+    return by_system(parts, names, _BETTER if kind == "set" else {"ranking_loss": "lower"})
 
 
 def _elements(fits: Any) -> Array:
@@ -143,21 +168,99 @@ def _elements(fits: Any) -> Array:
     return np.array(list(fits))
 
 
-def _member(fit: Any, label: Any, rng: np.random.Generator) -> xr.DataArray:
-    """Return in which draws the label is in an item's set (..., item)."""
+class _Source(NamedTuple):
+    """Draws of one label."""
+
+    share: xr.DataArray
+    """(..., item): plausibility, or probability to be true."""
+    seed: int
+    of_panel: bool
+    weight: xr.DataArray | None
+    """(..., system): log odds that a prediction adds; None if it is part of ``share``."""
+
+
+def _source(fit: Any, label: Any, seed: int, systems: Names, *, ordered: bool) -> _Source:
+    """Return the draws of a fit, or raise if they are not of the panel or the truth."""
     posterior = fit["posterior"].to_dataset() if _has_posterior(fit) else fit
-    if isinstance(posterior, xr.Dataset) and NAME not in posterior and _TRUTH in posterior:
-        share = _of_answer(posterior[_TRUTH], label)
-        require_informed(posterior, np.arange(share.sizes[ITEM]))
-        return share > rng.random(share.shape)
-    if isinstance(posterior, xr.Dataset) and NAME not in posterior:
+    if not isinstance(posterior, xr.Dataset) or NAME in posterior:
+        return _Source(_of_answer(plausibility_of(fit), label), seed, True, None)
+    if _TRUTH not in posterior:
         raise ArgumentError(
             "fits", where=f"label {label!r}",
             expected="draws of the panel ('plausibility') or of the truth ('truth')",
             found=f"the variables {shown(list(posterior.data_vars)) or 'none'}",
             hint="Fit models.dirichlet, or models.dawid_skene with keep_items=True",
         )  # fmt: skip
-    return _of_answer(plausibility_of(fit), label) > _HALF
+    share = _of_answer(posterior[_TRUTH], label)
+    _require_evidence(posterior, label, systems, ordered=ordered)
+    require_informed(posterior, np.arange(share.sizes[ITEM]))
+    return _Source(share, seed, False, posterior.get("system_weight"))
+
+
+def _require_evidence(posterior: xr.Dataset, label: Any, systems: Names, *, ordered: bool) -> None:
+    """Raise if the systems' predictions are no evidence of the truth in a fit."""
+    known = posterior[SYSTEM].to_numpy() if SYSTEM in posterior.coords else np.empty(0, object)
+    lacking = systems[tables.match(systems, known) < 0]
+    left_out = posterior.attrs.get("hyper_evidence") == "annotators"
+    weighted = "system_weight" in posterior
+    if not len(lacking) and not (weighted and ordered) and (weighted or not left_out):
+        return
+    hint = "dissensus.by_label(dissensus.models.dawid_skene.fit, annotations, predictions=sets)"
+    raise ArgumentError(
+        "fits", where=f"label {label!r}",
+        expected="a fit in which predictions of these systems are evidence of the truth",
+        found=f"a fit without {shown(lacking.tolist())}" if len(lacking)
+        else "a fit with correlated errors, in which lists are no evidence" if weighted
+        else 'a fit with evidence="annotators"',
+        hint=f"{hint}; of lists, give the labels above a threshold as sets" if ordered else hint,
+    )  # fmt: skip
+
+
+def _member(
+    source: _Source, place: Ints, system: Any, said: Flags | None,
+    insight: xr.DataArray | None = None, first: tuple[xr.DataArray, Flags] | None = None,
+) -> xr.DataArray:  # fmt: skip
+    """Return in which draws the label is in the sets of items (..., item).
+
+    With correlated errors, what is not known of them is alike for all labels: draws are put in the
+    order of the ``first`` label's, by how often the system is expected to be right.
+    """
+    if source.of_panel:
+        member = (source.share > _HALF).isel({ITEM: place})
+        if insight is None or said is None:
+            return member.drop_vars(ITEM)
+        keys = item_keys(member[ITEM].to_numpy(), member.sizes[CHAIN], seed=source.seed)
+        claim = xr.DataArray(said, dims=ITEM)
+        right = (member == claim).astype(np.float64).drop_vars(ITEM)
+        return (lean(right, insight, keys) > _HALF) == claim
+    share = _probability(source, place, system, said)
+    drawn = np.random.default_rng(source.seed).random(source.share.shape)  # for all systems
+    if first is not None and said is not None:
+        own = _right(share, said)
+        order = np.empty(own.shape, dtype=np.int64)
+        np.put_along_axis(order, _right(*first).argsort(axis=-1), own.argsort(axis=-1), axis=-1)
+        share = share.copy(data=np.take_along_axis(share.to_numpy(), order[..., None], axis=-2))
+    return share > drawn[..., place]
+
+
+def _probability(source: _Source, place: Ints, system: Any, said: Flags | None) -> xr.DataArray:
+    """Return the probability that the label is true, given a system's prediction (..., item)."""
+    share = source.share.isel({ITEM: place}).drop_vars(ITEM)
+    if source.weight is None or said is None:
+        return share
+    own = tables.match(np.array([system]), source.weight[SYSTEM].to_numpy()).item()
+    odds, claim = (
+        np.exp(source.weight.isel({SYSTEM: own}, drop=True)),
+        xr.DataArray(said, dims=ITEM),
+    )
+    yes, no = share * xr.where(claim, odds, 1.0), (1 - share) * xr.where(claim, 1.0, odds)
+    return (yes / (yes + no)).transpose(*share.dims)
+
+
+def _right(share: xr.DataArray, said: Flags) -> Floats:
+    """Return how often a system is expected to be right about a label (chain, draw)."""
+    values = share.to_numpy()
+    return np.asarray(np.where(said, values, 1 - values).mean(axis=-1))
 
 
 def _has_posterior(fit: Any) -> bool:
@@ -177,8 +280,9 @@ def _of_answer(draws: xr.DataArray, label: Any) -> xr.DataArray:
     return draws.sel({LABEL: _YES}, drop=True).transpose(*front, ITEM)
 
 
-def _require_equal_items(each: list[xr.DataArray], elements: Array) -> None:
+def _require_equal_items(sources: list[_Source], elements: Array) -> None:
     """Raise unless all fits have the same items and numbers of draws."""
+    each = [one.share for one in sources]
     first = each[0]
     for one, label in zip(each[1:], elements[1:].tolist(), strict=True):
         items = one[ITEM].to_numpy()
@@ -204,11 +308,23 @@ def _predicted(predictions: xr.Dataset, system: int, elements: Array) -> tuple[F
     return held, xr.DataArray((code >= 0).sum(axis=1), dims=ITEM)
 
 
+def _distinct(predictions: xr.Dataset, known: list[tuple[Flags, xr.DataArray]]) -> xr.Dataset:
+    """Return predictions of one label for each distinct set."""
+    held = np.stack([one for one, _ in known], axis=1)
+    _, code = np.unique(held.reshape(-1, held.shape[-1]), axis=0, return_inverse=True)
+    codes = code.reshape(*held.shape[:2], 1)
+    coords = {dim: predictions[dim].to_numpy() for dim in (ITEM, SYSTEM)}
+    return xr.Dataset(
+        {"label_code": ((ITEM, SYSTEM, POSITION), codes)},
+        coords=coords | {LABEL: np.arange(codes.max() + 1)},
+    )
+
+
 def _scores(
-    sets: list[xr.DataArray], n_true: Any, held: Flags, n_said: xr.DataArray,
-    weights: xr.DataArray | None,
-) -> xr.Dataset:  # fmt: skip
+    sets: list[xr.DataArray], held: Flags, n_said: xr.DataArray, weights: xr.DataArray | None
+) -> xr.Dataset:
     """Return the scores of one system's sets."""
+    n_true: xr.DataArray = sum((one.astype(np.int16) for one in sets), start=xr.DataArray(0))
     both, of_labels = xr.zeros_like(n_true), []
     for k, member in enumerate(sets):
         said = xr.DataArray(held[:, k], dims=ITEM)
