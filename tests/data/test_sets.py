@@ -425,3 +425,56 @@ THETA = xr.DataArray(
     np.full((1, 1, 60, 2), 0.5), dims=("chain", "draw", "item", "label"),
     coords={"item": range(60), "label": ["a", "b"]},
 )  # fmt: skip
+
+
+WIDE = {"item": [1, 1, 2, 2], "annotator": list("abab"), "x": [1, 1, 0, 0], "y": [1, 0, 0, 1],
+        "z": [0, 0, 0, 1]}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["numbers", "flags", "text", "fractions", "frame"])
+def test_a_column_for_each_label_is_read(form, tmp_path):
+    ways = {"numbers": int, "flags": bool, "text": str, "fractions": float, "frame": int}
+    wide = {
+        name: [ways[form](one) for one in values] if name in "xyz" else values
+        for name, values in WIDE.items()
+    }
+    wide = pd.DataFrame(wide) if form == "frame" else wide
+    expected = read().drop_vars("label").drop_attrs()
+    for found in (dx.annotations(wide, kind="set"), dx.annotations(wide, kind="set", none="none")):
+        xr.testing.assert_identical(found.drop_vars("label").drop_attrs(), expected)
+    pd.DataFrame(wide).to_csv(tmp_path / "wide.csv", index=False)
+    found = dx.read_annotations(tmp_path / "wide.csv", kind="set")
+    np.testing.assert_array_equal(found["member"], expected["member"])
+    np.testing.assert_array_equal(found["label_code"], expected["label_code"])
+    systems = {name: values for name, values in wide.items() if name != "annotator"}
+    systems = {"item": list("pqrs"), "system": ["m"] * 4} | {k: systems[k] for k in "xyz"}
+    text = {"item": list("pqrs"), "system": ["m"] * 4, "label": ["x;y", "x", "none", "z;y"]}
+    words = {"kind": "set", "separator": ";", "none": "none"}
+    mine = dx.predictions(systems, kind="set")
+    xr.testing.assert_identical(mine.drop_attrs(), dx.predictions(text, **words).drop_attrs())
+    pd.DataFrame(systems).to_csv(tmp_path / "systems.csv", index=False)
+    again = dx.read_predictions(tmp_path / "systems.csv", kind="set")
+    np.testing.assert_array_equal(again["label_code"], mine["label_code"])
+
+
+def test_the_columns_that_are_labels_can_be_named():
+    wide = WIDE | {"note": list("wxyz"), "never": [0, 0, 0, 0]}
+    found = dx.annotations(wide, kind="set", labels=["z", "y", "x", "never"])
+    assert found["element"].values.tolist() == ["z", "y", "x", "never"]
+    assert found["member"].values[found["label_code"].values].sum(0).tolist() == [1, 2, 2, 0]
+
+
+def test_columns_that_are_no_labels_are_refused():
+    no_label = r"there is no column 'label', so that each column is a label; found"
+    check_refused(dx.AnnotationError, [
+        ("a number", lambda: dx.annotations(WIDE | {"y": [1, 2, 0, 0]}, kind="set"),
+         rf"column 'y', row 1: expected 0 or 1: {no_label} 2\. Name the column of labels"),
+        ("missing", lambda: dx.annotations(WIDE | {"y": [1, 0, None, 0]}, kind="set"),
+         r"column 'y', row 2: expected 0 or 1"),
+        ("text", lambda: dx.annotations(WIDE | {"note": list("wxyz")}, kind="set"),
+         r"column 'note', row 0: .*or the columns that are labels with labels="),
+        ("no labels", lambda: dx.annotations(
+            {"item": [1, 2], "annotator": ["a", "a"], "p": ["u", "v"], "q": ["w", "w"]}, kind="set"
+        ), r"column 'label': expected a column of this name"),
+        ("another kind", lambda: dx.annotations(WIDE), r"column 'label': expected a column"),
+    ])  # fmt: skip

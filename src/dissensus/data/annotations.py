@@ -12,7 +12,7 @@ import xarray as xr
 from dissensus.data import tables
 from dissensus.data.frames import columns
 from dissensus.data.schema import KINDS, check_annotations
-from dissensus.data.sets import gathered, refuse_words
+from dissensus.data.sets import gathered, of_columns, refuse_words
 from dissensus.dims import ANNOTATION, ANNOTATOR, CLUSTER, ELEMENT, ITEM, LABEL, POOL, STRATUM
 from dissensus.errors import AnnotationError, brief, relocated, shown
 from dissensus.kernels.types import Floats, Ints
@@ -64,8 +64,9 @@ def annotations(
         and the number of the trial.
     kind : {"nominal", "ordinal", "continuous", "ranking", "set"}, optional
         Kind of the labels. "set": an answer can contain several labels. The table has a row per
-        label, or a row per answer: text with ``separator=``, or a list. All rows of an annotator
-        and item (and trial, pool) are one answer. Blanks around labels are removed. If None the
+        label, or a row per answer: text with ``separator=``, a list, or, without a column
+        ``label``, a column of 0 and 1 for each label. All rows of an annotator and item (and
+        trial, pool) are one answer. Blanks around labels are removed. If None the
         kind is inferred (never "set"), and ``attrs["kind_source"]`` gives the reason: text is
         nominal, whole numbers are ordinal (continuous if more than 20 differ), other numbers are
         continuous.
@@ -112,6 +113,8 @@ def annotations(
         "item": item, "annotator": annotator, "label": label, "rank": rank, "trial": trial,
         "confidence": confidence, "pool": pool, "cluster": cluster, "stratum": stratum,
     }  # fmt: skip
+    if isinstance(kind, str) and kind == "set":
+        frame, labels = of_columns(frame, wanted, labels)
     column = columns(frame, wanted, needed=("item", "annotator", "label"))
     names = {role: str(name) for role, name in wanted.items() if name is not None}
     ranked = rank is not None

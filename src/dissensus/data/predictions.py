@@ -16,7 +16,7 @@ from dissensus.data.schema import (
     check_predictions,
     checked_predictions,
 )
-from dissensus.data.sets import gathered, refuse_words
+from dissensus.data.sets import gathered, of_columns, refuse_words
 from dissensus.dims import ITEM, LABEL, POSITION, SCORED_SYSTEM, SYSTEM
 from dissensus.errors import (
     AnnotationError,
@@ -144,6 +144,7 @@ def _sets(
     frame: Any, wanted: dict[str, Any], separator: Any, none: Any, on_missing: str
 ) -> xr.Dataset:
     """Read predictions that are sets of labels."""
+    frame, _ = of_columns(frame, wanted, None, PredictionError)
     column = columns(frame, wanted, PredictionError, tuple(wanted))
     names = {role: str(name) for role, name in wanted.items()}
     items, systems = (

@@ -7,13 +7,15 @@ of the coordinate ``element`` are in each.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import compress
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from dissensus.data import tables
+from dissensus.data.frames import opened
 from dissensus.errors import AnnotationError, brief, relocated, shown
 from dissensus.kernels.types import Array, Flags, Ints, Names
 
@@ -32,6 +34,8 @@ OF_PREDICTED_SETS: Final = (
     "compared by discrepancy_ratio, advantage_probability, winning_rate and alt_test, with "
     'distance="jaccard" or "masi"'
 )
+_BOTH: Final = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
+"""What can stand in a column of a label."""
 _SEVERAL: Final = (list, tuple, set, frozenset)
 _STATEMENT: Final = ("item", "annotator", "system", "trial", "pool")
 """Columns whose rows with the same values are one answer."""
@@ -63,6 +67,52 @@ def joined(elements: Names, member: Flags, separator: str, none: str) -> list[st
     """
     words = [str(value) for value in elements.tolist()]
     return [separator.join(words[k] for k in np.flatnonzero(has)) or none for has in member]
+
+
+def of_columns(
+    frame: Any, wanted: Mapping[str, str | None], labels: Sequence[Any] | None,
+    error: type[AnnotationError] = AnnotationError,
+) -> tuple[Any, Sequence[Any] | None]:  # fmt: skip
+    """Return a table that has a column of 0 and 1 for each label with a column of lists instead.
+
+    Other tables are returned as they are. ``wanted`` has the columns by role. The second value are
+    the labels: ``labels``, or the columns that are not wanted.
+
+    >>> wide = {"item": [1, 2], "annotator": ["a", "a"], "joy": [1, 0], "love": [1, 0]}
+    >>> roles = {"item": "item", "annotator": "annotator", "label": "label"}
+    >>> table, labels = of_columns(wide, roles, None)
+    >>> table["label"].tolist(), labels
+    ([['joy', 'love'], []], ['joy', 'love'])
+    """
+    table = opened(frame, error)
+    name = str(wanted["label"])
+    roles = {str(one) for one in wanted.values() if one is not None}
+    given = None if labels is None or isinstance(labels, str) else [str(one) for one in labels]
+    if name in table or not roles - {name} <= set(table):
+        return frame, labels
+    chosen = [one for one in table if one not in roles] if given is None else given
+    if len(chosen) < 2 or not set(chosen) <= set(table):
+        return frame, labels
+    values = np.stack([
+        table[one].astype(str).str.lower().map(_BOTH).to_numpy(dtype=np.float64) for one in chosen
+    ])  # fmt: skip
+    odd = np.isnan(values)
+    if odd.any(axis=1).all() and given is None:
+        return frame, labels  # no column has only 0 and 1
+    if odd.any():
+        column, row = (int(one[0]) for one in np.nonzero(odd))
+        words = "Name the column of labels with label="
+        if error is AnnotationError:
+            words += ", or the columns that are labels with labels=[...]"
+        raise error(
+            f"column {chosen[column]!r}", where=f"row {row}",
+            expected=f"0 or 1: there is no column {name!r}, so that each column is a label",
+            found=brief(table[chosen[column]].iloc[[row]].tolist()[0]), hint=words,
+        )  # fmt: skip
+    held = values == 1
+    rows = [list(compress(chosen, row)) for row in held.T.tolist()]
+    rest = {one: values for one, values in table.items() if one in roles}
+    return rest | {name: pd.Series(rows, dtype=object)}, chosen
 
 
 def gathered(

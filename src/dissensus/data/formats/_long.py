@@ -89,6 +89,8 @@ def _chosen(
         if name is not None
     }
     missing = [name for name in columns.values() if name not in table.columns]
+    if options.kind == "set" and missing == [columns[LABEL]] and not options.named(LABEL):
+        return columns  # there may be a column for each label
     if missing and (of_tool := looks_like(table.columns, contents)):
         raise FormatError(
             f"{table.name}: the columns", expected=shown(list(columns.values())),
@@ -99,7 +101,7 @@ def _chosen(
 
 
 def _with_typed_labels(table: Table, label: str, options: ReadOptions) -> Any:
-    if not table.text:
+    if not table.text or label not in table.columns:
         return table.frame
     columns = dict(table.columns)
     return columns | {label: typed_labels(columns[label], label, options)}
