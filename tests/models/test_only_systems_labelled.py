@@ -94,7 +94,7 @@ def test_annotators_do_not_learn_from_items_that_only_systems_that_are_no_eviden
     assert not np.allclose(with_all, alone, rtol=0.02)
 
 
-@pytest.mark.long
+@pytest.mark.unit(0, long=4)
 @pytest.mark.parametrize(("model", "options"), FEW)
 @pytest.mark.parametrize("settings", [
     {}, {"error_correlation": "learned"}, {"evidence": "annotators"}, {"difficulty": True},

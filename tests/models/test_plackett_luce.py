@@ -158,11 +158,11 @@ def witnessed(unranked, tempering, reliability):
     agree(fit(said(), draws=4000, **hyper), nuts.mean(("chain", "draw")), error)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.compiled
 @STUMBLES
 def test_agrees_with_nuts():
-    """The test below, reduced; `families/steps` has the gradients under the other tempering."""
+    """The test below, reduced; reduced further, `families/steps` has the gradients."""
     witnessed("one", "strength", 2)
 
 
@@ -413,7 +413,7 @@ def test_each_annotators_reliability_is_recovered(learned):
     assert np.corrcoef(np.log(found).mean(("chain", "draw")), np.log(SHARP))[0, 1] > 0.9
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_common_reliability_lies_between(learned):
     found = learned("common")["posterior"]["reliability"]
     assert SHARP.min() < float(found.mean()) < SHARP.max()

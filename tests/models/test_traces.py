@@ -27,7 +27,7 @@ def drawn(model):
     return run(model, draws=30, tune=10)
 
 
-@pytest.mark.unit(0, long=3)
+@pytest.mark.unit(0, long=2)
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli", "ordinal"])
 @pytest.mark.parametrize("pools", [None, ("old", "new")], ids=["one pool", "two pools"])
 @pytest.mark.parametrize("scale", ["latent", "observed"])
@@ -330,7 +330,7 @@ def traced_and_fitted(name, settings, **options):
 
 @pytest.mark.filterwarnings("ignore:The chains of")
 @pytest.mark.filterwarnings("ignore:No truth is known, and nobody guesses")
-@pytest.mark.unit(0, long=6)
+@pytest.mark.unit(0, long=3)
 @pytest.mark.parametrize(("name", "settings"), REVIEWED)
 def test_items_to_review_are_those_of_a_fit_with_the_same_draws(name, settings):
     _, trace, fit = traced_and_fitted(name, settings)
@@ -355,7 +355,7 @@ def test_accuracies_of_rasch_are_those_that_fit_computes(name, settings):
     )
 
 
-@pytest.mark.unit(0, long=6)
+@pytest.mark.unit(0, long=3)
 @pytest.mark.parametrize(("name", "settings"), [
     *REVIEWED[3:], ("symmetric_confusion", GRADED), ("symmetric_confusion", UNEQUAL),
 ])  # fmt: skip
@@ -428,6 +428,7 @@ def test_a_trace_without_one_of_its_systems_is_refused():
         dx.items_to_review(drawn(model).isel(system=[1]))
 
 
+@pytest.mark.unit(0, long=2)
 @pytest.mark.parametrize("known", [False, True])
 @pytest.mark.parametrize("n_labels", [2, 3])
 def test_unequal_errors_of_one_accuracy_name_who_gave_which_label(n_labels, known):
@@ -653,7 +654,7 @@ def test_priors_of_a_fit_can_be_scaled_by_arviz(name):
     assert (table[["prior", "likelihood"]] > 0).all(axis=None)
 
 
-@pytest.mark.unit(0, long=4)
+@pytest.mark.unit(0, long=2)
 @pytest.mark.parametrize("name", [
     "crossed_effects", "cross_replication", "symmetric_confusion", "dawid_skene", "rasch",
     "plackett_luce", "bradley_terry", "dirichlet", "normal_scores",
