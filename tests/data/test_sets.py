@@ -391,7 +391,7 @@ def test_refusals_of_predicted_sets():
         ("twice", lambda: predicted({**one, "label": ["a", "a"]}), "each label once"),
         ("empty", lambda: predicted({"item": [1], "system": ["m"], "label": [[]]}), "empty sets"),
         ("missing", lambda: predicted(system_sets()[1:]), "1 items without one"),
-        ("tool", lambda: dx.read_predictions("x.json", "argilla", kind="set"), "no sets"),
+        ("tool", lambda: dx.read_predictions("x.json", "deepeval", kind="set"), "no sets"),
         ("row by row", lambda: predicted({"item": [1, 1, 2], "system": ["m", "n", "m"],
                                           "label": ["a", "b", "a"]}),
          "add a row with the word passed as none="),

@@ -126,3 +126,19 @@ def test_what_cannot_be_read_is_named(read, records, said):
 def test_a_suggestion_by_nobody_is_refused(read):
     with pytest.raises(dx.FormatError, match="record a: expected agent; found nobody"):
         read([record("a", suggestion={"value": "x", "agent": None})], dx.read_predictions)
+
+
+def test_labels_of_a_multi_label_question_are_a_set(read):
+    records = [
+        record("a", [("ann", ["x", "y"]), ("bob", ["y"])], {"value": ["x"], "agent": "m"}),
+        record("b", [("ann", []), ("bob", None)], {"value": [], "agent": "m"}),
+    ]
+    with pytest.warns(dx.DissensusWarning, match="1 empty responses"):
+        ann = read(records, kind="set")
+    assert ann["label"].values[ann["label_code"].values].tolist() == ["x;y", "y", "(none)"]
+    pred = read(records, dx.read_predictions, kind="set")
+    assert dx.to_dataframe(pred)["label"].tolist() == ["x", "(none)"]
+    with pytest.raises(dx.FormatError, match=r'Several labels are read with kind="set"'):
+        read(records)
+    with pytest.raises(dx.FormatError, match="expected a label, a number, or a ranking"):
+        read([record("a", [("ann", [{"start": 0, "end": 2}])])], kind="set")

@@ -202,3 +202,24 @@ def test_fields_of_another_form_are_refused(spoilt, message, file):
     path = file("export.json", [task(5, annotation(1, result(["a"]))) | spoilt])
     with pytest.raises(dx.FormatError, match=message):
         dx.read_annotations(path, format="label-studio")
+
+
+def test_several_choices_are_a_set(file):
+    export = [
+        task(1, annotation(1, result(["good", "long"])), annotation(2, result(["long"]))),
+        task(2, annotation(1), annotation(2, was_cancelled=True)),
+    ]
+    with pytest.warns(dx.DissensusWarning, match="1 cancelled annotations without a label"):
+        ann = read(file, export, kind="set")
+    assert ann["element"].values.tolist() == ["good", "long"]
+    held = ann["member"].values[ann["label_code"].values].astype(int).tolist()
+    assert held == [[1, 1], [0, 1], [0, 0]]
+    with pytest.raises(dx.FormatError, match=r'Several choices are read with kind="set"'):
+        read(file, export)
+    with pytest.raises(dx.AnnotationError, match=r"none: expected None with format='label-studio'"):
+        read(file, export, kind="set", none="nothing")
+    guess = {"model_version": "m", "result": [result(["long", "good"])]}
+    export = [task(1, predictions=[guess]), task(2, predictions=[{**guess, "result": []}])]
+    path = file("a.json", export)
+    pred = dx.read_predictions(path, format="label-studio", kind="set")
+    assert dx.to_dataframe(pred)["label"].tolist() == ["good;long", "(none)"]

@@ -168,3 +168,13 @@ def test_nothing_left_is_an_error(read):
         pytest.raises(dx.AnnotationError, match=r"a.jsonl: the table: expected at least one row"),
     ):
         read([choice(1, "ann", "A", answer="ignore")])
+
+
+def test_several_accepted_options_are_a_set(read):
+    lines = [choice(1, "ann", "A", "B"), choice(1, "bob", "B"), choice(2, "ann"),
+             choice(2, "bob", "A", answer="reject")]  # fmt: skip
+    with pytest.warns(dx.DissensusWarning, match="1 rejected lines"):
+        ann = read(lines, kind="set")
+    assert ann["label"].values[ann["label_code"].values].tolist() == ["A;B", "B", "(none)"]
+    with pytest.raises(dx.FormatError, match=r'are read with kind="set"'):
+        read(lines)

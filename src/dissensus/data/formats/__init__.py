@@ -19,6 +19,10 @@ from dissensus.data.formats._text import checked_path, is_folder
 from dissensus.data.predictions import check_on_missing
 from dissensus.errors import AnnotationError, FormatError, PredictionError, brief
 from dissensus.storage import is_store
+from dissensus.wording import listed
+
+_WITH_LISTS = ("argilla", "label-studio", "prodigy")
+"""Formats whose answers can be lists of labels."""
 
 __all__ = ["FORMATS", "Format", "get", "names", "read_annotations", "read_predictions"]
 
@@ -66,7 +70,8 @@ def read_annotations(
     item, annotator, label, rank, confidence, pool, cluster, stratum, trial, kind, labels
         As in `dissensus.annotations`. Named formats have other default names of columns.
     separator, none
-        As in `dissensus.annotations`, for sets, which are read from single files without a format.
+        As in `dissensus.annotations`, for sets. Sets (``kind="set"``) are read from single files
+        without a format, and from "argilla", "label-studio" and "prodigy".
     encoding : str
         Encoding of text files.
     delimiter : str, optional
@@ -106,7 +111,7 @@ def read_annotations(
         "item": item, "annotator": annotator, "label": label, "rank": rank, "trial": trial,
         "confidence": confidence, "pool": pool, "cluster": cluster, "stratum": stratum,
     }  # fmt: skip
-    _refuse_sets(kind, separator, none, other=format is not None or is_folder(path))
+    _refuse_sets(kind, separator, none, format, folder=is_folder(path))
     options = ReadOptions(
         columns, kind=kind, labels=labels, encoding=encoding, delimiter=delimiter,
         separator=separator, none=none,
@@ -131,17 +136,26 @@ def read_annotations(
 
 
 def _refuse_sets(
-    kind: Any, separator: Any, none: Any, *, other: bool,
+    kind: Any, separator: Any, none: Any, format: Any, *, folder: bool = False,  # noqa: A002
     error: type[AnnotationError] = AnnotationError,
 ) -> None:  # fmt: skip
-    """Raise if sets are to be read from ``other`` than a single file without a format."""
+    """Raise if sets are to be read from folders, or from formats without lists of labels."""
+    if format is None and not folder:
+        return
     is_set = isinstance(kind, str) and kind == "set"
-    given = {"kind": kind if is_set else None, "separator": separator, "none": none}
+    lists = isinstance(format, str) and format in _WITH_LISTS
+    given = {"kind": kind if is_set and not lists else None, "separator": separator, "none": none}
     for argument, value in given.items():
-        if value is not None and other:
+        if value is not None and lists:
+            raise error(
+                argument, expected=f"None with format={format!r}, whose answers are lists",
+                found=brief(value),
+            )  # fmt: skip
+        if value is not None:
             make = "predictions" if error is PredictionError else "annotations"
             raise error(
-                argument, expected="no sets, which are read from single files without a format",
+                argument, expected="no sets, which are read from single files without a format, "
+                f"and from {listed(_WITH_LISTS)}",
                 found=brief(value), hint="Read the table with pandas, then "
                 f"dissensus.{make}(frame, kind='set', ...)",
             )  # fmt: skip
@@ -206,7 +220,8 @@ def read_predictions(
         "wide", or of a tool: "argilla", "label-studio"; "deepeval", "inspect-ai", "lm-eval" and
         "promptfoo", whose scorers or judges are the systems.
     item, system, label, score, rank, kind, separator, none, on_missing
-        As in `dissensus.predictions`. Sets (``kind="set"``) are read without a format.
+        As in `dissensus.predictions`. Sets (``kind="set"``) are read without a format, or from
+        "argilla" and "label-studio".
     encoding, delimiter
         As in `read_annotations`.
 
@@ -234,7 +249,7 @@ def read_predictions(
     "wide (recognised: no column 'system' or 'label'; the systems are the columns m1, m2)"
     """
     columns = {"item": item, "system": system, "label": label, "score": score, "rank": rank}
-    _refuse_sets(kind, separator, none, other=format is not None, error=PredictionError)
+    _refuse_sets(kind, separator, none, format, error=PredictionError)
     options = ReadOptions(
         columns, kind, None, on_missing, encoding, delimiter, separator=separator, none=none,
         error=PredictionError,

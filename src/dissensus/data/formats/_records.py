@@ -163,6 +163,11 @@ class Export:
     left_out: Counter[str] = field(default_factory=Counter)
     """Number of statements that were left out, by reason."""
 
+    @property
+    def sets(self) -> bool:
+        """Whether an answer may have several labels, or none."""
+        return self.options.kind == "set"
+
     def error(self, where: str, expected: str, found: str, hint: str = "") -> FormatError:
         """Return an error about a place in the file."""
         return FormatError(self.path.name, where=where, expected=expected, found=found, hint=hint)

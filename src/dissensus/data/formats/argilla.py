@@ -6,6 +6,9 @@ metadata or field named with ``item=``; the annotator is ``user_id``; ``pool=``,
 ``stratum=`` and ``trial=`` name metadata or fields too. `dissensus.read_predictions` reads
 suggestions; the system is the ``agent``.
 
+With ``kind="set"`` the labels of a multi-label question are one answer, and an empty list is the
+empty set.
+
 The export does not say which responses are drafts, so all responses count. To leave drafts out,
 export only submitted responses. Responses without a value are left out with a warning, and counted
 in ``attrs["empty_responses"]``.
@@ -66,7 +69,7 @@ def _export(path: Path, options: ReadOptions, group: str, who: str, who_field: s
             answers = [answers]
         for answer in export.objects(place, answers, f"{group} to {question!r}"):
             value = answer.get("value")
-            if value is None or value == []:
+            if value is None or (value == [] and not export.sets):
                 export.left_out["empty"] += 1
                 continue
             if answer.get(who_field) in (None, ""):
@@ -89,7 +92,8 @@ def _group(export: Export, place: str, record: Record, group: str) -> Record:
 
 def _labels(export: Export, place: str, value: Any) -> Iterator[Record]:
     """Yield the label, or the labels of a ranking with their ranks."""
-    if not isinstance(value, list | dict):
+    labels = isinstance(value, list) and not any(isinstance(one, dict | list) for one in value)
+    if not isinstance(value, list | dict) or (export.sets and labels):
         yield {LABEL: value}
         return
     for entry in value if isinstance(value, list) else [value]:
@@ -100,8 +104,8 @@ def _labels(export: Export, place: str, value: Any) -> Iterator[Record]:
                 place,
                 "a label, a number, or a ranking",
                 brief(value),
-                "Several labels or spans of text are not one label for the item; make "
-                "a table with one row for each label to analyse",
+                'Several labels are read with kind="set". Spans of text are no labels of the '
+                "item; make a table with one row for each label to analyse",
             )
         yield {LABEL: entry["value"], _RANK: entry[_RANK]}
 

@@ -6,7 +6,8 @@ field of the task's ``data`` named with ``item=``; the annotator is ``completed_
 and ``stratum=`` name fields of ``data``.
 
 Annotations that were cancelled (skipped), or that leave this control empty, are left out with a
-warning, and counted in ``attrs["cancelled_annotations"]`` and ``attrs["empty_annotations"]``.
+warning, and counted in ``attrs["cancelled_annotations"]`` and ``attrs["empty_annotations"]``. With
+``kind="set"`` all choices of an annotation are one answer, and an empty control is the empty set.
 `dissensus.read_predictions` reads predictions in the same file; the system is the
 ``model_version``.
 """
@@ -104,7 +105,7 @@ def _object(export: Export, place: str, record: Record, name: str) -> Record:
 
 
 def _answer(export: Export, place: str, statement: Record, control: str) -> Any:
-    """Return the choice or number given with a control, None if there is none."""
+    """Return the choice or number given with a control, or all of sets; None if there is none."""
     if statement.get("was_cancelled"):
         return None
     answers: list[Any] = []
@@ -112,13 +113,15 @@ def _answer(export: Export, place: str, statement: Record, control: str) -> Any:
         if str(result.get("from_name")) == control and result.get("type") in CONTROLS:
             value = _object(export, place, result, "value").get(result["type"])
             answers += value if isinstance(value, list) else [value]
+    if export.sets:
+        return answers
     if len(answers) > 1:
         raise export.error(
             place,
             f"one answer from the control {control!r}",
             f"{len(answers)}: {shown(answers)}",
-            "Several choices, or choices for regions of an item, are not one label "
-            "for the item; make a table with one row for each label to analyse",
+            'Several choices are read with kind="set". Choices for regions of an item are no '
+            "labels of the item; make a table with one row for each label to analyse",
         )
     return answers[0] if answers else None
 

@@ -3,7 +3,8 @@
 The annotator is ``_annotator_id`` or, if that is missing, ``_session_id``. The label of a line
 depends on the question; ``attrs["label_source"]`` says how it was read:
 
-* a choice (lines with ``accept``): the accepted option; the item is ``_input_hash``;
+* a choice (lines with ``accept``): the accepted option, or with ``kind="set"`` all accepted
+  options, perhaps none; the item is ``_input_hash``;
 * a yes-or-no question about a ``label`` that an annotator rejected: "accept" or "reject"; the item
   is the question, ``_task_hash``;
 * a ``label`` that all annotators accepted: the label itself; the item is ``_input_hash``.
@@ -117,8 +118,10 @@ def _label(export: Export, place: str, record: Record, source: str) -> Any:
     if source != _CHOICE:
         return record["answer" if source == _QUESTION else "label"]
     accepted = record["accept"]
+    if export.sets and isinstance(accepted, list):
+        return accepted if record["answer"] == "accept" else None
     if not isinstance(accepted, list) or len(accepted) > 1:
-        hint = "Several accepted options are not one label for the item"
+        hint = 'Several accepted options are read with kind="set"'
         raise export.error(place, "a list 'accept' of one option", repr(accepted), hint)
     return accepted[0] if accepted and record["answer"] == "accept" else None
 
