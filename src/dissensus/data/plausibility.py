@@ -383,6 +383,10 @@ def plausibility_of(source: xr.DataTree | xr.Dataset | xr.DataArray) -> xr.DataA
             "plausibility",
             expected="a DataTree from fit, a Dataset, or a DataArray",
             found=type(source).__name__,
+            hint="Of fits by label: dissensus.set_score(fits, predictions), or "
+            "dissensus.by_label(metric, fits, predictions)"
+            if isinstance(source, dict)
+            else "",
         )
     if ITEM not in source.dims or (LABEL in source.dims) == (CANDIDATE in source.dims):
         raise ArgumentError(

@@ -26,13 +26,13 @@ OF_SETS: Final = (
     'These functions take sets, with distance="jaccard" or "masi": krippendorff_alpha, '
     "discrepancy_ratio, annotator_discrepancy_ratio, advantage_probability, winning_rate and "
     "alt_test. Call other functions for each label (is it in the answer or not): "
-    "dissensus.by_label(function, annotations, ...)"
+    "dissensus.by_label(function, annotations, ...). dissensus.set_score scores predicted sets"
 )
 """Advice where sets are not taken."""
 OF_PREDICTED_SETS: Final = (
     'If annotators can also give several labels, read the annotations with kind="set". Sets are '
     "compared by discrepancy_ratio, advantage_probability, winning_rate and alt_test, with "
-    'distance="jaccard" or "masi"'
+    'distance="jaccard" or "masi", and scored by set_score'
 )
 _BOTH: Final = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
 """What can stand in a column of a label."""
