@@ -84,9 +84,11 @@ Items that only systems labelled. If errors are independent, predictions are evi
 labels. With correlated errors they are not, and w is what a prediction adds to labels, which there
 are none of. A system is then right as often as on labelled items with the same prediction, about
 which as many of the other systems agree (none or few, some, most or all, by thirds). Such a share
-has a Beta prior with the weight of four items around the share of all predictions, and this one
-around the share of all items. It is assumed that the labelled items were chosen at random, or by
-their predictions.
+has a Beta prior with the weight of four items around the group's, the share of all predictions with
+so much agreement; this one has a prior with the weight of two items around the share of all items,
+which is uniform. Labelled items with the same prediction and agreement are taken for a random
+sample of such items: if people chose the easy ones, accuracies are too high. Accuracies of
+annotators and of the majority label are of the labelled items.
 
 Priors and why. Prevalence is uniform over the simplex. The Dirichlet shapes of each row
 :math:`M_z`, and of :math:`a_z` without pooling, sum to 4, of which the correct label has 2.8:
@@ -393,7 +395,7 @@ def fit(
     draws, tune, chains, random_seed, progressbar, sampler, checkpoint
         As in `crossed_effects`.
     log_likelihood : bool
-        Add the log-likelihood of each item (of all its labels together, with the truth summed out),
+        Add the log-likelihood of each labelled item (of all labels, with the truth summed out),
         by which `arviz.compare` compares variants that were fitted to the same data.
     posterior_predictive : bool
         Add labels of new items by the same annotators and systems.
@@ -412,8 +414,8 @@ def fit(
         ``system_confusion``, for related systems of predictions that are not shared;
         ``system_accuracy``, and ``system_correct`` (system), the share of *these* items on which
         the system is right; ``prevalence`` (label); ``truth`` (item, label), the probability that
-        each label is true, given the other parameters of the draw (with correlated errors, for
-        items without labels, the prevalence); with difficulty
+        each label is true, given the other parameters of the draw (the prevalence, for items of
+        which only predictions are known that are no evidence); with difficulty
         ``difficulty_spread``, ``difficulty_slope`` (system) and ``item_difficulty`` (item). With
         correlated errors ``truth`` and accuracies are of true labels, and there are
         ``error_correlation``; ``system_weight`` (system), the log odds that a prediction adds to

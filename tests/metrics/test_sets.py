@@ -153,7 +153,8 @@ def test_with_correlated_errors_a_prediction_adds_its_weight_to_the_log_odds():
     truth = np.broadcast_to(share, (4000, 5, 4))
     fits = {
         label: one.to_dataset(name="truth").assign(
-            system_weight=(("chain", "draw", "system"), np.broadcast_to(weight[k], (1, 4000, 2)))
+            system_weight=(("chain", "draw", "system"), np.broadcast_to(weight[k], (1, 4000, 2))),
+            error_correlation=(("chain", "draw"), np.full((1, 4000), 0.5)),
         ).assign_coords(system=["l", "m"])
         for k, (label, one) in enumerate(draws_of(truth).items())
     }  # fmt: skip
@@ -190,6 +191,11 @@ def test_insight_is_that_of_the_accuracy_of_each_label(study):
             mine.mean(("chain", "draw")), accuracy.mean(("chain", "draw")), atol=0.01
         )
     learned = dx.set_score(fits, pred, insight="learned", random_seed=1)
+    alone = dx.set_score(
+        dict(reversed(fits.items())), pred.isel(system=[1]), insight="learned", random_seed=1
+    )
+    both = xr.Dataset({"a": learned["jaccard"].sel(system="t"), "b": alone["jaccard"][..., 0]})
+    assert float(xr.corr(both["a"], both["b"])) > 0.7
     plain = dx.set_score(fits, pred)
     assert (
         learned["jaccard"].std(("chain", "draw")) > plain["jaccard"].std(("chain", "draw"))
@@ -290,6 +296,27 @@ BAD = {
     "fewer draws": (
         lambda fits: fits | {"joy": fits["joy"].isel(draw=slice(2))},
         "fits, label 'joy': expected the same items",
+    ),
+    "of a panel and of the truth": (
+        lambda fits: fits | {"joy": fits["joy"].to_dataset(name="truth").assign_coords(
+            system=["s", "t"])},
+        "fits: expected fits of one model to all labels; found of a panel: label 'love'; of the",
+    ),
+    "the truth without systems": (
+        lambda fits: {k: one.rename("truth") for k, one in fits.items()},
+        "fits, label 'anger': expected a fit in which predictions of these systems are evidence",
+    ),
+    "the truth without draws": (
+        lambda fits: {k: one.mean(("chain", "draw")).to_dataset(name="truth").assign_coords(
+            system=["s", "t"]) for k, one in fits.items()},
+        "fits, label 'anger': expected draws along",
+    ),
+    "not a number": (
+        lambda fits: fits | {"joy": fits["joy"].where(fits["joy"]["item"] > 0)},
+        "expected shares, from 0 to 1; found nan",
+    ),
+    "tuples": (
+        lambda fits: {(k, 1): one for k, one in fits.items()}, "fits: expected labels that are",
     ),
     "no draws of items": (
         lambda fits: {k: one.to_dataset(name="prevalence") for k, one in fits.items()},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import arviz as az
 import numpy as np
 import pymc as pm
 import pytest
@@ -130,9 +131,14 @@ def test_truths_that_follow_from_the_prevalence_alone_are_no_known_labels():
     ann, pred, _, _ = study(n_items=12, n_labelled=8)
     given = {"predictions": pred, "draws": 20, "tune": 20, **QUICK}
     correlated = SYMMETRIC.fit(ann, error_correlation=0.5, **given)
+    cut = SYMMETRIC.fit(ann, evidence="annotators", **given)
     scores = {"case": np.arange(12), "reader": ["r"] * 12, "score": np.arange(12.0)}
     with pytest.raises(dx.ArgumentError, match=r"no label of 4 of 12: 8, 9, 10, 11"):
         dx.reader_study(scores, truth=correlated, positive=1, random_seed=1)
+    with pytest.raises(dx.ArgumentError, match=r"no label of 4 of 12: 8, 9, 10, 11"):
+        dx.reader_study(scores, truth=cut, positive=1, random_seed=1)
+    with pytest.raises(dx.ArgumentError, match=r"no label of 4 of 12: 8, 9, 10, 11"):
+        dx.annotator_roc(ann, cut, positive=1, predictions=pred, random_seed=1)
     dx.confidence_check(ann, truth=correlated, random_seed=1)  # of labels of the other items
     more, _, _, _ = study(n_items=12, n_labelled=12)
     with pytest.raises(dx.ArgumentError, match=r"no label of 4 of 12: 8, 9, 10, 11"):
@@ -150,9 +156,37 @@ def test_an_evaluation_estimates_accuracies_on_all_items():
         reliability=1.0, components=None, companion=None, ground_truth=None, **QUICK,
     )  # fmt: skip
     group = found["accuracy"].to_dataset()
-    assert "Annotators did not label 320 items: there a system is" in group.attrs["notes"]
+    assert "Annotators did not label 320 items. Accuracies of systems" in group.attrs["notes"]
     these = group["estimated_accuracy"].sel(scope="these items")
     low, high = these.quantile([0.005, 0.995], ("chain", "draw")).values
     right = (said[:, 3:] == truth[:, None]).mean(0)
     assert ((low <= right) & (right <= high)).all()
     assert (high - low < 0.2).all()
+
+
+@pytest.mark.long
+def test_models_are_compared_by_the_labelled_items():
+    """Items without labels have the likelihood 1, up to rounding, on which PSIS fails."""
+    ann, pred, _, _ = study(n_items=300, n_labelled=120)
+    found = dx.evaluate(
+        ann, pred, question="truth", draws=500, reliability=1.0, components=None, companion=None,
+        ground_truth=None, **QUICK,
+    )  # fmt: skip
+    assert "Of two models that could be" in found["accuracy"].attrs["notes"]
+    fit = SYMMETRIC.fit(
+        ann, predictions=pred, error_correlation=0.3, log_likelihood=True, draws=100, **QUICK
+    )
+    assert fit["log_likelihood"]["item"].values.tolist() == list(range(120))
+    assert np.isfinite(az.loo(fit, var_name="labels").elpd)
+
+
+def test_labels_of_items_on_which_systems_differ_do_not_tell_of_the_others():
+    ann, pred, _, said = study(n_items=300, n_labelled=300)
+    differ = np.flatnonzero(said[:, 3] != said[:, 4])
+    rows = np.isin(ann["item_code"].values, differ)
+    few = labelled(ann.isel(annotation=rows), 300)
+    given = {"predictions": pred, "error_correlation": 0.5, "draws": 20, "tune": 20, **QUICK}
+    with pytest.warns(dx.DesignWarning, match="agree with 's' than on any labelled item"):
+        SYMMETRIC.fit(few, **given)
+    some = labelled(ann.isel(annotation=ann["item_code"].values < 100), 300)
+    SYMMETRIC.fit(some, **given)  # no warning

@@ -11,7 +11,7 @@ import xarray as xr
 
 from dissensus.data import frames, tables
 from dissensus.data.weights import by_item
-from dissensus.dims import ITEM, LABEL, SAMPLE
+from dissensus.dims import ITEM, LABEL
 from dissensus.errors import AnnotationError, ArgumentError, brief, shown
 from dissensus.kernels.types import UNKNOWN, Ints, Names
 
@@ -52,24 +52,27 @@ def known_codes(annotations: xr.Dataset, truth: Any) -> Ints:
     return out
 
 
-def require_informed(posterior: xr.Dataset, place: Ints) -> None:
+def require_informed(posterior: xr.Dataset, place: Ints, argument: str = "truth") -> None:
     """Raise if only the prevalence says something of the truth of an item at these places.
 
-    With correlated errors predictions are no evidence of the truth in the fit. Items without labels
-    then have the same truth in each draw, the prevalence.
+    That is so for items without labels if predictions are no evidence of the truth in the fit: in
+    each draw, their truth is the prevalence.
     """
-    if "error_correlation" not in posterior or "prevalence" not in posterior:
+    if "prevalence" not in posterior:
         return
-    truth = posterior["truth"].transpose(*SAMPLE, ITEM, LABEL)[:, :, place]
-    prevalence = posterior["prevalence"].transpose(*SAMPLE, LABEL).to_numpy()[:, :, None]
-    bare = np.isclose(truth.to_numpy(), prevalence, rtol=1e-9, atol=1e-12).all(axis=(0, 1, 3))
-    if bare.any():
-        names = truth[ITEM].to_numpy()[bare]
+    front = [dim for dim in posterior["truth"].dims if dim not in (ITEM, LABEL)]
+    truth = posterior["truth"].transpose(*front, ITEM, LABEL)
+    prevalence = posterior["prevalence"].transpose(*front, LABEL).to_numpy()[..., None, :]
+    values = truth.to_numpy()[..., place, :]
+    bare = np.isclose(values, prevalence, rtol=1e-9, atol=1e-12).all(axis=-1)
+    bare = bare.all(axis=tuple(range(bare.ndim - 1)))
+    if bare.any() and values.shape[0] > 0:
+        names = truth[ITEM].to_numpy()[place][bare]
         raise ArgumentError(
-            "truth", expected="a fit to labels of every item",
+            argument, expected="fits to labels of every item",
             found=f"no label of {len(names):,} of {len(place):,}: {shown(list(names))}",
-            hint="Leave these items out, or fit with error_correlation=0, where predictions are "
-            "evidence of their truth",
+            hint="Leave these items out, or fit with error_correlation=0 and evidence='all': "
+            "predictions are then evidence of their truth",
         )  # fmt: skip
 
 

@@ -135,10 +135,12 @@ def plan(
         )
     bare = int((voices_per(annotations, ITEM) == 0).sum())
     if bare and systems is not None:
+        agree = " and agreement with the other systems" if systems.sizes[SYSTEM] > 1 else ""
         remarks.append(
-            f"Annotators did not label {counted(bare, 'item')}: there a system is assumed to be "
-            "right as often as on labelled items with the same prediction, about which as many of "
-            "the other systems agree."
+            f"Annotators did not label {counted(bare, 'item')}. Accuracies of systems are of all "
+            "items: on those whose true label is not known, a system is assumed to be right as "
+            f"often as on labelled items with the same prediction{agree}. Accuracies of annotators "
+            "and of the majority label are of the labelled items."
         )
     if "cluster_code" in annotations:
         remarks.append(

@@ -114,7 +114,7 @@ def annotator_roc(
     labels, people = annotations[LABEL].to_numpy(), annotations[ANNOTATOR].to_numpy()
     code = _positive(positive, labels, annotations.attrs["kind"])
     rng = generator(random_seed, "annotator ROC")
-    known = true_labels(truth, annotations, rng, on_missing)
+    known = true_labels(truth, annotations, rng, on_missing, systems=predictions is not None)
     n = known.number_of_draws(draws)
     kept = of_known_items(annotations, known)
     item, given, annotator = codes_in(kept, ITEM, LABEL, ANNOTATOR)

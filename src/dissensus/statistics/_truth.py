@@ -108,9 +108,12 @@ def of_known_items(annotations: xr.Dataset, truth: TrueLabels) -> xr.Dataset:
 
 
 def true_labels(
-    truth: Any, annotations: xr.Dataset, rng: np.random.Generator, on_missing: str
-) -> TrueLabels:
+    truth: Any, annotations: xr.Dataset, rng: np.random.Generator, on_missing: str, *,
+    systems: bool = False,
+) -> TrueLabels:  # fmt: skip
     """Return known labels, or draw a label of each item from each draw of a fit.
+
+    With ``systems``, items that annotators did not label are needed too.
 
     The ``truth`` of a fit is the probability of each label given the rest of a draw. True labels
     are drawn with this probability, to keep the uncertainty.
@@ -118,7 +121,7 @@ def true_labels(
     arguments.one_of("on_missing", on_missing, ("raise", "drop"))
     posterior = posterior_of(truth, "truth")
     if posterior is not None:
-        return _drawn(posterior, annotations, rng)
+        return _drawn(posterior, annotations, rng, systems)
     if truth is None or isinstance(truth, xr.Dataset | str):
         raise ArgumentError(
             "truth",
@@ -145,7 +148,9 @@ def true_labels(
     return TrueLabels(code[None], {}, "known labels")
 
 
-def _drawn(posterior: xr.Dataset, annotations: xr.Dataset, rng: np.random.Generator) -> TrueLabels:
+def _drawn(
+    posterior: xr.Dataset, annotations: xr.Dataset, rng: np.random.Generator, systems: bool
+) -> TrueLabels:
     dims = (*SAMPLE, ITEM, LABEL)
     if "truth" not in posterior or set(posterior["truth"].dims) != set(dims):
         raise ArgumentError(
@@ -163,7 +168,7 @@ def _drawn(posterior: xr.Dataset, annotations: xr.Dataset, rng: np.random.Genera
             expected=f"labels of the annotations: {shown(list(annotations[LABEL].to_numpy()))}",
             found=shown(list(truth[LABEL].to_numpy()[known < 0])),
         )
-    require_informed(posterior, place[statements_per(annotations, ITEM) > 0])
+    require_informed(posterior, place[(statements_per(annotations, ITEM) > 0) | systems])
     edges = truth.to_numpy()[:, :, place].cumsum(axis=-1)
     edges = edges.reshape(-1, *edges.shape[2:])
     drawn = (rng.random(edges.shape[:2])[..., None] * edges[..., -1:] > edges[..., :-1]).sum(-1)

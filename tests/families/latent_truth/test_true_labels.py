@@ -101,7 +101,7 @@ def test_annotators_are_right_as_often_as_their_labels_are():
 
 
 def judged(found, pattern, truth, codes, draws, prior=WEIGHT):
-    laid = true_labels.answers(pattern, codes, -1, np.diff(found.start))
+    laid = true_labels.answers(pattern, codes, -1, np.diff(found.start), truth.shape[1])
     now = true_labels.room(len(truth), truth.shape[1], codes.shape[1])
     state, n = started(4), codes.shape[1]
     kept = {
@@ -109,8 +109,8 @@ def judged(found, pattern, truth, codes, draws, prior=WEIGHT):
     }
     for d in range(draws):
         true_labels.judge(
-            state, found, laid, truth, prior, now.independent, now.weight, kept["accuracy"][d],
-            kept["correct"][d], kept["weight"][d], kept["doubt"][d],
+            state, found, laid, truth, prior, now.independent, now.weight, now.elsewhere,
+            kept["accuracy"][d], kept["correct"][d], kept["weight"][d], kept["doubt"][d],
         )  # fmt: skip
         kept["logit"][d] = now.independent
     return kept
@@ -181,47 +181,69 @@ def test_systems_are_judged_as_grids_have_it(some_known):
 
 def test_answers_to_items_alike_are_one_cell():
     codes = np.array([[2], [0], [2], [-1]])
-    laid = true_labels.answers(np.array([0, 1, 0, 1]), codes, -1, np.array([1.0, 2.0]))
+    laid = true_labels.answers(np.array([0, 1, 0, 1]), codes, -1, np.array([1.0, 2.0]), 3)
     np.testing.assert_array_equal(laid.start, [0, 2])
     cells = sorted(zip(laid.pattern, laid.label, laid.n_items, strict=True))
     assert cells == [(0, 2, 2), (1, 0, 1)]
 
 
-def test_systems_are_right_without_labels_as_with_the_same_answer_and_agreement():
-    """Where the truth of all labelled items is known, means of the Beta priors are by hand."""
-    n_items, n_labelled = 90, 40
+def hierarchy(right, total):
+    """Return means and variances of shares (group, answer), summed over a grid.
+
+    Shares are Beta(4 p_g, 4 (1 - p_g)), p_g is Beta(2 p, 2 (1 - p)), p is uniform; right answers
+    (group, answer) are binomial.
+    """
+    edges = np.linspace(0.0, 1.0, 241)
+    p = (edges[1:] + edges[:-1]) / 2
+    # The density of p_g is unbounded at both ends: masses of cells, from the distribution function.
+    mass = np.diff(stats.beta.cdf(edges, 2 * p[:, None], 2 * (1 - p[:, None])), axis=1)
+    log_cell = stats.betabinom.logpmf(
+        right[..., None], total[..., None], 4 * p, 4 * (1 - p)
+    )  # (group, answer, p_g)
+    of_group = np.exp(log_cell.sum(axis=1))  # (group, p_g)
+    inside = of_group @ mass.T  # (group, p)
+    mean, square = np.empty(right.shape), np.empty(right.shape)
+    for g in range(len(right)):
+        rest = np.delete(inside, g, axis=0).prod(axis=0)  # (p)
+        weight = (rest[:, None] * mass * of_group[g]).sum(axis=0)  # (p_g)
+        weight /= weight.sum()
+        for y in range(right.shape[1]):
+            a, b = 4 * p + right[g, y], 4 * (1 - p) + (total - right)[g, y]
+            mean[g, y] = (weight * a / (a + b)).sum()
+            square[g, y] = (weight * a * (a + 1) / ((a + b) * (a + b + 1))).sum()
+    return mean, square - mean**2
+
+
+@pytest.mark.parametrize("counts", ["some", "few", "none"])
+def test_systems_are_right_without_labels_as_a_hierarchy_of_shares_has_it(counts):
+    """All labelled items have a known truth; 3,000 others have one answer and one agreement."""
+    n = {"some": 40, "few": 6, "none": 0}[counts]
     rng = np.random.default_rng(8)
-    item = np.repeat(np.arange(n_labelled), 3)
-    known = np.full(n_items, -1)
-    known[: n_labelled + 5] = rng.integers(3, size=n_labelled + 5)  # five without labels
-    label = rng.integers(3, size=len(item))
-    found, pattern = votes(item, np.tile(np.arange(3), n_labelled), label, n_items, known)
-    truth = rng.dirichlet(np.ones(3), len(found.n_items))
-    codes = np.where(rng.random((n_items, 4)) < 0.7, rng.integers(3, size=(n_items, 1)),
-                     rng.integers(-1, 4, (n_items, 4)))  # fmt: skip
-    kept = judged(found, pattern, truth, codes, 4000)
-    for s in range(4):
-        code, others = codes[:, s], np.delete(codes, s, axis=1)
-        n_others = (others >= 0).sum(1)
-        same = (others == code[:, None]).sum(1)
-        group = np.where(n_others > 0, np.minimum(3 * same // np.maximum(n_others, 1), 2), 1)
-        right = known == code
-        told, use = known >= 0, (code >= 0) & (code < 3)
-        all_told = told & use
-        mean = (0.5 + right[all_told].sum()) / (1 + all_told.sum())
-        expected = 0.0
-        for i in np.flatnonzero(code >= 0):
-            if told[i]:
-                expected += right[i]
-            elif code[i] < 3:  # the fourth is never true
-                inside = all_told & (group == group[i])
-                of_group = (4 * mean + right[inside].sum()) / (4 + inside.sum())
-                cell = inside & (code == code[i])
-                expected += (4 * of_group + right[cell].sum()) / (4 + cell.sum())
-        assert kept["correct"][:, s].mean() == pytest.approx(
-            expected / (code >= 0).sum(), abs=0.004
-        )
-        assert kept["correct"][:, s].std() > 0.01
+    known = np.full(n + 3000, -1)
+    known[:n] = rng.integers(2, size=n)
+    item = np.arange(max(n, 1))  # at least one label of somebody
+    label = rng.integers(2, size=len(item))
+    found, pattern = votes(item, np.zeros_like(item), label, len(known), known)
+    truth = rng.dirichlet(np.ones(2), len(found.n_items))
+    code = np.where(rng.random(n) < 0.85, known[:n], 1 - known[:n])
+    other = np.where(rng.random(n) < 0.7, code, 1 - code)
+    codes = np.ones((len(known), 2), dtype=np.int64)
+    codes[:n] = np.stack([code, other], axis=1)
+    if counts == "none":
+        codes[0] = -1  # the labelled item is not answered
+    kept = judged(found, pattern, truth, codes, 6000)
+    right, total = np.zeros((3, 2)), np.zeros((3, 2))
+    for i in range(n):
+        group = 2 if code[i] == other[i] else 0
+        total[group, code[i]] += 1
+        right[group, code[i]] += code[i] == known[i]
+    mean, variance = (each[2, 1] for each in hierarchy(right, total))
+    share = (kept["correct"][:, 0] * (codes[:, 0] >= 0).sum() - right.sum()) / (
+        codes[n:, 0] >= 0
+    ).sum()
+    assert share.mean() == pytest.approx(mean, abs=0.015)
+    noise = mean * (1 - mean) / 3000
+    assert share.std() == pytest.approx(np.sqrt(variance + noise), rel=0.08)
 
 
 def test_items_without_labels_do_not_count_as_majorities():

@@ -345,7 +345,7 @@ class Chain:
         drawn = np.empty((4, len(now.independent)))
         true.judge(
             self.state, votes, judging.answers, now.truth, prior.weight, now.independent,
-            now.weight, *drawn,
+            now.weight, now.elsewhere, *drawn,
         )  # fmt: skip
         kept_of = (
             trace.system_accuracy, trace.correct, trace.system_weight, trace.system_variance
@@ -378,8 +378,9 @@ def _judging(process: Process, votes: Votes, pattern: Ints) -> Judging | None:
     of_entry = np.repeat(np.arange(n), np.diff(votes.start))
     seen = votes.respondent < process.form.evidence
     n_given = np.bincount(of_entry[seen], votes.times[seen], minlength=n).astype(np.float64)
-    answers = true.answers(pattern, process.answers[:, first], NO_ANSWER, n_given)
-    now = true.room(n, process.form.n_labels, len(first))
+    n_labels = process.form.n_labels
+    answers = true.answers(pattern, process.answers[:, first], NO_ANSWER, n_given, n_labels)
+    now = true.room(n, n_labels, len(first))
     return Judging(votes, process.errors, answers, same, n_given, now)
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from dissensus.errors import DesignWarning, shown, warn_caller
 from dissensus.families.latent_truth.kernels.data import COMPLETE
+from dissensus.families.latent_truth.kernels.true_labels import agreement_groups
 from dissensus.kernels.types import Ints
 from dissensus.sampling.design import anchored, islands, listed_islands, scattered, two_sided
 
@@ -23,6 +24,12 @@ _FOR_MATRICES: Final = 3
 have numbers; and if all items have two labels, a rotation of all matrices changes no frequency."""
 
 
+_FEW: Final = 0.1
+"""Share of the items without labels that may be unlike all labelled items without a warning."""
+NO_ANSWER: Final = -1
+"""The code of an item that a system does not answer."""
+
+
 def warn_of_design(process: Process) -> None:
     """Warn of all that the labels cannot identify, however many draws are taken."""
     for text in _warnings(process):
@@ -30,6 +37,8 @@ def warn_of_design(process: Process) -> None:
 
 
 def _warnings(process: Process) -> Iterator[str]:
+    if process.errors is not None:
+        yield from _unlike_labelled(process)
     form = process.form
     seen = process.respondent < form.evidence
     item, respondent = process.item[seen], process.respondent[seen]
@@ -60,6 +69,25 @@ def _warnings(process: Process) -> Iterator[str]:
         two = two_sided(islands(item, respondent, len(names)), told, names)
         if two:
             yield two
+
+
+def _unlike_labelled(process: Process) -> Iterator[str]:
+    """Name systems about whose answers others agree as on no labelled item, on many items."""
+    told = process.known >= 0
+    told[process.item] = True
+    if told.all() or not len(process.systems):
+        return
+    groups = agreement_groups(np.minimum(process.answers, process.form.n_labels), NO_ANSWER)
+    bare = (process.answers != NO_ANSWER) & ~told[:, None]
+    for s, name in enumerate(process.systems.tolist()):
+        known = np.unique(groups[told & (process.answers[:, s] != NO_ANSWER), s])
+        alone = int((bare[:, s] & ~np.isin(groups[:, s], known)).sum())
+        if alone > _FEW * bare[:, s].sum():
+            yield (
+                f"On {alone:,} of {bare[:, s].sum():,} items without labels, more or fewer of the "
+                f"other systems agree with {name!r} than on any labelled item. How often it is "
+                "right there is a guess. Let annotators label some of these items, drawn at random."
+            )
 
 
 def _of_each(

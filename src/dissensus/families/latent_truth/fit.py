@@ -101,7 +101,10 @@ class TruthFit(base.Fit[Process, Trace]):
     def log_likelihood(self, draws: Trace) -> xr.Dataset:
         """Return the log-likelihood of each item, all its labels together."""
         values = draws.item_log_likelihood[..., self.pattern]
-        return xr.Dataset({"labels": self._of_items(values, ITEM)})
+        each = self._of_items(values, ITEM)
+        # Items without labels add nothing, and leave-one-out cross-validation fails on rounding.
+        some = np.diff(self.votes.start)[self.pattern] > 0
+        return xr.Dataset({"labels": each if some.all() else each.isel({ITEM: some})})
 
     def posterior_predictive(self, draws: Trace, rng: np.random.Generator) -> xr.Dataset:  # noqa: ARG002
         """Return labels of new items, as annotations and answers are laid out."""

@@ -15,6 +15,7 @@ from dissensus.data.known_labels import known_codes
 from dissensus.data.rows import statements_per
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
 from dissensus.errors import ArgumentError, PredictionError, shown
+from dissensus.families.latent_truth.design import NO_ANSWER as NO_ANSWER
 from dissensus.families.latent_truth.design import warn_of_design
 from dissensus.families.latent_truth.errors import checked_errors
 from dissensus.families.latent_truth.kernels import true_labels
@@ -30,8 +31,6 @@ from dissensus.kernels.votes import Votes, votes
 from dissensus.sampling import fitting
 
 KINDS: Final = ("nominal", "ordinal")
-NO_ANSWER: Final = -1
-"""The code of an item that a system does not answer."""
 
 
 class Process(NamedTuple):

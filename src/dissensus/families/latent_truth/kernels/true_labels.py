@@ -38,10 +38,13 @@ LEAST: Final = 1e-12
 _SWEEPS: Final = 3
 """Steps between two draws that are kept."""
 _LABELS: Final = 4.0
-"""Weight, in labels, of the prior that an annotator is as accurate as all together, and that a
-system is right as often with one answer as with others."""
+"""Weight, in labels, of the prior that an annotator is as accurate as all together."""
 GROUPS: Final = 3
 """Groups of items, by the share of other systems that gave a system's answer."""
+_OF_GROUPS: Final = 2.0
+_OF_ANSWERS: Final = 4.0
+"""Weights, in items, of the priors that a system is right as often in one group as in all, and with
+one answer as with others in its group."""
 
 
 class Answers(NamedTuple):
@@ -71,24 +74,31 @@ class Beyond(NamedTuple):
     independent: Floats  # Logit of a system's accuracy if it errs independently (system)
     weight: Floats  # Standard normal numbers behind both parts of w (system, 2)
     truth: Floats  # (pattern, label)
+    elsewhere: Floats
+    """How often a system is right on items without labels: in general, and by group (system, 1 +
+    group)."""
 
 
 def room(n_patterns: int, n_labels: int, n_systems: int) -> Beyond:
     """Start a chain."""
     return Beyond(
         correlation=np.zeros(1), independent=np.ones(n_systems), weight=np.zeros((n_systems, 2)),
-        truth=np.empty((n_patterns, n_labels)),
+        truth=np.empty((n_patterns, n_labels)), elsewhere=np.full((n_systems, 1 + GROUPS), 0.5),
     )  # fmt: skip
 
 
-def answers(pattern: Ints, codes: Ints, missing: int, n_given: Floats) -> Answers:
+def answers(pattern: Ints, codes: Ints, missing: int, n_given: Floats, n_labels: int) -> Answers:
     """Lay out systems' answers (item, system), given the number of labels (pattern).
 
     ``missing`` is the code of no answer. All cells are in one group where every item has labels.
     """
     parts, start = [np.empty((5, 0), dtype=np.int64)], [0]
     labelled = (n_given[pattern] > 0).astype(np.int64)
-    groups = np.zeros_like(codes) if labelled.all() else _agreement(codes, missing)
+    groups = (
+        np.zeros_like(codes)
+        if labelled.all()
+        else agreement_groups(np.minimum(codes, n_labels), missing)
+    )
     for code, group in zip(codes.T, groups.T, strict=True):
         given = code != missing
         cells, n_items = np.unique(
@@ -99,10 +109,10 @@ def answers(pattern: Ints, codes: Ints, missing: int, n_given: Floats) -> Answer
     return Answers(np.array(start, dtype=np.int64), *np.hstack(parts))
 
 
-def _agreement(codes: Ints, missing: int) -> Ints:
+def agreement_groups(codes: Ints, missing: int) -> Ints:
     """Return the group (item, system) of each answer, by the share of others who gave it.
 
-    >>> _agreement(np.array([[0, 0, 1], [1, 1, 1], [0, -1, -1]]), -1).tolist()
+    >>> agreement_groups(np.array([[0, 0, 1], [1, 1, 1], [0, -1, -1]]), -1).tolist()
     [[1, 1, 0], [2, 2, 2], [1, 1, 1]]
     """
     given, width = codes != missing, int(codes.max(initial=0)) + 1
@@ -336,30 +346,57 @@ def _draw_hits(state: State, votes: Votes, answers: Answers, c: int, share: floa
 
 
 @inner
-def _draw_elsewhere(state: State, right: Floats, total: Floats, share: Floats) -> None:
+def _draw_tables(state: State, n: float, weight: float) -> float:
+    """Draw how many of n draws from a Beta prior of this weight were new, and no repetitions.
+
+    With the weight a, the i-th is new with the probability a / (a + i - 1), as in a Chinese
+    restaurant. Given the numbers of new ones, the prior's mean has a Beta posterior.
+    """
+    new = 0.0
+    for i in range(int(n)):
+        if uniform(state) * (weight + i) < weight:
+            new += 1.0
+    return new
+
+
+@inner
+def _draw_elsewhere(
+    state: State, right: Floats, total: Floats, mean: Floats, share: Floats
+) -> None:
     """Draw how often a system is right (group, answer) on items that annotators did not label.
 
-    ``right`` and ``total`` (group, answer) count the other items. Shares have Beta priors around
-    the group's share, and these around the share of all items.
+    ``right`` and ``total`` (group, answer) count the other items. The share of a group and answer
+    has a Beta prior around that of the group, and this one around that of all items, which is
+    uniform. ``mean`` (all items, each group) is the state of the chain. New draws from
+    each prior are counted, which makes these steps exact (Teh et al. 2006, section 5.3).
     """
-    whole, n = right.sum(), total.sum()
-    mean = _draw_share(state, 0.5 + whole, 0.5 + n - whole)
+    n_answers = right.shape[1]
+    for _ in range(_SWEEPS):
+        all_yes, all_no = 1.0, 1.0
+        for g in range(GROUPS):
+            yes, no, above = 0.0, 0.0, mean[1 + g]
+            for y in range(n_answers):
+                wrong = total[g, y] - right[g, y]
+                yes += _draw_tables(state, right[g, y], _OF_ANSWERS * above)
+                no += _draw_tables(state, wrong, _OF_ANSWERS * (1.0 - above))
+            top = mean[0]
+            all_yes += _draw_tables(state, yes, _OF_GROUPS * top)
+            all_no += _draw_tables(state, no, _OF_GROUPS * (1.0 - top))
+            mean[1 + g] = _draw_share(state, _OF_GROUPS * top + yes, _OF_GROUPS * (1 - top) + no)
+        mean[0] = _draw_share(state, all_yes, all_no)
     for g in range(GROUPS):
-        whole, n = right[g].sum(), total[g].sum()
-        prior = _LABELS * mean
-        of_group = _draw_share(state, prior + whole, _LABELS - prior + n - whole)
-        prior = _LABELS * of_group
-        for y in range(right.shape[1]):
+        prior = _OF_ANSWERS * mean[1 + g]
+        for y in range(n_answers):
             share[g, y] = _draw_share(
-                state, prior + right[g, y], _LABELS - prior + total[g, y] - right[g, y]
+                state, prior + right[g, y], _OF_ANSWERS - prior + total[g, y] - right[g, y]
             )
 
 
 @kernel
 def judge(
     state: State, votes: Votes, answers: Answers, truth: Floats, prior: Floats,
-    independent: Floats, x: Floats, accuracy: Floats, correct: Floats, weight: Floats,
-    variance: Floats,
+    independent: Floats, x: Floats, mean: Floats, accuracy: Floats, correct: Floats,
+    weight: Floats, variance: Floats,
 ) -> None:  # fmt: skip
     """Draw the accuracies of systems, on these items and on similar items, and their weights.
 
@@ -396,7 +433,7 @@ def judge(
                 hits[answers.group[c], y] += hit
                 seen[answers.group[c], y] += n
         if unseen > 0:
-            _draw_elsewhere(state, hits, seen, elsewhere)
+            _draw_elsewhere(state, hits, seen, mean[s], elsewhere)
             for c in range(first, last):
                 y, n = answers.label[c], answers.n_items[c]
                 if answers.labelled[c] > 0 or known_label(votes, answers.pattern[c]) >= 0:
