@@ -193,8 +193,11 @@ def answers(evaluation: xr.DataTree, system: object) -> Facts:
         return {}
     own = draws.sel({SYSTEM: system})
     has_accuracy = "accuracy" in own and not of_answer(evaluation, "accuracy")
+    scope = draws.attrs["scope"]
+    if scope == THESE and bool((evaluation["statistics"]["n_annotations"] == 0).any()):
+        scope = "the labelled items"
     return {
-        "name": system, "scope": draws.attrs["scope"], "humans": humans,
+        "name": system, "scope": scope, "humans": humans,
         "agreement": float(own["annotator_agreement"].mean()),
         "panel": _with_interval(own["panel_agreement"]),
         "accuracy": _with_interval(own["accuracy"]) if has_accuracy else "",

@@ -91,6 +91,7 @@ def accuracy_facts(evaluation: xr.DataTree) -> Facts:
         "annotator_majority": np.nanmean([row["majority"] for row in annotators]),
         "is_given": int(data.attrs["correlation_given"]), "n_known": int(data.attrs["n_known"]),
         "model": data.attrs["model"], "of_panel": None,
+        "bare": bool((evaluation["statistics"]["n_annotations"] == 0).any()),
         "settings": [_SETTINGS[pair] for pair in given if pair in _SETTINGS],
     }  # fmt: skip
     if systems:
