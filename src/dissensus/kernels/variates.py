@@ -267,3 +267,13 @@ def _above(state: State, d: float, c: float) -> float:
             return d * v
         if math.log(u) < 0.5 * square + d * (1.0 - v + math.log(v)):
             return d * v
+
+
+@inner
+def tables(state: State, n: float, alpha: float) -> float:
+    """Draw the number of tables of n guests in a Chinese restaurant process."""
+    out = 0.0
+    for guest in range(int(n)):
+        if uniform(state) * (alpha + guest) < alpha:
+            out += 1.0
+    return out

@@ -21,6 +21,7 @@ from dissensus.families.latent_truth.kernels.data import (
     regression,
 )
 from dissensus.families.latent_truth.kernels.states import room
+from dissensus.kernels import variates
 from dissensus.kernels.random import started
 
 PRIOR = np.array([2.8, 0.6, 0.6])
@@ -151,9 +152,9 @@ def check_moments(found, known, weight):
 def test_tables_of_a_restaurant():
     """The expected number is the sum of a / (a + k) over guests."""
     state = started(4)
-    mean = np.mean([matrices._tables(state, 30.0, 2.5) for _ in range(20_000)])
+    mean = np.mean([variates.tables(state, 30.0, 2.5) for _ in range(20_000)])
     assert mean == pytest.approx((2.5 / (2.5 + np.arange(30))).sum(), abs=0.05)
-    assert matrices._tables(state, 0.0, 2.5) == 0
+    assert variates.tables(state, 0.0, 2.5) == 0
 
 
 def test_odds_of_a_row():

@@ -77,7 +77,7 @@ def visited(process, par, seed=1):
     votes, pattern = process.votes()
     chain = Chain(process, votes, pattern)
     chain.par, chain.state = par, started(seed)
-    return chain, pattern, chain._visit(process.form.evidence, chain.work)
+    return chain, pattern, chain._visit(process.form.evidence, chain.work, chain.seen)
 
 
 def logit(eta, ease, n_labels):

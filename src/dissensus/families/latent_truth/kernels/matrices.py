@@ -20,11 +20,11 @@ from dissensus.families.latent_truth.kernels.errors import LEAST, log_errors
 from dissensus.families.latent_truth.kernels.states import log_sigmoid, lowest
 from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.dirichlet import draw_log_row
-from dissensus.kernels.random import State, uniform
+from dissensus.kernels.random import State
 from dissensus.kernels.slices import slicer
 from dissensus.kernels.special import log_rising
 from dissensus.kernels.types import Floats
-from dissensus.kernels.variates import normal
+from dissensus.kernels.variates import normal, tables
 
 _TRIES: Final = 50
 _NO_SPREAD: Final = 1e-9
@@ -325,17 +325,7 @@ def _draw_tables(
     for r in range(len(error)):
         for y in range(len(out)):
             if error[r, y] > 0.0:
-                out[y] += _tables(state, error[r, y], weight[y])
-
-
-@inner
-def _tables(state: State, n: float, alpha: float) -> float:
-    """Draw the number of tables of n guests in a Chinese restaurant process."""
-    tables = 0.0
-    for guest in range(int(n)):
-        if uniform(state) * (alpha + guest) < alpha:
-            tables += 1.0
-    return tables
+                out[y] += tables(state, error[r, y], weight[y])
 
 
 @inner

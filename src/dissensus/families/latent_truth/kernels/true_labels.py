@@ -30,7 +30,7 @@ from dissensus.kernels.random import State, uniform
 from dissensus.kernels.slices import slicer
 from dissensus.kernels.special import log_plus
 from dissensus.kernels.types import Floats, Ints
-from dissensus.kernels.variates import binomial, log_gamma_variate, normal, scatter
+from dissensus.kernels.variates import binomial, log_gamma_variate, normal, scatter, tables
 from dissensus.kernels.votes import Votes
 
 LEAST: Final = 1e-12
@@ -346,20 +346,6 @@ def _draw_hits(state: State, votes: Votes, answers: Answers, c: int, share: floa
 
 
 @inner
-def _draw_tables(state: State, n: float, weight: float) -> float:
-    """Draw how many of n draws from a Beta prior of this weight were new, and no repetitions.
-
-    With the weight a, the i-th is new with the probability a / (a + i - 1), as in a Chinese
-    restaurant. Given the numbers of new ones, the prior's mean has a Beta posterior.
-    """
-    new = 0.0
-    for i in range(int(n)):
-        if uniform(state) * (weight + i) < weight:
-            new += 1.0
-    return new
-
-
-@inner
 def _draw_elsewhere(
     state: State, right: Floats, total: Floats, mean: Floats, share: Floats
 ) -> None:
@@ -367,8 +353,8 @@ def _draw_elsewhere(
 
     ``right`` and ``total`` (group, answer) count the other items. The share of a group and answer
     has a Beta prior around that of the group, and this one around that of all items, which is
-    uniform. ``mean`` (all items, each group) is the state of the chain. New draws from
-    each prior are counted, which makes these steps exact (Teh et al. 2006, section 5.3).
+    uniform. ``mean`` (all items, each group) is the state of the chain. Given numbers of `tables`,
+    means have Beta posteriors (Teh et al. 2006, section 5.3).
     """
     n_answers = right.shape[1]
     for _ in range(_SWEEPS):
@@ -377,11 +363,11 @@ def _draw_elsewhere(
             yes, no, above = 0.0, 0.0, mean[1 + g]
             for y in range(n_answers):
                 wrong = total[g, y] - right[g, y]
-                yes += _draw_tables(state, right[g, y], _OF_ANSWERS * above)
-                no += _draw_tables(state, wrong, _OF_ANSWERS * (1.0 - above))
+                yes += tables(state, right[g, y], _OF_ANSWERS * above)
+                no += tables(state, wrong, _OF_ANSWERS * (1.0 - above))
             top = mean[0]
-            all_yes += _draw_tables(state, yes, _OF_GROUPS * top)
-            all_no += _draw_tables(state, no, _OF_GROUPS * (1.0 - top))
+            all_yes += tables(state, yes, _OF_GROUPS * top)
+            all_no += tables(state, no, _OF_GROUPS * (1.0 - top))
             mean[1 + g] = _draw_share(state, _OF_GROUPS * top + yes, _OF_GROUPS * (1 - top) + no)
         mean[0] = _draw_share(state, all_yes, all_no)
     for g in range(GROUPS):
