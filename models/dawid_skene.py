@@ -80,15 +80,15 @@ log odds that the system is right, at most 3.5. The prior of w is uniform from :
 :math:`1.2 w_0`, plus a normal error with sd .5. Known true labels (``truth=``) inform :math:`\rho`
 and w. The default is 0, independent errors; `dissensus.evaluate` uses "learned".
 
-Items that only systems labelled. If errors are independent, predictions are evidence of their true
-labels. With correlated errors they are not, and w is what a prediction adds to labels, which there
-are none of. A system is then right as often as on labelled items with the same prediction, about
-which as many of the other systems agree (none or few, some, most or all, by thirds). Such a share
-has a Beta prior with the weight of four items around the group's, the share of all predictions with
-so much agreement; this one has a prior with the weight of two items around the share of all items,
-which is uniform. Labelled items with the same prediction and agreement are taken for a random
-sample of such items: if people chose the easy ones, accuracies are too high. Accuracies of
-annotators and of the majority label are of the labelled items.
+Items that only systems labelled. If errors are independent and ``evidence="all"``, predictions are
+evidence of their true labels. With correlated errors they are not: the weight w adds to labels, and
+these items have none. On such an item a system is assumed to be right as often as on labelled items
+with the same prediction and similar agreement of the other systems (three groups: few, some or most
+of them give this prediction). This share has a Beta prior around the share of its group, with the
+weight of four items. The share of a group has a prior around the share of all labelled items, with
+the weight of two. The prior of the last share is uniform. In each group, labelled items are taken
+for a random sample: if people chose easy items, accuracies are too high. Accuracies of annotators
+and of the majority label are of the labelled items.
 
 Priors and why. Prevalence is uniform over the simplex. The Dirichlet shapes of each row
 :math:`M_z`, and of :math:`a_z` without pooling, sum to 4, of which the correct label has 2.8:
@@ -194,8 +194,8 @@ def build(
         Dirichlet shape of the prevalence, the same for each label; > 0.
     truth : mapping, Series, DataArray (item) or table, optional
         True labels of some items. In the PyMC model they are responses of one more respondent
-        without errors. With correlated errors they inform only the correlation and the weights of
-        systems.
+        without errors. With correlated errors they inform only the correlation, and the weights and
+        accuracies of systems.
     formula : str, optional
         Covariates of annotators' accuracies, as in `crossed_effects`: ``"~ experience + C(site)"``.
         Needs ``pooling="hierarchical"``. `symmetric_confusion` has no covariates.
@@ -211,9 +211,9 @@ def build(
         Not used: the model is the same. It is allowed since `build` and `fit` have the same
         settings.
     on_missing : {"raise", "drop"}
-        Whether items with annotations but no prediction, or the reverse, are an error. With "drop",
-        predictions for items
-        without annotations are left out, and annotated items without predictions stay.
+        Whether items of the annotations without predictions, or predictions for other items, are an
+        error. With "drop", predictions for other items are left out, and annotated items without
+        predictions stay.
 
     Returns
     -------
@@ -395,7 +395,8 @@ def fit(
     draws, tune, chains, random_seed, progressbar, sampler, checkpoint
         As in `crossed_effects`.
     log_likelihood : bool
-        Add the log-likelihood of each labelled item (of all labels, with the truth summed out),
+        Add the log-likelihood of each item: of all its labels and predictions together, with the
+        truth summed out (with correlated errors, of labelled items, without predictions),
         by which `arviz.compare` compares variants that were fitted to the same data.
     posterior_predictive : bool
         Add labels of new items by the same annotators and systems.
@@ -414,14 +415,14 @@ def fit(
         ``system_confusion``, for related systems of predictions that are not shared;
         ``system_accuracy``, and ``system_correct`` (system), the share of *these* items on which
         the system is right; ``prevalence`` (label); ``truth`` (item, label), the probability that
-        each label is true, given the other parameters of the draw (the prevalence, for items of
-        which only predictions are known that are no evidence); with difficulty
+        each label is true, given the other parameters of the draw (if predictions are no
+        evidence: the prevalence, on items without labels); with difficulty
         ``difficulty_spread``, ``difficulty_slope`` (system) and ``item_difficulty`` (item). With
         correlated errors ``truth`` and accuracies are of true labels, and there are
         ``error_correlation``; ``system_weight`` (system), the log odds that a prediction adds to
         the labels; ``system_doubt`` (system), the mean over items of p (1 - p), where p is the
-        probability that the system is right; and ``majority_correct``, the share of items whose
-        majority label is true. Attributes summarise r-hat and effective sample size.
+        probability that the system is right; and ``majority_correct``, the share of labelled
+        items whose majority label is true. Attributes summarise r-hat and effective sample size.
 
     Raises
     ------

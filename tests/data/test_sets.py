@@ -453,6 +453,9 @@ def test_a_column_for_each_label_is_read(form, tmp_path):
     mine = dx.predictions(systems, kind="set")
     xr.testing.assert_identical(mine.drop_attrs(), dx.predictions(text, **words).drop_attrs())
     pd.DataFrame(systems).to_csv(tmp_path / "systems.csv", index=False)
+    pd.DataFrame(systems).drop(columns="system").to_csv(tmp_path / "nobody.csv", index=False)
+    with pytest.raises(dx.FormatError, match="found only 0 and 1 in 'x', 'y', 'z'"):
+        dx.read_predictions(tmp_path / "nobody.csv", kind="set")
     again = dx.read_predictions(tmp_path / "systems.csv", kind="set")
     np.testing.assert_array_equal(again["label_code"], mine["label_code"])
 

@@ -52,7 +52,7 @@ DATA = [
     ("labels", None, "annotations: expected"),
     (None, None, "annotations: expected"),
     (labels().isel(annotation=[0, 1]), None,
-     "nothing else shows its true label, except the prediction of a system"),
+     r"at least one annotation of every item \(or a system's prediction\)"),
     (labels(), answers({1: "x", 2: "z"}),
      r"labels that annotators could give: 'x', 'y'; found 'z'"),
     (labels(), LISTS, "predictions: expected one label from each system and item; found lists"),
@@ -77,7 +77,7 @@ SETTINGS = [
     ({"error_correlation": "high"}, "error_correlation: expected"),
     ({"error_correlation": (0.5, 0.1, 1.0)}, "error_correlation: expected"),
     ({"error_correlation": 0.5, "systems": "related"}, "systems: expected 'independent'"),
-    ({"truth": {99: 1}}, "truth: expected labels of annotated items"),
+    ({"truth": {99: 1}}, "truth: expected labels of items of the annotations"),
     ({"truth": {1: "q"}}, "truth: expected labels that annotators could give"),
 ]
 OWN = {

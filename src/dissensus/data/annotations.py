@@ -65,7 +65,8 @@ def annotations(
     kind : {"nominal", "ordinal", "continuous", "ranking", "set"}, optional
         Kind of the labels. "set": an answer can contain several labels. The table has a row per
         label, or a row per answer: text with ``separator=``, a list, or, without a column
-        ``label``, a column of 0 and 1 for each label. All rows of an annotator and item (and
+        ``label``, a column of 0 and 1 for each label (all columns that are not named here, or those
+        in ``labels=``). All rows of an annotator and item (and
         trial, pool) are one answer. Blanks around labels are removed. If None the
         kind is inferred (never "set"), and ``attrs["kind_source"]`` gives the reason: text is
         nominal, whole numbers are ordinal (continuous if more than 20 differ), other numbers are
@@ -76,7 +77,8 @@ def annotations(
     items : sequence, optional
         All items, if some have no annotation: such as those of the predictions, ``pred["item"]``,
         where people labelled a part of what a judge labelled. What the panel would say of the
-        others is then learned from predictions (`dissensus.models.dirichlet`).
+        others is then learned from predictions (`dissensus.models.dirichlet`). Models of the truth
+        take such items too, with ``predictions=``.
     separator : str, optional
         What stands between labels of one row, such as ";". For sets only.
     none : label, optional

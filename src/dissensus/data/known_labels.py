@@ -32,9 +32,9 @@ def known_codes(annotations: xr.Dataset, truth: Any) -> Ints:
     place = tables.match(names, items)
     if (place < 0).any():
         raise ArgumentError(
-            "truth", expected="labels of annotated items",
+            "truth", expected="labels of items of the annotations",
             found=f"other items: {shown(list(names[place < 0]))}",
-            hint="Leave out items without annotations",
+            hint="Leave them out, or name all items when the annotations are read: items=",
         )  # fmt: skip
     again = pd.Index(place).duplicated()
     if again.any():
@@ -69,8 +69,8 @@ def require_informed(posterior: xr.Dataset, place: Ints, argument: str = "truth"
     if bare.any() and values.shape[0] > 0:
         names = truth[ITEM].to_numpy()[place][bare]
         raise ArgumentError(
-            argument, expected="fits to labels of every item",
-            found=f"no label of {len(names):,} of {len(place):,}: {shown(list(names))}",
+            argument, expected="a fit in which every item has labels",
+            found=f"{len(names):,} of {len(place):,} items without labels: {shown(list(names))}",
             hint="Leave these items out, or fit with error_correlation=0 and evidence='all': "
             "predictions are then evidence of their truth",
         )  # fmt: skip

@@ -17,7 +17,7 @@ import pandas as pd
 from dissensus.data import tables
 from dissensus.data.frames import opened
 from dissensus.errors import AnnotationError, brief, relocated, shown
-from dissensus.kernels.types import Array, Flags, Ints, Names
+from dissensus.kernels.types import Array, Flags, Floats, Ints, Names
 
 SEPARATOR: Final = ";"
 EMPTY: Final = "(none)"
@@ -75,8 +75,8 @@ def of_columns(
 ) -> tuple[Any, Sequence[Any] | None]:  # fmt: skip
     """Return a table that has a column of 0 and 1 for each label with a column of lists instead.
 
-    Other tables are returned as they are. ``wanted`` has the columns by role. The second value are
-    the labels: ``labels``, or the columns that are not wanted.
+    Other tables are returned as they are. ``wanted`` has the columns by role. The second value is
+    the list of labels: ``labels``, or the columns that are not wanted.
 
     >>> wide = {"item": [1, 2], "annotator": ["a", "a"], "joy": [1, 0], "love": [1, 0]}
     >>> roles = {"item": "item", "annotator": "annotator", "label": "label"}
@@ -93,26 +93,36 @@ def of_columns(
     chosen = [one for one in table if one not in roles] if given is None else given
     if len(chosen) < 2 or not set(chosen) <= set(table):
         return frame, labels
-    values = np.stack([
-        table[one].astype(str).str.lower().map(_BOTH).to_numpy(dtype=np.float64) for one in chosen
-    ])  # fmt: skip
+    values = np.stack([_marks(table[one]) for one in chosen])
     odd = np.isnan(values)
     if odd.any(axis=1).all() and given is None:
         return frame, labels  # no column has only 0 and 1
     if odd.any():
         column, row = (int(one[0]) for one in np.nonzero(odd))
-        words = "Name the column of labels with label="
-        if error is AnnotationError:
-            words += ", or the columns that are labels with labels=[...]"
+        words = "Name the column of labels with label=, or "
+        words += (
+            "the columns that are labels with labels=[...]"
+            if error is AnnotationError else "remove the columns that are not labels"
+        )  # fmt: skip
         raise error(
             f"column {chosen[column]!r}", where=f"row {row}",
             expected=f"0 or 1: there is no column {name!r}, so that each column is a label",
             found=brief(table[chosen[column]].iloc[[row]].tolist()[0]), hint=words,
         )  # fmt: skip
-    held = values == 1
-    rows = [list(compress(chosen, row)) for row in held.T.tolist()]
+    space = [one.strip() for one in chosen]
+    rows = [list(compress(space, row)) for row in (values == 1).T.tolist()]
     rest = {one: values for one, values in table.items() if one in roles}
-    return rest | {name: pd.Series(rows, dtype=object)}, chosen
+    return rest | {name: pd.Series(rows, dtype=object)}, space
+
+
+def _marks(column: pd.Series[Any]) -> Floats:
+    """Return 0 and 1, or true and false, as numbers; nan for anything else."""
+    return np.asarray(column.astype(str).str.lower().map(_BOTH), dtype=np.float64)
+
+
+def are_marks(column: pd.Series[Any]) -> bool:
+    """Return whether a column has only 0 and 1, or true and false."""
+    return not bool(np.isnan(_marks(column)).any())
 
 
 def gathered(

@@ -138,9 +138,9 @@ def plan(
         agree = " and agreement with the other systems" if systems.sizes[SYSTEM] > 1 else ""
         remarks.append(
             f"Annotators did not label {counted(bare, 'item')}. Accuracies of systems are of all "
-            "items: on those whose true label is not known, a system is assumed to be right as "
-            f"often as on labelled items with the same prediction{agree}. Accuracies of annotators "
-            "and of the majority label are of the labelled items."
+            "items. On items without a label and without a known truth, a system is assumed to be "
+            f"right as often as on labelled items with the same prediction{agree}. Accuracies of "
+            "annotators and of the majority label are of the labelled items."
         )
     if "cluster_code" in annotations:
         remarks.append(

@@ -171,7 +171,8 @@ def evaluate(
         - ``components``: draws of ICCs, of the reliability of an item's mean label and, for pools,
           of xCCs; a fit that `dissensus.icc` takes. ``pools``: observed agreement of pools.
         - ``accuracy``: draws of accuracies of systems and annotators, of ``majority_correct``
-          and of ``error_correlation``, with accuracy by majority vote beside them.
+          and of ``error_correlation``, with accuracy by majority vote beside them. Those of systems
+          are of all items, those of annotators and the majority of the labelled items.
         - ``weighted_reliability``: draws of ``concordance``, ``weighted_reliability``,
           ``label_accuracy``, ``truth_accuracy`` (of the majority label) and
           ``annotators_for_truth`` (annotators of an item for .95).

@@ -66,7 +66,7 @@ def set_score(
         As in `top_k_accuracy`.
     insight : "learned" or DataArray (..., system), optional
         As in `top_k_accuracy`, for sets and fits of `models.dirichlet`: what a system knows of the
-        panel beyond the labels, the same for all labels.
+        panel beyond the annotators' answers, one number for all labels.
     random_seed : int or Generator, optional
         Seed of the true sets, if the fits are of models of the truth, of the bootstrap, and of
         insight.
@@ -90,9 +90,9 @@ def set_score(
     the correlation and of a system's weight is taken to be alike for all of them.
 
     A system's predictions are evidence of the truth. Without them, what is uncertain of the truth
-    would count as the system's errors: in 20 simulated studies exact matches of .27 to .56 were
-    missed. Fits to the truth without these systems are refused; give them to `models.dirichlet`
-    too. With correlated errors, a prediction has the draws of the system's weight.
+    would count as the system's errors: in 20 simulated studies exact match was .27 to .56 too low.
+    Fits to the truth without these systems are refused; `models.dirichlet` also needs
+    ``predictions=``. With correlated errors, a prediction has the draws of the system's weight.
 
     Source: Tsoumakas and Katakis (2007), "Multi-label classification: an overview", for exact
     match, Jaccard similarity (their accuracy) and F1; Schapire and Singer (2000), "BoosTexter",

@@ -17,7 +17,7 @@ from dissensus.metrics._items import bootstrap_weights, over_items
 from dissensus.plots._source import NEW, THESE
 from dissensus.reports import evidence
 from dissensus.reports.evidence import Facts
-from dissensus.reports.opening import ACCURACY
+from dissensus.reports.opening import ACCURACY, labelled
 from dissensus.reports.sentences import interval
 from dissensus.sampling.intervals import spread
 from dissensus.wording import percent, share
@@ -76,7 +76,8 @@ def beside(evaluation: xr.DataTree, *, truth: bool = False) -> Beside | None:
     if "annotator_agreement" in answers and is_of_labels(evaluation):
         people = answers["human_agreement"]
         if bool(people.notnull().all()):
-            draws, scope = answers["annotator_agreement"] - people, str(answers.attrs["scope"])
+            draws = answers["annotator_agreement"] - people
+            scope = labelled(evaluation, str(answers.attrs["scope"]))
             return Beside(LABELS, scope, draws, 0.0, margin * float(1 - people.mean()), margin)
     ratio = evidence.group(evaluation, "discrepancy").get("discrepancy_ratio")
     return None if ratio is None else Beside(RATIO, NEW, ratio, 1.0, margin, margin)

@@ -24,6 +24,7 @@ from dissensus.wording import (
     spoken_probability,
 )
 
+LABELLED: Final = "the labelled items"
 ALONE: Final = (
     "No item has two annotators: agreement and discrepancy ratios cannot be estimated, and "
     "intervals depend on the prior."
@@ -183,6 +184,12 @@ def _naive(evaluation: xr.DataTree, ranked: xr.Dataset, d: int) -> Facts:
     }  # fmt: skip
 
 
+def labelled(evaluation: xr.DataTree, scope: str) -> str:
+    """Return the name of the items on which systems are compared with labels."""
+    some = bool((evaluation["statistics"]["n_annotations"] == 0).any())
+    return LABELLED if some and scope == THESE else scope
+
+
 def answers(evaluation: xr.DataTree, system: object) -> Facts:
     """Return the agreement of a system with an annotator and a panel, and its accuracy."""
     draws = evidence.group(evaluation, "answers")
@@ -193,11 +200,10 @@ def answers(evaluation: xr.DataTree, system: object) -> Facts:
         return {}
     own = draws.sel({SYSTEM: system})
     has_accuracy = "accuracy" in own and not of_answer(evaluation, "accuracy")
-    scope = draws.attrs["scope"]
-    if scope == THESE and bool((evaluation["statistics"]["n_annotations"] == 0).any()):
-        scope = "the labelled items"
+    scope = labelled(evaluation, str(draws.attrs["scope"]))
     return {
         "name": system, "scope": scope, "humans": humans,
+        "of_all": " of all items" if scope == LABELLED else "",
         "agreement": float(own["annotator_agreement"].mean()),
         "panel": _with_interval(own["panel_agreement"]),
         "accuracy": _with_interval(own["accuracy"]) if has_accuracy else "",

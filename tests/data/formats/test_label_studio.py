@@ -218,8 +218,13 @@ def test_several_choices_are_a_set(file):
         read(file, export)
     with pytest.raises(dx.AnnotationError, match=r"none: expected None with format='label-studio'"):
         read(file, export, kind="set", none="nothing")
+    region = {"from_name": "sentiment", "type": "choices", "value": {"choices": ["x"], "start": 0}}
+    with pytest.raises(
+        dx.FormatError, match="found choices for a region of it: 'choices', 'start'"
+    ):
+        read(file, [task(1, annotation(1, region))], kind="set")
     guess = {"model_version": "m", "result": [result(["long", "good"])]}
     export = [task(1, predictions=[guess]), task(2, predictions=[{**guess, "result": []}])]
     path = file("a.json", export)
-    pred = dx.read_predictions(path, format="label-studio", kind="set")
+    pred = dx.read_predictions(path, format="Label Studio", kind="set")
     assert dx.to_dataframe(pred)["label"].tolist() == ["good;long", "(none)"]

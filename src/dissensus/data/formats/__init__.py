@@ -143,19 +143,21 @@ def _refuse_sets(
     if format is None and not folder:
         return
     is_set = isinstance(kind, str) and kind == "set"
-    lists = isinstance(format, str) and format in _WITH_LISTS
+    name = None if format is None else get(format).name
+    make = "predictions" if error is PredictionError else "annotations"
+    with_lists = [one.name for one in FORMATS if one.name in _WITH_LISTS and make in one.reads]
+    lists = name in with_lists
     given = {"kind": kind if is_set and not lists else None, "separator": separator, "none": none}
     for argument, value in given.items():
         if value is not None and lists:
             raise error(
-                argument, expected=f"None with format={format!r}, whose answers are lists",
+                argument, expected=f"None with format={name!r}, whose answers are lists",
                 found=brief(value),
             )  # fmt: skip
         if value is not None:
-            make = "predictions" if error is PredictionError else "annotations"
             raise error(
                 argument, expected="no sets, which are read from single files without a format, "
-                f"and from {listed(_WITH_LISTS)}",
+                f"and from {listed(with_lists)}",
                 found=brief(value), hint="Read the table with pandas, then "
                 f"dissensus.{make}(frame, kind='set', ...)",
             )  # fmt: skip

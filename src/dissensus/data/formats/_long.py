@@ -17,6 +17,7 @@ from dissensus.data.formats._table import ReadOptions, Table, typed_labels
 from dissensus.data.formats._text import ending
 from dissensus.data.frames import require_columns
 from dissensus.data.predictions import predictions
+from dissensus.data.sets import are_marks
 from dissensus.dims import ITEM, LABEL, SYSTEM
 from dissensus.errors import FormatError, relocated, shown
 
@@ -38,6 +39,7 @@ def read_predictions(path: Path, options: ReadOptions) -> xr.Dataset:
     options.notes["format"] = _form(path)
     if _is_wide(table, options):
         systems = [name for name in table.columns if name != options.columns[ITEM]]
+        _refuse_labels(table, systems, options)
         options.notes["format"] = (
             f"wide (recognised: no column {SYSTEM!r} or {LABEL!r}; the systems are the columns "
             f"{', '.join(systems)})"
@@ -77,6 +79,18 @@ def _is_wide(table: Table, options: ReadOptions) -> bool:
     chosen = chosen or options.named(SYSTEM) or options.named(LABEL)
     item = options.columns[ITEM]
     return not chosen and item in names and len(names) > 1 and names.isdisjoint({SYSTEM, LABEL})
+
+
+def _refuse_labels(table: Table, systems: list[str], options: ReadOptions) -> None:
+    """Raise if the columns are labels of sets, and not systems."""
+    if options.kind != "set" or not all(are_marks(table.columns[name]) for name in systems):
+        return
+    raise FormatError(
+        f"{table.name}: the columns",
+        expected="a column 'system', if each column is a label",
+        found=f"only 0 and 1 in {shown(systems, 12)}",
+        hint="Add a column with the name of the system",
+    )
 
 
 def _chosen(

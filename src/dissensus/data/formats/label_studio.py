@@ -111,10 +111,17 @@ def _answer(export: Export, place: str, statement: Record, control: str) -> Any:
     answers: list[Any] = []
     for result in export.objects(place, statement.get("result"), "result"):
         if str(result.get("from_name")) == control and result.get("type") in CONTROLS:
-            value = _object(export, place, result, "value").get(result["type"])
+            given = _object(export, place, result, "value")
+            value = given.get(result["type"])
             answers += value if isinstance(value, list) else [value]
+            if export.sets and set(given) - {result["type"]}:
+                raise export.error(
+                    place, "choices for the whole item",
+                    f"choices for a region of it: {shown(sorted(map(str, given)))}",
+                    "Make a table with one row for each label to analyse",
+                )  # fmt: skip
     if export.sets:
-        return answers
+        return [answer for answer in answers if answer is not None]
     if len(answers) > 1:
         raise export.error(
             place,

@@ -11,8 +11,8 @@ depends on the question; ``attrs["label_source"]`` says how it was read:
 
 ``label="answer"`` makes every line a yes-or-no question. ``item=``, ``pool=``, ``cluster=``,
 ``stratum=`` and ``trial=`` may name other fields. Lines with the answer "ignore", rejected choices
-and empty choices are left out with a warning, and counted in ``attrs["ignored_lines"]``,
-``attrs["rejected_lines"]`` and ``attrs["empty_lines"]``.
+and, unless ``kind="set"``, empty choices are left out with a warning, and counted in
+``attrs["ignored_lines"]``, ``attrs["rejected_lines"]`` and ``attrs["empty_lines"]``.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dissensus.errors import DesignWarning, shown, warn_caller
 from dissensus.families.latent_truth.kernels.data import COMPLETE
-from dissensus.families.latent_truth.kernels.true_labels import agreement_groups
+from dissensus.families.latent_truth.kernels.true_labels import agreement_groups, distinct
 from dissensus.kernels.types import Ints
 from dissensus.sampling.design import anchored, islands, listed_islands, scattered, two_sided
 
@@ -77,16 +77,19 @@ def _unlike_labelled(process: Process) -> Iterator[str]:
     told[process.item] = True
     if told.all() or not len(process.systems):
         return
-    groups = agreement_groups(np.minimum(process.answers, process.form.n_labels), NO_ANSWER)
-    bare = (process.answers != NO_ANSWER) & ~told[:, None]
-    for s, name in enumerate(process.systems.tolist()):
-        known = np.unique(groups[told & (process.answers[:, s] != NO_ANSWER), s])
+    first, _ = distinct(process.answers)  # copies are one system
+    answers = process.answers[:, first]
+    groups = agreement_groups(np.minimum(answers, process.form.n_labels), NO_ANSWER)
+    bare = (answers != NO_ANSWER) & ~told[:, None]
+    for s, name in enumerate(process.systems[first].tolist()):
+        known = np.unique(groups[told & (answers[:, s] != NO_ANSWER), s])
         alone = int((bare[:, s] & ~np.isin(groups[:, s], known)).sum())
         if alone > _FEW * bare[:, s].sum():
             yield (
-                f"On {alone:,} of {bare[:, s].sum():,} items without labels, more or fewer of the "
-                f"other systems agree with {name!r} than on any labelled item. How often it is "
-                "right there is a guess. Let annotators label some of these items, drawn at random."
+                f"On {alone:,} of {bare[:, s].sum():,} items without labels, few, some or most of "
+                f"the other systems agree with {name!r}, but on no labelled item do as many agree. "
+                "How often it is right there is a guess. Let annotators label some of these items, "
+                "drawn at random."
             )
 
 

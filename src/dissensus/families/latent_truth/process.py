@@ -171,10 +171,9 @@ def process(
 
 def require_annotated(annotations: xr.Dataset, answered: Flags | None = None) -> None:
     """Raise unless every item has a label, or was ``answered`` (item) by a system."""
-    said, others = statements_per(annotations, ITEM), ""
+    said, why = statements_per(annotations, ITEM), "the truth is estimated from labels"
     if answered is not None:
-        said, others = said + answered, ", except the prediction of a system"
-    why = f"nothing else shows its true label{others}"
+        said, why = said + answered, "or a system's prediction"
     fitting.require_annotated(said, annotations, why)
 
 
