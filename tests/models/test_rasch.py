@@ -277,7 +277,10 @@ def test_an_item_that_all_are_wrong_about_is_summed_out_as_well(guessing):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"truth": {"x": 0}}, "truth: expected labels of annotated items; found other items"),
+        (
+            {"truth": {"x": 0}},
+            "truth: expected labels of items of the annotations; found other items",
+        ),
         ({"truth": {0: 9}}, "truth: expected labels that annotators could give"),
         ({"truth": "0"}, "truth: expected a mapping, Series or DataArray"),
         ({"truth": pd.Series([0, 1], index=[0, 0])}, "truth: expected one label for each item"),
