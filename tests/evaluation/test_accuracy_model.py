@@ -63,9 +63,7 @@ def test_known_labels_stand_in_for_a_second_annotator():
         plan(alone, None, "auto", None, {0: "l00"})
     with pytest.raises(dx.ArgumentError, match="truth: expected None with truth_model=None"):
         plan(study(), None, None, None, known)
-    with pytest.raises(
-        dx.ArgumentError, match="truth: expected labels of items of the annotations"
-    ):
+    with pytest.raises(dx.ArgumentError, match="expected labels of items of the annotations"):
         plan(study(), None, "auto", None, {99: "l00"})
 
 

@@ -279,7 +279,7 @@ def test_an_item_that_all_are_wrong_about_is_summed_out_as_well(guessing):
     [
         (
             {"truth": {"x": 0}},
-            "truth: expected labels of items of the annotations; found other items",
+            "expected labels of items of the annotations; found other items",
         ),
         ({"truth": {0: 9}}, "truth: expected labels that annotators could give"),
         ({"truth": "0"}, "truth: expected a mapping, Series or DataArray"),
