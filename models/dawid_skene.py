@@ -80,15 +80,16 @@ log odds that the system is right, at most 3.5. The prior of w is uniform from :
 :math:`1.2 w_0`, plus a normal error with sd .5. Known true labels (``truth=``) inform :math:`\rho`
 and w. The default is 0, independent errors; `dissensus.evaluate` uses "learned".
 
-Items that only systems labelled. If errors are independent and ``evidence="all"``, predictions are
-evidence of their true labels. With correlated errors they are not: the weight w adds to labels, and
-these items have none. On such an item a system is assumed to be right as often as on labelled items
-with the same prediction and similar agreement of the other systems (three groups: few, some or most
-of them give this prediction). This share has a Beta prior around the share of its group, with the
-weight of four items. The share of a group has a prior around the share of all labelled items, with
-the weight of two. The prior of the last share is uniform. In each group, labelled items are taken
-for a random sample: if people chose easy items, accuracies are too high. Accuracies of annotators
-and of the majority label are of the labelled items.
+Items that only systems labelled. If errors are independent, predictions are evidence of their true
+labels (with ``evidence="annotators"`` these items are refused). With correlated errors they are
+not: the weight w adds to labels, and these items have none. On such an item a system is assumed to
+be right as often as on labelled items with the same prediction and similar agreement of the other
+systems (three groups: few, some or most of them give this prediction). This share has a Beta prior
+around the share of its group, with the weight of four items. The share of a group has a prior
+around the share of all labelled items, with the weight of two. The prior of the last share is
+uniform. In each group, labelled items are taken for a random sample: if people chose easy items,
+accuracies are too high. Accuracies of annotators and of the majority label are of the labelled
+items.
 
 Priors and why. Prevalence is uniform over the simplex. The Dirichlet shapes of each row
 :math:`M_z`, and of :math:`a_z` without pooling, sum to 4, of which the correct label has 2.8:
@@ -415,8 +416,8 @@ def fit(
         ``system_confusion``, for related systems of predictions that are not shared;
         ``system_accuracy``, and ``system_correct`` (system), the share of *these* items on which
         the system is right; ``prevalence`` (label); ``truth`` (item, label), the probability that
-        each label is true, given the other parameters of the draw (if predictions are no
-        evidence: the prevalence, on items without labels); with difficulty
+        each label is true, given the other parameters of the draw (with correlated
+        errors, on items without labels, the prevalence); with difficulty
         ``difficulty_spread``, ``difficulty_slope`` (system) and ``item_difficulty`` (item). With
         correlated errors ``truth`` and accuracies are of true labels, and there are
         ``error_correlation``; ``system_weight`` (system), the log odds that a prediction adds to

@@ -75,20 +75,14 @@ def test_draws_go_with_the_gradient_that_nuts_follows(model, options):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("error_correlation", [0.0, 0.5])
-def test_annotators_do_not_learn_from_items_that_only_systems_that_are_no_evidence_labelled(
-    error_correlation,
-):
+def test_with_correlated_errors_annotators_do_not_learn_from_items_without_labels():
     ann, pred, _, _ = study()
-    options = {"evidence": "annotators", "error_correlation": error_correlation, "draws": 2000}
+    options = {"error_correlation": 0.5, "draws": 2000}
     fits = [
         SYMMETRIC.fit(one, predictions=some, **options, **QUICK)["posterior"]
         for one, some in ((ann, pred), (labelled(ann, 20), pred.isel(item=slice(20))))
     ]
-    names = ["prevalence", "annotator_accuracy"]
-    if error_correlation:
-        names.append("majority_correct")
-    for name in names:
+    for name in ("prevalence", "annotator_accuracy", "majority_correct"):
         with_all, alone = (each[name].mean(("chain", "draw")) for each in fits)
         np.testing.assert_allclose(with_all, alone, atol=0.01)
     with_all, alone = (each["system_correct"].std(("chain", "draw")) for each in fits)
@@ -98,8 +92,7 @@ def test_annotators_do_not_learn_from_items_that_only_systems_that_are_no_eviden
 @pytest.mark.unit(0, long=4)
 @pytest.mark.parametrize(("model", "options"), FEW)
 @pytest.mark.parametrize("settings", [
-    {}, {"error_correlation": "learned"}, {"evidence": "annotators"}, {"difficulty": True},
-    {"systems": "related"},
+    {}, {"error_correlation": "learned"}, {"difficulty": True}, {"systems": "related"},
 ])  # fmt: skip
 def test_shares_of_right_answers_are_of_all_items(model, options, settings):
     """And narrower than from the labelled items, where few truths are known."""
@@ -124,6 +117,8 @@ def test_an_item_that_nobody_labelled_and_no_system_answered_is_refused():
     answered = pred.isel(item=slice(5))
     with pytest.raises(dx.AnnotationError, match="items 5: expected at least one annotation"):
         ROWS.fit(ann, predictions=answered, on_missing="drop", draws=10, **QUICK)
+    with pytest.raises(dx.AnnotationError, match="the truth is estimated from labels"):
+        ROWS.fit(ann, predictions=pred, evidence="annotators", draws=10, **QUICK)
 
 
 @pytest.mark.filterwarnings("ignore::dissensus.DissensusWarning")  # so few items
@@ -131,14 +126,11 @@ def test_truths_that_follow_from_the_prevalence_alone_are_no_known_labels():
     ann, pred, _, _ = study(n_items=12, n_labelled=8)
     given = {"predictions": pred, "draws": 20, "tune": 20, **QUICK}
     correlated = SYMMETRIC.fit(ann, error_correlation=0.5, **given)
-    cut = SYMMETRIC.fit(ann, evidence="annotators", **given)
     scores = {"case": np.arange(12), "reader": ["r"] * 12, "score": np.arange(12.0)}
     with pytest.raises(dx.ArgumentError, match="4 of 12 items without labels: 8, 9, 10, 11"):
         dx.reader_study(scores, truth=correlated, positive=1, random_seed=1)
     with pytest.raises(dx.ArgumentError, match="4 of 12 items without labels: 8, 9, 10, 11"):
-        dx.reader_study(scores, truth=cut, positive=1, random_seed=1)
-    with pytest.raises(dx.ArgumentError, match="4 of 12 items without labels: 8, 9, 10, 11"):
-        dx.annotator_roc(ann, cut, positive=1, predictions=pred, random_seed=1)
+        dx.annotator_roc(ann, correlated, positive=1, predictions=pred, random_seed=1)
     dx.confidence_check(ann, truth=correlated, random_seed=1)  # of labels of the other items
     more, _, _, _ = study(n_items=12, n_labelled=12)
     with pytest.raises(dx.ArgumentError, match="4 of 12 items without labels: 8, 9, 10, 11"):

@@ -55,10 +55,10 @@ def known_codes(annotations: xr.Dataset, truth: Any) -> Ints:
 def require_informed(posterior: xr.Dataset, place: Ints, argument: str = "truth") -> None:
     """Raise if only the prevalence says something of the truth of an item at these places.
 
-    That is so for items without labels if predictions are no evidence of the truth in the fit: in
-    each draw, their truth is the prevalence.
+    With correlated errors predictions are no evidence of the truth in the fit. In each draw, the
+    truth of items without labels is then the prevalence.
     """
-    if "prevalence" not in posterior:
+    if "error_correlation" not in posterior or "prevalence" not in posterior:
         return
     front = [dim for dim in posterior["truth"].dims if dim not in (ITEM, LABEL)]
     truth = posterior["truth"].transpose(*front, ITEM, LABEL)
@@ -71,8 +71,8 @@ def require_informed(posterior: xr.Dataset, place: Ints, argument: str = "truth"
         raise ArgumentError(
             argument, expected="a fit in which every item has labels",
             found=f"{len(names):,} of {len(place):,} items without labels: {shown(list(names))}",
-            hint="Leave these items out, or fit with error_correlation=0 and evidence='all': "
-            "predictions are then evidence of their truth",
+            hint="Leave these items out, or fit with error_correlation=0, where predictions are "
+            "evidence of their truth",
         )  # fmt: skip
 
 

@@ -132,7 +132,8 @@ def process(
     fitting.require_choice(annotations)
     errors = checked_errors(error_correlation)
     answers, names = _answers(annotations, predictions, on_missing, errors is not None)
-    require_annotated(annotations, (answers != NO_ANSWER).any(axis=1))
+    told = errors is not None or evidence == "all"  # by predictions, of items without labels
+    require_annotated(annotations, (answers != NO_ANSWER).any(axis=1) if told else None)
     _require_relatable(systems, errors, len(names))
     item, annotator, label = row_codes(annotations)
     n_labels = annotations.sizes[LABEL]
