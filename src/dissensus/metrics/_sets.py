@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from itertools import compress
 from typing import Any, Final, NamedTuple
 
@@ -142,11 +141,12 @@ def set_score(
     place = common.to_numpy()
     for one, label in zip(each, elements.tolist(), strict=True):
         if one.posterior is not None:
-            with _about(label):
-                require_informed(one.posterior, place, "fits")
+            require_informed(one.posterior, place, f"fits, label {label!r}")
     each = _paired(each)
     weights = weights_for(first.isel({ITEM: place}), weights, random_seed)
-    known = [_predicted(predictions, s, elements) for s in range(len(names))]
+    known = []
+    if kind == "set":
+        known = [_predicted(predictions, s, elements) for s in range(len(names))]
     if insight is not None:
         insight = insights(insight, first, _distinct(predictions, known, elements), random_seed)
     parts = []
@@ -309,16 +309,6 @@ def _require_alike(sources: list[_Source], elements: Array) -> None:
     if len(kinds) > 1:
         found = "; ".join(f"{kind}: label {label!r}" for kind, label in kinds.items())
         raise ArgumentError("fits", expected="fits of one model to all labels", found=found)
-
-
-@contextmanager
-def _about(label: Any) -> Iterator[None]:
-    """Name the label in errors."""
-    try:
-        yield
-    except ArgumentError as problem:
-        problem.add_note(f"This is about the label {brief(label)}.")
-        raise
 
 
 def _has_posterior(fit: Any) -> bool:

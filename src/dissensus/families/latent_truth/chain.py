@@ -22,6 +22,7 @@ from dissensus.families.latent_truth.kernels.data import (
     GRADED,
     HIERARCHICAL,
     MEAN,
+    NO_ANSWER,
     SHARED,
     SOURCE,
     SPREAD,
@@ -30,7 +31,7 @@ from dissensus.families.latent_truth.kernels.data import (
     blank,
 )
 from dissensus.families.latent_truth.parameters import to_kernel
-from dissensus.families.latent_truth.process import NO_ANSWER, Process
+from dissensus.families.latent_truth.process import Process
 from dissensus.kernels.random import State, started
 from dissensus.kernels.types import Array, Floats, Ints
 from dissensus.kernels.votes import Votes

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import DesignWarning, shown, warn_caller
-from dissensus.families.latent_truth.kernels.data import COMPLETE
+from dissensus.families.latent_truth.kernels.data import COMPLETE, NO_ANSWER
 from dissensus.families.latent_truth.kernels.true_labels import agreement_groups, distinct
 from dissensus.kernels.types import Ints
 from dissensus.sampling.design import anchored, islands, listed_islands, scattered, two_sided
@@ -26,8 +26,6 @@ have numbers; and if all items have two labels, a rotation of all matrices chang
 
 _FEW: Final = 0.1
 """Share of the items without labels that may be unlike all labelled items without a warning."""
-NO_ANSWER: Final = -1
-"""The code of an item that a system does not answer."""
 
 
 def warn_of_design(process: Process) -> None:

@@ -12,9 +12,9 @@ from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL, SAMP
 from dissensus.errors import ArgumentError, DesignWarning, shown, warn_caller
 from dissensus.families import base
 from dissensus.families.latent_truth.chain import Chain, Trace
-from dissensus.families.latent_truth.kernels.data import COMPLETE, DIFFICULTY
+from dissensus.families.latent_truth.kernels.data import COMPLETE, DIFFICULTY, NO_ANSWER
 from dissensus.families.latent_truth.parameters import named
-from dissensus.families.latent_truth.process import NO_ANSWER, Process
+from dissensus.families.latent_truth.process import Process
 from dissensus.kernels.types import Array, Floats
 from dissensus.sampling import convergence
 from dissensus.sampling.design import near_guessing

@@ -20,6 +20,7 @@ from dissensus.families.latent_truth.kernels.data import (
     EQUAL,
     GRADED,
     HIERARCHICAL,
+    NO_ANSWER,
     NONE,
     UNEQUAL,
     Form,
@@ -28,7 +29,7 @@ from dissensus.families.latent_truth.kernels.data import (
 )
 from dissensus.families.latent_truth.likelihood import oracle
 from dissensus.families.latent_truth.parameters import PARAMETERS, TYPICAL
-from dissensus.families.latent_truth.process import NO_ANSWER, Process
+from dissensus.families.latent_truth.process import Process
 from dissensus.kernels.types import Floats
 from dissensus.sampling.proof import by_place, codes, constants, number, prove, regression
 from dissensus.sampling.step import uncompiled, unfit

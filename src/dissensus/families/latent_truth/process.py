@@ -15,11 +15,11 @@ from dissensus.data.known_labels import known_codes
 from dissensus.data.rows import statements_per
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
 from dissensus.errors import ArgumentError, PredictionError, shown
-from dissensus.families.latent_truth.design import NO_ANSWER as NO_ANSWER
 from dissensus.families.latent_truth.design import warn_of_design
 from dissensus.families.latent_truth.errors import checked_errors
 from dissensus.families.latent_truth.kernels import true_labels
 from dissensus.families.latent_truth.kernels.data import (
+    NO_ANSWER,
     Form,
     Priors,
     Regression,

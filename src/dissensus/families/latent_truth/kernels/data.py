@@ -9,6 +9,8 @@ from scipy import stats
 
 from dissensus.kernels.types import Floats
 
+NO_ANSWER = -1
+"""The code of an item that a system does not answer."""
 EQUAL, GRADED, UNEQUAL = 0, 1, 2
 """How errors are spread over the other labels."""
 NONE, COMPLETE, HIERARCHICAL = 0, 1, 2
