@@ -85,7 +85,8 @@ def pytest_collection_modifyitems(config, items):
         rest = [item for item in every if item not in unit]
         for item in rest:
             item.add_marker("long")
-        for item in _spread(name, rest, mark.kwargs.get("long", len(rest)))[1]:
+        number = mark.kwargs.get("long", _CASES)
+        for item in _spread(name, rest, len(rest) if number == "all" else number)[1]:
             if not _is_named(item, words):
                 item.add_marker("slow")
 
@@ -97,7 +98,8 @@ def _is_named(item, words):
 
 
 _CASES = 3
-"""Cases of a function among the unit tests, unless it says otherwise; the others are long."""
+"""Cases of a function among the unit tests, unless it says otherwise, and among the long ones; the
+others are slow."""
 
 
 def _spread(name, every, number):

@@ -82,6 +82,7 @@ def test_an_exact_fit_and_its_metrics_do_not_load_pymc(loaded_after):
     assert not loaded_after["fit"] & {"pymc", "pytensor"}
 
 
+@pytest.mark.unit(0, long=2)
 @pytest.mark.long
 @pytest.mark.parametrize(
     "name", ["datasets", "distributions", "formats", "plausibility", "schema", "simulate", "steps"]

@@ -46,7 +46,7 @@ def test_a_model_that_is_not_drawn_from_cannot_be_and_is_simulated_by_hand(name)
     assert name in {simulated.split(":")[0] for simulated in SIMULATORS}
 
 
-@pytest.mark.unit(0, long=3)
+@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize("name", [FIRST[model] for model in sorted(FIRST)])
 def test_calibrated_as_written(name):
     assert least(FORMS[name], studies=15) > FALSE_ALARM

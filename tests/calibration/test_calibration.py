@@ -326,6 +326,7 @@ OFTEN = {
 them; the others with `make calibrate`. Their priors are also held to PyMC's gradients."""
 
 
+@pytest.mark.unit(0, long=4)
 @pytest.mark.parametrize(
     ("name", "fault", "extent"),
     [

@@ -75,7 +75,7 @@ def one_truth(tmp_path):
     return ann, write(tmp_path / "p.csv", rows, ("item", "system", "label"))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_accuracies_are_shown(one_truth, tmp_path):
     ann, pred = one_truth
     out = tmp_path / "out"
@@ -92,7 +92,7 @@ def test_accuracies_are_shown(one_truth, tmp_path):
     ]  # fmt: skip
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_the_ground_truth_is_judged_as_asked(one_truth, tmp_path):
     ann, pred = one_truth
     out = tmp_path / "out"

@@ -268,7 +268,7 @@ def test_rows_say_each_number_once(of_pools):
     assert rows[rows["by"] == "bootstrap"]["observed"].notna().all()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_pictures")
 def test_pools_whose_names_are_numbers_stay_whole_numbers(tmp_path):
     ann = study("bernoulli", pools=("old", "new")).assign_coords(pool=[2, 3])

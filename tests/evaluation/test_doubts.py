@@ -151,6 +151,7 @@ def test_a_table_without_marks_does_not_speak_of_marks():
     assert replace(table, reason="").warning == ""
 
 
+@pytest.mark.slow
 @pytest.mark.unit(0, long=1)
 @pytest.mark.usefixtures("no_pictures")
 @pytest.mark.parametrize(

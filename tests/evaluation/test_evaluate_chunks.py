@@ -82,7 +82,7 @@ def test_of_annotations_that_are_in_chunks(study):
     assert "chunks" in again.attrs["arguments"]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_rankings_through_two_models():
     ann, pred = rankings()
     run = RUN | {"draws": 120, "tune": 60, "reliability": (1.0,)}
@@ -115,7 +115,7 @@ def test_clusters_keep_their_weights():
     assert_same(dx.evaluate(ann, pred, chunks=3, **RUN), dx.evaluate(ann, pred, **RUN))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_is_shown_reported_and_made_again(study, tmp_path):
     from dissensus.cli.output import write_evaluation
     from dissensus.evaluation import rerun

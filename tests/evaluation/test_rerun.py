@@ -76,7 +76,7 @@ def changed(path, group, name, change, **attrs):
     tree.to_netcdf(path, engine="h5netcdf")
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::dissensus.errors.DissensusWarning")
 def test_lists_with_risks_and_categories_come_out_the_same(rankings, tmp_path):
     ranks = dict(zip("abcdef", range(6), strict=True))

@@ -196,7 +196,7 @@ def test_probabilities_for_few_labels_suit_models_of_candidates(model, labels):
     assert f"top_{last + 1}_accuracy" not in found["metrics"]
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_chunks_give_the_same_errors_and_a_report(scores, result, tmp_path):
     ann, pred, _ = scores
     found = dx.evaluate(ann, pred, chunks=15, **QUIET)
@@ -220,7 +220,7 @@ def test_no_metric_at_all_is_an_error(scores):
         dx.evaluate(ann, flat, **QUIET)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_grades_as_numbers_have_errors_and_no_answers(scores, tmp_path):
     ann, pred, _ = scores
     value = ann["value"].to_numpy()

@@ -119,7 +119,7 @@ def test_nothing_is_compiled_for_evaluations_after_all_was_and_hardly_a_function
     assert more <= TWICE
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_hardly_a_kernel_is_compiled_for_two_kinds_of_arguments():
     """Of those that Python calls; the cache is that of the other tests."""
     assert compiled("everything", "ahead", os.environ.get("NUMBA_CACHE_DIR", ""))[2] <= TWICE

@@ -22,7 +22,7 @@ STUB = re.sub(
     r"import \1",
     Path(dx.__file__).with_name("__init__.pyi").read_text(encoding="utf-8"),
 )
-pytestmark = pytest.mark.unit(9)
+pytestmark = pytest.mark.unit(9, long="all")
 every_metric = pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
 of_plausibilities = [
     m for m in METRICS if m.name not in {"annotation_certainty", "certainty"}

@@ -68,6 +68,7 @@ def test_true_coefficients_are_found_though_nobody_knows_the_truth(n):
     assert 1.1 - width < np.sqrt((z**2).mean()) < 1.0 + width
 
 
+@pytest.mark.slow
 @pytest.mark.unit(0, long=1)
 @SOME
 @pytest.mark.parametrize(("spread", "more"), [(0.0, {}), (0.6, {}), (0.0, {"difficulty": True})])

@@ -69,7 +69,7 @@ def assert_same(lazy, whole):
 
 
 @pytest.mark.long
-@pytest.mark.unit(3, long=8)
+@pytest.mark.unit(3, long=2)
 @each_case
 @pytest.mark.parametrize("items", rest_long([3, 1, 100], unit=1))
 def test_the_same_draws_whatever_the_chunks(name, kind, hyper, items):
@@ -80,7 +80,7 @@ def test_the_same_draws_whatever_the_chunks(name, kind, hyper, items):
 
 
 @pytest.mark.long
-@pytest.mark.unit(1, long=3)
+@pytest.mark.unit(1, long=1)
 @some_cases
 def test_the_same_draws_from_chunks_that_cut_items(name, kind, hyper):
     ann = labelled(kind)

@@ -57,6 +57,7 @@ print(json.dumps(np.abs(gap / error)[moves].ravel().tolist()))
     pytest.param("plackett_luce", marks=pytest.mark.slow),  # four minutes, mostly compilation
 ])  # fmt: skip
 # With nutpie installed, PyMC takes it in place of its own NUTS: it is in no group of packages.
+@pytest.mark.unit(3, long=1)
 @pytest.mark.parametrize("sampler", [
     "numpyro", pytest.param("nutpie", marks=pytest.mark.skipif(
         find_spec("nutpie") is None, reason="no nutpie: uv run --with nutpie pytest ...",

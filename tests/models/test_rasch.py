@@ -40,7 +40,7 @@ TINY = {
 }
 
 
-@pytest.mark.unit(0, long=3)
+@pytest.mark.unit(0, long=1)
 @pytest.mark.long
 @pytest.mark.parametrize("case", TINY)
 def test_posterior_is_what_integration_over_the_prior_gives(case):
@@ -113,7 +113,7 @@ def test_draws_go_with_the_gradient_that_nuts_follows(known, confidence):
     assert disagreements(small(known, confidence)) == {}
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_draws_under_another_prior_do_not():
     assert disagreements(small(15, False, prior_count=5.0), small(15, False))
 

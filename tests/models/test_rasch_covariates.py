@@ -94,6 +94,7 @@ def test_nuts_finds_the_same_posterior(n_known):
     crossed_reference.compare_fits(ours, other, enough=100, errors=4.0)
 
 
+@pytest.mark.slow
 @pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize(
     ("n_known", "more"), [(0, {}), (20, {}), (8, {"guessing": False, "confidence": True})]
@@ -104,7 +105,7 @@ def test_draws_of_the_step_go_with_the_gradient_that_nuts_follows(n_known, more)
     assert disagreements(model) == {}
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_draws_under_another_prior_of_coefficients_do_not():
     ann, known, truth = study()
     given = {**known, "truth": truth}
@@ -112,6 +113,7 @@ def test_draws_under_another_prior_of_coefficients_do_not():
     assert disagreements(narrow, rasch.build(ann, **given))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_known", [
     pytest.param(400, marks=pytest.mark.long), pytest.param(0, marks=pytest.mark.slow),
 ])  # fmt: skip
@@ -206,7 +208,7 @@ def test_new_labels_are_as_often_right_as_accuracies_say(n_known, more):
     assert np.abs(error).max() * np.sqrt(found.shape[0] * found.shape[1]) < 4.5
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @short
 def test_nuts_draws_are_completed_with_the_covariates():
     ann, known, truth = study()

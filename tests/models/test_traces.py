@@ -240,7 +240,7 @@ def test_truth_of_new_items_of_unknown_difficulty():
         assert share == pytest.approx(both[0][1] / (both[0][1] + both[1][1]), abs=0.015)
 
 
-@pytest.mark.unit(3, long=3)
+@pytest.mark.unit(3, long=1)
 @pytest.mark.filterwarnings("ignore:The following trace variables were implicitly frozen")
 @pytest.mark.parametrize(
     ("change", "how", "words"),
@@ -330,7 +330,7 @@ def traced_and_fitted(name, settings, **options):
 
 @pytest.mark.filterwarnings("ignore:The chains of")
 @pytest.mark.filterwarnings("ignore:No truth is known, and nobody guesses")
-@pytest.mark.unit(0, long=3)
+@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize(("name", "settings"), REVIEWED)
 def test_items_to_review_are_those_of_a_fit_with_the_same_draws(name, settings):
     _, trace, fit = traced_and_fitted(name, settings)
@@ -339,6 +339,7 @@ def test_items_to_review_are_those_of_a_fit_with_the_same_draws(name, settings):
     )
 
 
+@pytest.mark.unit(3, long=1)
 @pytest.mark.filterwarnings("ignore:No truth is known, and nobody guesses")
 @pytest.mark.parametrize(("name", "settings"), REVIEWED[:3])
 def test_accuracies_of_rasch_are_those_that_fit_computes(name, settings):
@@ -355,7 +356,7 @@ def test_accuracies_of_rasch_are_those_that_fit_computes(name, settings):
     )
 
 
-@pytest.mark.unit(0, long=3)
+@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize(("name", "settings"), [
     *REVIEWED[3:], ("symmetric_confusion", GRADED), ("symmetric_confusion", UNEQUAL),
 ])  # fmt: skip
@@ -409,6 +410,7 @@ SPOILED = {
 }
 
 
+@pytest.mark.unit(3, long=2)
 @pytest.mark.parametrize("what", SPOILED)
 def test_a_part_of_a_trace_or_a_trace_of_another_model_is_refused(what):
     ann = dx.simulate.confusion_study(15, 5, 3, random_seed=1).annotations
@@ -428,7 +430,7 @@ def test_a_trace_without_one_of_its_systems_is_refused():
         dx.items_to_review(drawn(model).isel(system=[1]))
 
 
-@pytest.mark.unit(0, long=2)
+@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize("known", [False, True])
 @pytest.mark.parametrize("n_labels", [2, 3])
 def test_unequal_errors_of_one_accuracy_name_who_gave_which_label(n_labels, known):
@@ -456,6 +458,7 @@ def test_unequal_errors_of_one_accuracy_name_who_gave_which_label(n_labels, know
         assert names == ["number 1", "number 2", "number 3", "number 4"]
 
 
+@pytest.mark.slow
 def test_annotations_may_be_given_in_any_order():
     ann = dx.simulate.confusion_study(15, 5, 3, random_seed=1).annotations
     mixed = ann.isel(annotation=np.random.default_rng(1).permutation(ann.sizes["annotation"]))
@@ -502,6 +505,7 @@ def test_data_of_other_items_and_matrices_of_typical_items_are_refused():
         dx.annotator_roc(hard, positive="A")
 
 
+@pytest.mark.unit(3, long=1)
 @pytest.mark.parametrize("errors", ["equal", "graded", "unequal"])
 def test_rates_of_one_accuracy_are_known_if_errors_are_equally_frequent(errors):
     ann = dx.simulate.confusion_study(15, 4, 3, random_seed=1).annotations
@@ -548,6 +552,7 @@ def extended(model, trace):
         )
 
 
+@pytest.mark.unit(3, long=1)
 @pytest.mark.filterwarnings("ignore:The chains have not run long enough")
 @pytest.mark.parametrize("name", [
     "crossed_effects", "cross_replication", "symmetric_confusion", "dawid_skene", "rasch",
@@ -654,7 +659,7 @@ def test_priors_of_a_fit_can_be_scaled_by_arviz(name):
     assert (table[["prior", "likelihood"]] > 0).all(axis=None)
 
 
-@pytest.mark.unit(0, long=2)
+@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize("name", [
     "crossed_effects", "cross_replication", "symmetric_confusion", "dawid_skene", "rasch",
     "plackett_luce", "bradley_terry", "dirichlet", "normal_scores",

@@ -111,7 +111,7 @@ def test_a_reference_met_all_its_criteria_and_says_where_it_is_from(name):
     assert stored.question.endswith("?")
 
 
-@pytest.mark.unit(0, long=16)
+@pytest.mark.unit(0, long=8)
 @every_reference
 def test_a_fit_has_the_means_spreads_and_tails_of_its_reference(name):
     found = gaps(name, fitted(name))

@@ -72,6 +72,7 @@ def column(page, table, place):
             for row in page.locator(f"#{table} tbody:visible tr:not(.group)").all()]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_names_stay_names(page):
     assert page.title() == "4 systems on 40 items"
     assert page.locator("img").count() == 0

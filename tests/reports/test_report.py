@@ -27,7 +27,7 @@ def test_the_same_evaluation_gives_the_same_bytes(kind, tmp_path):
     assert first == again
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_hundreds_of_systems_and_items_stay_small(tmp_path):
     rng = np.random.default_rng(1)
     n_items, n_systems = 300, 104

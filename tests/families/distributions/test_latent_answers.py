@@ -45,7 +45,7 @@ def by_hand(code, log_truth):
 
 
 @pytest.mark.long
-@pytest.mark.unit(1)
+@pytest.mark.unit(1, long=2)
 @pytest.mark.parametrize("form", ["each", "known", "one row of all", "data"])
 def test_density_is_that_of_the_definition_and_sums_to_one(form):
     share = SHARE.copy()

@@ -55,6 +55,7 @@ def test_each_annotator_may_have_a_sharpness(case, power):
     compare(theta, *by_importance(rankings, shape, named, **options))
 
 
+@pytest.mark.unit(0, long=1)
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("case", "power", "g"),

@@ -75,6 +75,7 @@ def run(code, kind, cache):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @EACH
 def test_a_step_that_was_made_compiles_nothing_more(kind, tmp_path):
     assert run(MADE, kind, tmp_path).stdout.split() == ["True", "0", "True"]

@@ -139,7 +139,7 @@ BUILT = {
 }
 
 
-@pytest.mark.unit(0, long=2)
+@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize("name", BUILT)
 def test_pymc_chooses_it_for_everything(name):
     make, *given = BUILT[name]
@@ -150,6 +150,7 @@ def test_pymc_chooses_it_for_everything(name):
     assert {v.name for v in moved} == {v.name for v in model.value_vars}
 
 
+@pytest.mark.unit(0, long=1)
 @by_step
 def test_the_model_may_be_an_argument(step):
     built = form(EACH[step][0]).build()
@@ -160,6 +161,7 @@ def test_the_model_may_be_an_argument(step):
     assert "tree_depth" not in trace.get("sample_stats", {})  # of NUTS
 
 
+@pytest.mark.unit(0, long=1)
 @pytest.mark.usefixtures("no_compiler")
 @pytest.mark.parametrize("name", [
     "gaussian, 1 pools", "gaussian, 2 pools", "ordinal, 1 pools", "rasch", "symmetric confusion",
@@ -170,6 +172,7 @@ def test_pymc_needs_no_compiler(name):
     few_as_users_have_it(form(name).build())
 
 
+@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize("name", ["gaussian, 1 pools", "rasch", "symmetric confusion"])
 def test_a_model_is_read_once_and_then_let_go(name, monkeypatch):
     built = form(name).build()
@@ -223,7 +226,7 @@ def test_agrees_with_the_sampler_of_fit(name, size):
     crossed_reference.compare_fits(one, other, enough=enough, errors=4 if draws < 10_000 else 4.5)
 
 
-@pytest.mark.unit(3, long=1)
+@pytest.mark.unit(0, long=1)
 @by_step
 def test_the_seed_makes_it_repeatable_and_chains_differ(step):
     name, variable = EACH[step]
@@ -286,6 +289,7 @@ def test_has_nothing_to_do_with_other_models():
             step()
 
 
+@pytest.mark.unit(0, long=1)
 @by_step
 def test_refuses_to_move_a_part(step):
     name, variable = EACH[step]

@@ -157,7 +157,7 @@ def moved_by_it(model):
     return {by_value[value.name] for value in chosen.get(PlackettLuceGibbs, [])}
 
 
-@pytest.mark.unit(3, long=4)
+@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize("name", SHARED)
 def test_draws_of_a_shared_prior_go_with_the_gradient(name):
     """Hyperparameters, which it moves too, and strengths."""
@@ -185,7 +185,7 @@ def test_the_gradient_of_another_shared_prior_does_not_go_with_them():
     assert disagreements(shared("ties"), other) != {}
 
 
-@pytest.mark.unit(2, long=5)
+@pytest.mark.unit(2, long=2)
 @pytest.mark.parametrize("name", SHARED)
 def test_a_shared_prior_agrees_with_fit(name):
     """Calibrated, and with other kernels of the strengths; NUTS has few effective draws here."""

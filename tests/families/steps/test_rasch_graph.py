@@ -153,6 +153,7 @@ def test_agrees_with_nuts_on_models_put_together_by_hand(form):
     crossed_reference.compare_fits(found, only(nuts, found["posterior"].data_vars), enough=150)
 
 
+@pytest.mark.slow
 @pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize("form", BY_HAND)
 def test_draws_go_with_the_gradient_that_nuts_follows(form):
@@ -160,6 +161,7 @@ def test_draws_go_with_the_gradient_that_nuts_follows(form):
     assert disagreements(_of_form(form)) == {}
 
 
+@pytest.mark.slow
 def test_what_stands_beside_it_is_left_to_other_steps():
     """And takes nothing away: a mean of its own data is learned, and abilities are as before."""
 

@@ -217,7 +217,7 @@ def wrong(model):
     return disagreements(model, points=points, held=held)
 
 
-@pytest.mark.unit(0, long=4)
+@pytest.mark.unit(0, long=2)
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("name", MODELS)
 def test_a_variable_that_is_written_otherwise(name, change, monkeypatch):

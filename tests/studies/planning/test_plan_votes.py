@@ -65,7 +65,7 @@ def test_planned_intervals_are_as_wide_as_those_of_such_a_study():
     assert half == pytest.approx(np.mean(widths), rel=0.15)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_more_votes_on_a_pair_narrow_intervals_and_a_wider_interval_is_wider():
     votes, verdicts = study(0.8)
     plan = planned(votes, verdicts, items=(40,), annotators=(1, 4))
