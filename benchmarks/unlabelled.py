@@ -5,7 +5,8 @@ each panel of `panel_data`, with systems of all kinds on all items. Intervals of
 for all items (`dx.annotations(..., items=)`) are held against the panel, beside those of the
 labelled items alone (Bayesian bootstrap of the items). With ``--truth``, accuracies are held
 against the known truth of the sets of `truth_data`, where 0, 30 or 60 of the labelled items have a
-known truth; "labelled items alone" are then the accuracies on similar items.
+known truth; "labelled items alone" are then the accuracies on similar items. Items are drawn at
+random, or those on which three of the systems differ four times as often as the others.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import warnings
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 from machine import described
@@ -26,6 +28,8 @@ import dissensus as dx
 
 LABELLED, SHARE = 100, 3
 KNOWN = (0, 30, 60)
+JUDGES = ("noisy 0.85", "like people, power 1", "like people, power 3")
+LABELS, MAJORITY = "labels of people", "majority labels"
 
 
 def draws_of(labels: pd.DataFrame, predictions: pd.DataFrame, panel: Panel, seed: int,
@@ -61,42 +65,70 @@ def rows(seeds: int) -> Iterator[tuple[str, bool, bool, bool, float]]:
                         yield name, whole, noisy, low <= truth <= high, high - low
 
 
-def accuracies(seeds: int) -> Iterator[tuple[str, int, bool, str, bool, float, float]]:
-    """Yield set, known items, whether all items, kind of system, holds, width, and error."""
+def accuracies(seeds: int) -> Iterator[tuple[str, int, bool, bool, str, bool, float, float]]:
+    """Yield set, known items, whether drawn by difficulty, whether all items, kind, and results.
+
+    Results are whether the interval holds, its width, and the error of the mean.
+    """
     for name, study_of in STUDIES.items():
         whole = study_of()
         for seed in range(seeds):
-            rng = np.random.default_rng(seed)
             study = few(whole, seed)
-            answers = systems(study, rng)
-            items = study.gold.index.to_numpy()
-            some = rng.choice(items, min(LABELLED, len(items) // SHARE), replace=False)
-            frame = pd.concat(
-                [one.reset_index().assign(system=name) for name, (_, one) in answers.items()]
-            )
-            labels = study.labels[study.labels["item"].isin(some)]
-            for n_known in KNOWN:
-                if n_known > len(some):
-                    continue
-                known = study.gold[some[:n_known]] if n_known else None
-                for all_items in (True, False):
-                    draws = _accuracy(study, labels, frame, known, seed, all_items=all_items)
-                    for system, (kind, one) in answers.items():
-                        truth = float((one == study.gold.reindex(one.index)).mean())
-                        mine = draws.sel(system=system).values.ravel()
-                        low, high = np.quantile(mine, [(1 - PROB) / 2, (1 + PROB) / 2])
-                        inside, error = low <= truth <= high, float(mine.mean() - truth)
-                        yield name, n_known, all_items, kind, inside, high - low, error
+            answers = systems(study, np.random.default_rng(seed))
+            truth = _true(study, answers)
+            for hard in (False, True):
+                some = _chosen(answers, np.random.default_rng(seed + 100), hard=hard)
+                for n_known in KNOWN:
+                    if n_known > len(some):
+                        continue
+                    known = study.gold[some[:n_known]] if n_known else None
+                    for all_items in (True, False):
+                        draws = _accuracy(study, some, answers, known, seed, all_items=all_items)
+                        for one, (kind, share) in truth.items():
+                            low, high = np.quantile(draws[one], [(1 - PROB) / 2, (1 + PROB) / 2])
+                            inside, error = low <= share <= high, float(draws[one].mean() - share)
+                            yield name, n_known, hard, all_items, kind, inside, high - low, error
+
+
+def _chosen(
+    answers: dict[str, tuple[str, pd.Series[str]]], rng: np.random.Generator, *, hard: bool
+) -> npt.NDArray[np.object_]:
+    """Draw the items that people label."""
+    frame = pd.DataFrame({name: answers[name][1] for name in JUDGES})
+    chance = np.where(hard & (frame.nunique(axis=1) > 1), 4.0, 1.0)
+    n = min(LABELLED, len(frame) // SHARE)
+    return rng.choice(frame.index.to_numpy(), n, replace=False, p=chance / chance.sum())
+
+
+def _true(
+    study: Study, answers: dict[str, tuple[str, pd.Series[str]]]
+) -> dict[str, tuple[str, float]]:
+    """Return the kind and the accuracy of each system, of labels, and of majority labels."""
+    out = {
+        name: (kind, float((one == study.gold.reindex(one.index)).mean()))
+        for name, (kind, one) in answers.items()
+    }
+    given = study.labels[study.labels["item"].isin(study.gold.index)]
+    right = given["label"].to_numpy() == study.gold[given["item"]].to_numpy()
+    votes = pd.crosstab(given["item"], given["label"]).reindex(columns=study.names, fill_value=0)
+    top = votes.eq(votes.max(axis=1), axis=0)
+    top = top.div(top.sum(axis=1), axis=0)
+    place = votes.columns.get_indexer(study.gold[votes.index])
+    led = np.where(place >= 0, top.to_numpy()[np.arange(len(top)), place], 0.0)
+    return out | {LABELS: (LABELS, right.mean()), MAJORITY: (MAJORITY, float(led.mean()))}
 
 
 def _accuracy(
-    study: Study, labels: pd.DataFrame, predictions: pd.DataFrame, known: pd.Series | None,
-    seed: int, *, all_items: bool,
-) -> xr.DataArray:  # fmt: skip
+    study: Study, some: npt.NDArray[np.object_], answers: dict[str, tuple[str, pd.Series[str]]],
+    known: pd.Series[str] | None, seed: int, *, all_items: bool,
+) -> dict[str, npt.NDArray[np.float64]]:  # fmt: skip
     """Return draws of accuracies: on all items, or on items like the labelled ones."""
+    tables = [one.reset_index().assign(system=name) for name, (_, one) in answers.items()]
+    predictions = pd.concat(tables)
     if not all_items:
-        predictions = predictions[predictions["item"].isin(labels["item"])]
+        predictions = predictions[predictions["item"].isin(some)]
     pred = dx.predictions(predictions)
+    labels = study.labels[study.labels["item"].isin(some)]
     ann = dx.annotations(
         labels, labels=study.names, kind=study.kind, trial="trial",
         items=pred["item"] if all_items else None,
@@ -107,7 +139,15 @@ def _accuracy(
         errors="graded" if study.kind == "ordinal" else "equal",
     )  # fmt: skip
     posterior = fit["posterior"].to_dataset()
-    return posterior["system_correct" if all_items else "system_accuracy"]
+    of_systems = posterior["system_correct" if all_items else "system_accuracy"]
+    out = {str(name): of_systems.sel(system=name).values.ravel() for name in answers}
+    people = posterior["annotator_accuracy"]
+    if "annotator" in people.dims:
+        given = labels.groupby("annotator").size().reindex(people["annotator"].values)
+        people = people.weighted(xr.DataArray(given.to_numpy(), dims="annotator")).mean("annotator")
+    return out | {
+        LABELS: people.values.ravel(), MAJORITY: posterior["majority_correct"].values.ravel()
+    }  # fmt: skip
 
 
 def main() -> None:
@@ -118,11 +158,14 @@ def main() -> None:
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     if asked.truth:
-        names = ["set", "known", "all items", "kind", "hold", "width", "error"]
+        names = ["set", "known", "hard", "all items", "kind", "hold", "width", "error"]
         found = pd.DataFrame(accuracies(asked.seeds), columns=names)
         print(described())
-        for by in (["kind", "known", "all items"], ["set", "known", "all items"]):
-            print(found.groupby(by)[["hold", "width", "error"]].mean().round(3).to_string())
+        for by in (["hard", "kind", "known", "all items"], ["hard", "set", "known", "all items"]):
+            print(
+                found.groupby(by)[["hold", "width", "error"]].mean().round(3).to_string(),
+                flush=True,
+            )
         return
     names = ["set", "all items", "noisy", "hold", "width"]
     found = pd.DataFrame(rows(asked.seeds), columns=names)

@@ -84,12 +84,15 @@ Items that only systems labelled. If errors are independent, predictions are evi
 labels (with ``evidence="annotators"`` these items are refused). With correlated errors they are
 not: the weight w adds to labels, and these items have none. On such an item a system is assumed to
 be right as often as on labelled items with the same prediction and similar agreement of the other
-systems (three groups: few, some or most of them give this prediction). This share has a Beta prior
+systems (none, at most half, more, or all of them give this prediction). This share has a Beta prior
 around the share of its group, with the weight of four items. The share of a group has a prior
 around the share of all labelled items, with the weight of two. The prior of the last share is
 uniform. In each group, labelled items are taken for a random sample: if people chose easy items,
-accuracies are too high. Accuracies of annotators and of the majority label are of the labelled
-items.
+accuracies are too high. Accuracies of annotators and of the majority label are of all items too:
+labels are right as often as on labelled items on which as many systems give the leading prediction
+(shares have priors like those of groups above), and an annotator is as much better or worse than
+the others as on the own items. With one system, all items are taken to be as hard as the labelled
+ones.
 
 Priors and why. Prevalence is uniform over the simplex. The Dirichlet shapes of each row
 :math:`M_z`, and of :math:`a_z` without pooling, sum to 4, of which the correct label has 2.8:
@@ -422,8 +425,9 @@ def fit(
         correlated errors ``truth`` and accuracies are of true labels, and there are
         ``error_correlation``; ``system_weight`` (system), the log odds that a prediction adds to
         the labels; ``system_doubt`` (system), the mean over items of p (1 - p), where p is the
-        probability that the system is right; and ``majority_correct``, the share of labelled
-        items whose majority label is true. Attributes summarise r-hat and effective sample size.
+        probability that the system is right; and ``majority_correct``, the share of items
+        whose majority label is, or would be, true. Attributes summarise r-hat and effective
+        sample size.
 
     Raises
     ------

@@ -135,12 +135,16 @@ def plan(
         )
     bare = int((voices_per(annotations, ITEM) == 0).sum())
     if bare and systems is not None:
-        agree = " and agreement with the other systems" if systems.sizes[SYSTEM] > 1 else ""
+        several = systems.sizes[SYSTEM] > 1
+        agree = " and agreement with the other systems" if several else ""
+        people = (
+            "annotators as often as on labelled items on which as many systems agree"
+            if several else "annotators as often as on the labelled items"
+        )  # fmt: skip
         remarks.append(
-            f"Annotators did not label {counted(bare, 'item')}. Accuracies of systems are of all "
-            "items. On items without a label and without a known truth, a system is assumed to be "
-            f"right as often as on labelled items with the same prediction{agree}. Accuracies of "
-            "annotators and of the majority label are of the labelled items."
+            f"Annotators did not label {counted(bare, 'item')}. Accuracies are of all items. On "
+            "items without a label and without a known truth, a system is assumed to be right as "
+            f"often as on labelled items with the same prediction{agree}, {people}."
         )
     if "cluster_code" in annotations:
         remarks.append(

@@ -79,11 +79,7 @@ def test_annotators_are_right_as_often_as_their_labels_are():
     known = np.full(40, -1)
     known[:7] = 1
     found, pattern, truth, _ = study(known)
-    state, out = started(2), np.empty(5)
-    rows = []
-    for _ in range(4000):
-        majority = true_labels.draw_right(state, found, truth, 5, out)
-        rows.append([*out, majority])
+    rows = shares(found, pattern, truth, 5, 4000)
     sure = np.where(known[:, None] >= 0, np.eye(3)[np.maximum(known, 0)], truth[pattern])
     right, lead = np.zeros(5), 0.0
     said = np.zeros((40, 3))
@@ -114,6 +110,26 @@ def judged(found, pattern, truth, codes, draws, prior=WEIGHT):
         )  # fmt: skip
         kept["logit"][d] = now.independent
     return kept
+
+
+def everywhere(found, pattern):
+    """Items as they are laid out where no item lacks labels."""
+    none = np.zeros((len(pattern), 0), dtype=np.int64)
+    return true_labels.difficulty(pattern, none, -1, np.diff(found.start))
+
+
+def shares(found, pattern, truth, n_respondents, draws, codes=None):
+    """Draws of annotators' accuracies, and of the share of items with a right majority label."""
+    laid = everywhere(found, pattern)
+    if codes is not None:
+        laid = true_labels.difficulty(pattern, codes, -1, np.diff(found.start))
+    state, out = started(2), np.empty(n_respondents)
+    people = true_labels.room(1, 1, 0).people
+    rows = []
+    for _ in range(draws):
+        majority = true_labels.draw_right(state, found, laid, truth, people, n_respondents, out)
+        rows.append([*out, majority])
+    return np.array(rows)
 
 
 def chances(truth, pattern, codes, system):
@@ -232,12 +248,12 @@ def test_systems_are_right_without_labels_as_a_hierarchy_of_shares_has_it(counts
     if counts == "none":
         codes[0] = -1  # the labelled item is not answered
     kept = judged(found, pattern, truth, codes, 6000)
-    right, total = np.zeros((3, 2)), np.zeros((3, 2))
+    right, total = np.zeros((4, 2)), np.zeros((4, 2))
     for i in range(n):
-        group = 2 if code[i] == other[i] else 0
+        group = 3 if code[i] == other[i] else 0
         total[group, code[i]] += 1
         right[group, code[i]] += code[i] == known[i]
-    mean, variance = (each[2, 1] for each in hierarchy(right, total))
+    mean, variance = (each[3, 1] for each in hierarchy(right, total))
     share = (kept["correct"][:, 0] * (codes[:, 0] >= 0).sum() - right.sum()) / (
         codes[n:, 0] >= 0
     ).sum()
@@ -246,13 +262,53 @@ def test_systems_are_right_without_labels_as_a_hierarchy_of_shares_has_it(counts
     assert share.std() == pytest.approx(np.sqrt(variance + noise), rel=0.08)
 
 
-def test_items_without_labels_do_not_count_as_majorities():
+def test_annotators_on_easier_items_without_labels_are_right_as_a_hierarchy_of_shares_has_it():
+    """Two annotators had different items, all of known truth; shares by importance sampling."""
+    rng = np.random.default_rng(5)
+    n, n_all = 24, 60
+    who = np.repeat([0, 1], n // 2)
+    agree = np.concatenate([rng.random(n // 2) < 0.2, rng.random(n // 2) < 0.6,
+                            rng.random(n_all - n) < 0.8])  # fmt: skip
+    known = np.full(n_all, -1)
+    known[:n] = 1
+    label = (rng.random(n) < np.where(agree[:n], 0.9, 0.6)).astype(np.int64)
+    found, pattern = votes(np.arange(n), who, label, n_all, known)
+    codes = np.stack([np.zeros(n_all, dtype=np.int64), 1 - agree], axis=1)
+    rows = shares(found, pattern, np.full((len(found.n_items), 2), 0.5), 2, 20000, codes)
+
+    total = np.bincount(agree[:n], minlength=2)
+    right = np.bincount(agree[:n], label, minlength=2)
+    top = rng.random((2_000_000, 1))
+    share = rng.beta(2 * top, 2 * (1 - top), (len(top), 2))
+    share = np.clip(share, 1e-9, 1 - 1e-9)
+    weight = np.exp((right * np.log(share) + (total - right) * np.log1p(-share)).sum(axis=1))
+    weight /= weight.sum()
+    whole = share @ (np.bincount(agree, minlength=2) / n_all)
+    for r in range(2):
+        mine = who == r
+        got, prior = label[mine].sum(), 4 * label.mean()
+        own = rng.beta(got + prior, mine.sum() - got + 4 - prior, len(top))
+        there = share @ (np.bincount(agree[:n][mine], minlength=2) / mine.sum())
+        expected = expit(logit(own) + logit(whole) - logit(there))
+        centre = weight @ expected
+        assert rows[:, r].mean() == pytest.approx(centre, abs=0.005)
+        assert rows[:, r].std() == pytest.approx(
+            np.sqrt(weight @ (expected - centre) ** 2), rel=0.04
+        )
+        assert abs(centre - own.mean()) > 0.02
+    bare = np.bincount(agree[n:], minlength=2)
+    leading = label.sum() + (weight[:, None] * share).sum(axis=0) @ bare
+    assert rows[:, 2].mean() == pytest.approx(leading / n_all, abs=0.004)
+
+
+def test_items_without_labels_count_as_the_others_do_where_one_system_or_none_answered():
     item, who = np.repeat(np.arange(10), 3), np.tile(np.arange(3), 10)
     label = np.random.default_rng(9).integers(2, size=30)
     rows = []
-    for n_items in (10, 300):
-        found, _ = votes(item, who, label, n_items)
+    for n_items, n_systems in ((10, 1), (300, 1), (300, 0)):
+        found, pattern = votes(item, who, label, n_items)
         truth = np.tile([0.9, 0.1], (len(found.n_items), 1))
-        state, out = started(2), np.empty(3)
-        rows.append([true_labels.draw_right(state, found, truth, 3, out) for _ in range(200)])
-    np.testing.assert_allclose(rows[0], rows[1])
+        codes = np.ones((n_items, n_systems), dtype=np.int64)
+        rows.append(shares(found, pattern, truth, 3, 2000, codes).mean(axis=0))
+    np.testing.assert_allclose(rows[1], rows[2])
+    np.testing.assert_allclose(rows[0], rows[1], atol=0.02)

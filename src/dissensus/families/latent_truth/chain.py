@@ -81,6 +81,7 @@ class Judging(NamedTuple):
     votes: Votes  # With the true labels that are known
     prior: true.Prior
     answers: true.Answers  # Of systems that differ
+    items: true.Difficulty
     same: Ints  # Which of them each system is (system): copies have the same draws
     n_given: Floats  # Labels given (pattern)
     now: true.Beyond
@@ -341,8 +342,9 @@ class Chain:
             now.correlation, now.truth,
         )  # fmt: skip
         trace.majority[place] = true.draw_right(
-            self.state, votes, now.truth, self.process.form.n_respondents, trace.accuracy[place]
-        )
+            self.state, votes, judging.items, now.truth, now.people,
+            self.process.form.n_respondents, trace.accuracy[place],
+        )  # fmt: skip
         drawn = np.empty((4, len(now.independent)))
         true.judge(
             self.state, votes, judging.answers, now.truth, prior.weight, now.independent,
@@ -380,9 +382,11 @@ def _judging(process: Process, votes: Votes, pattern: Ints) -> Judging | None:
     seen = votes.respondent < process.form.evidence
     n_given = np.bincount(of_entry[seen], votes.times[seen], minlength=n).astype(np.float64)
     n_labels = process.form.n_labels
-    answers = true.answers(pattern, process.answers[:, first], NO_ANSWER, n_given, n_labels)
+    codes = process.answers[:, first]
+    answers = true.answers(pattern, codes, NO_ANSWER, n_given, n_labels)
+    items = true.difficulty(pattern, np.minimum(codes, n_labels), NO_ANSWER, n_given)
     now = true.room(n, n_labels, len(first))
-    return Judging(votes, process.errors, answers, same, n_given, now)
+    return Judging(votes, process.errors, answers, items, same, n_given, now)
 
 
 def _seen(process: Process, votes: Votes) -> Votes:

@@ -84,10 +84,10 @@ def _unlike_labelled(process: Process) -> Iterator[str]:
         alone = int((bare[:, s] & ~np.isin(groups[:, s], known)).sum())
         if alone > _FEW * bare[:, s].sum():
             yield (
-                f"On {alone:,} of {bare[:, s].sum():,} items without labels, few, some or most of "
-                f"the other systems agree with {name!r}, but on no labelled item do as many agree. "
-                "How often it is right there is a guess. Let annotators label some of these items, "
-                "drawn at random."
+                f"How often {name!r} is right is a guess on {alone:,} of "
+                f"{bare[:, s].sum():,} items without labels: on no labelled item do as many of "
+                "the other systems agree with it (none, at most half, more, or all). Let "
+                "annotators label some of these items, drawn at random."
             )
 
 

@@ -13,7 +13,8 @@ addition to the labels:
     p(z | labels, s)  ~  p(z | labels)^(m / n) e^(w [z = s]).
 
 Of items that only systems labelled, a system is right as often as on labelled items with the same
-answer, on which as many of the other systems gave that answer.
+answer, on which as many of the other systems gave that answer. Annotators would be right there as
+often as on labelled items on which systems agree as much.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _SWEEPS: Final = 3
 """Steps between two draws that are kept."""
 _LABELS: Final = 4.0
 """Weight, in labels, of the prior that an annotator is as accurate as all together."""
-GROUPS: Final = 3
+GROUPS: Final = 4
 """Groups of items, by the share of other systems that gave a system's answer."""
 _OF_GROUPS: Final = 2.0
 _OF_ANSWERS: Final = 4.0
@@ -53,9 +54,19 @@ class Answers(NamedTuple):
     start: Ints  # Where the cells of each system begin (system + 1)
     pattern: Ints  # (cell)
     label: Ints  # (cell): past the last label for an answer that is never true
-    group: Ints  # (cell): in thirds, how many other systems gave this answer
+    group: Ints  # (cell): how many other systems gave this answer (`agreement_groups`)
     labelled: Ints  # (cell): 1 if annotators labelled the items, else 0
     n_items: Ints  # (cell)
+
+
+class Difficulty(NamedTuple):
+    """Items by how far systems agree about them, for accuracies of annotators on all items."""
+
+    start: Ints  # Where the cells of each pattern begin (pattern + 1)
+    group: Ints  # (cell)
+    n_items: Ints  # (cell)
+    unlabelled: Ints  # Items without labels (group)
+    share: Floats  # Of all items (group)
 
 
 class Prior(NamedTuple):
@@ -77,6 +88,8 @@ class Beyond(NamedTuple):
     elsewhere: Floats
     """How often a system is right on items without labels: in general, and by group (system, 1 +
     group)."""
+    people: Floats
+    """How often a label, and the majority of an item's labels, is right (2, 1 + group)."""
 
 
 def room(n_patterns: int, n_labels: int, n_systems: int) -> Beyond:
@@ -84,6 +97,7 @@ def room(n_patterns: int, n_labels: int, n_systems: int) -> Beyond:
     return Beyond(
         correlation=np.zeros(1), independent=np.ones(n_systems), weight=np.zeros((n_systems, 2)),
         truth=np.empty((n_patterns, n_labels)), elsewhere=np.full((n_systems, 1 + GROUPS), 0.5),
+        people=np.full((2, 1 + GROUPS), 0.5),
     )  # fmt: skip
 
 
@@ -109,18 +123,39 @@ def answers(pattern: Ints, codes: Ints, missing: int, n_given: Floats, n_labels:
     return Answers(np.array(start, dtype=np.int64), *np.hstack(parts))
 
 
+def difficulty(pattern: Ints, codes: Ints, missing: int, n_given: Floats) -> Difficulty:
+    """Lay out items by the group of the leading answer of systems (item, system).
+
+    All items are in one group where every item has labels, or at most one system answered.
+    """
+    labelled = n_given[pattern] > 0
+    group = np.zeros(len(pattern), dtype=np.int64)
+    if not labelled.all() and codes.shape[1] > 1:
+        each = agreement_groups(codes, missing)
+        group = np.where(codes != missing, each, 0).max(axis=1)
+    cells, n_items = np.unique(np.stack([pattern, group])[:, labelled], axis=1, return_counts=True)
+    return Difficulty(
+        start=np.searchsorted(cells[0], np.arange(len(n_given) + 1)).astype(np.int64),
+        group=cells[1].copy(), n_items=n_items.astype(np.int64),
+        unlabelled=np.bincount(group[~labelled], minlength=GROUPS).astype(np.int64),
+        share=np.bincount(group, minlength=GROUPS) / len(group),
+    )  # fmt: skip
+
+
 def agreement_groups(codes: Ints, missing: int) -> Ints:
     """Return the group (item, system) of each answer, by the share of others who gave it.
 
+    None, at most half, more, or all of them.
+
     >>> agreement_groups(np.array([[0, 0, 1], [1, 1, 1], [0, -1, -1]]), -1).tolist()
-    [[1, 1, 0], [2, 2, 2], [1, 1, 1]]
+    [[1, 1, 0], [3, 3, 3], [1, 1, 1]]
     """
     given, width = codes != missing, int(codes.max(initial=0)) + 1
     cell = np.arange(len(codes))[:, None] * width + np.where(given, codes, 0)
     count = np.bincount(cell[given], minlength=len(codes) * width)
     others = given.sum(axis=1, keepdims=True) - 1
-    share = (count[cell] - 1) / np.maximum(others, 1)
-    group = np.minimum((GROUPS * share).astype(np.int64), GROUPS - 1)
+    alike = count[cell] - 1
+    group = (alike > 0) + (2 * alike > others).astype(np.int64) + (alike == others)
     return np.where(given & (others > 0), group, 1)
 
 
@@ -216,53 +251,88 @@ def draw_correlation(
     return correlation
 
 
+@inner
+def _logit(share: float) -> float:
+    return math.log(share) - math.log1p(-share)
+
+
+@inner
+def _shifted(share: float, by: float) -> float:
+    """Add to the logit of a share; it stays away from 0 and 1."""
+    moved = math.exp(log_sigmoid(_logit(share) + by))
+    return min(max(moved, LEAST), 1.0 - LEAST)
+
+
 @kernel
-def draw_right(state: State, votes: Votes, truth: Floats, n_respondents: int, out: Floats) -> float:
+def draw_right(
+    state: State, votes: Votes, items: Difficulty, truth: Floats, mean: Floats,
+    n_respondents: int, out: Floats,
+) -> float:  # fmt: skip
     """Draw the true labels, and each respondent's accuracy by its number of true labels.
 
     Accuracies have a Beta prior around the share of all labels that are true. Returned is the share
-    of labelled items whose true label is the one that most labels are.
+    of items whose true label is the one that most labels are, or would be. If some items have no
+    labels, shares right by group of items (`_draw_means`, whose state is ``mean``) say how much
+    easier all items are than those of each respondent.
     """
     n = truth.shape[1]
-    right, total = np.zeros(n_respondents), np.zeros(n_respondents)
+    right, total = np.zeros((n_respondents, GROUPS)), np.zeros((n_respondents, GROUPS))
     drawn, weight, given = np.empty(n, dtype=np.int64), np.empty(n), np.empty(n)
-    majority, n_items = 0.0, 0.0
+    hits, seen = np.zeros((2, GROUPS)), np.zeros((2, GROUPS))
     for p in range(len(votes.n_items)):
         if votes.start[p] == votes.start[p + 1]:  # nobody labelled these items
             continue
         known = known_label(votes, p)
-        whole = 0.0
+        whole, number = 0.0, 0.0
         for z in range(n):
             weight[z] = truth[p, z]
             if known >= 0:
                 weight[z] = 1.0 if z == known else 0.0
             whole += weight[z]
-        scatter(state, votes.n_items[p], weight, whole, drawn)
-        for z in range(n):
             given[z] = 0.0
         for entry in range(votes.start[p], votes.start[p + 1]):
-            r, y, times = votes.respondent[entry], votes.label[entry], votes.times[entry]
-            if r < n_respondents:
-                right[r] += times * drawn[y]
-                total[r] += times * votes.n_items[p]
-                given[y] += times
-        most, tied, hit = 0.0, 0.0, 0.0
-        for z in range(n):
-            most = max(most, given[z])
+            if votes.respondent[entry] < n_respondents:
+                given[votes.label[entry]] += votes.times[entry]
+                number += votes.times[entry]
+        most, tied = given.max(), 0.0
         for z in range(n):
             if given[z] == most:
                 tied += 1.0
-                hit += drawn[z]
-        majority += hit / tied
-        n_items += votes.n_items[p]
-    all_right, in_all = 0.0, 0.0
+        for c in range(items.start[p], items.start[p + 1]):
+            g = items.group[c]
+            scatter(state, items.n_items[c], weight, whole, drawn)
+            for entry in range(votes.start[p], votes.start[p + 1]):
+                r, y, times = votes.respondent[entry], votes.label[entry], votes.times[entry]
+                if r < n_respondents:
+                    right[r, g] += times * drawn[y]
+                    total[r, g] += times * items.n_items[c]
+            seen[:, g] += items.n_items[c]
+            for z in range(n):
+                hits[0, g] += drawn[z] * given[z] / number
+                if given[z] == most:
+                    hits[1, g] += drawn[z] / tied
+    prior = _LABELS * right.sum() / total.sum()
     for r in range(n_respondents):
-        all_right += right[r]
-        in_all += total[r]
-    prior = _LABELS * all_right / in_all
+        got, all_of = right[r].sum(), total[r].sum()
+        out[r] = _draw_share(state, got + prior, all_of - got + _LABELS - prior)
+    leading, whole = hits[1].sum(), seen[1].sum()
+    if items.unlabelled.sum() == 0:
+        return leading / whole
+    # Labels of an item err together, and count as one.
+    hits = np.floor(hits + uniform(state))
+    for k in range(2):
+        for _ in range(_SWEEPS):
+            _draw_means(state, hits[k], seen[k] - hits[k], mean[k])
+    easy = mean[0, 1:]
+    everywhere = (items.share * easy).sum()
     for r in range(n_respondents):
-        out[r] = _draw_share(state, right[r] + prior, total[r] - right[r] + _LABELS - prior)
-    return majority / n_items
+        if total[r].sum() > 0.0:
+            there = (total[r] * easy).sum() / total[r].sum()
+            out[r] = _shifted(out[r], _logit(everywhere) - _logit(there))
+    for g in range(GROUPS):
+        leading += binomial(state, items.unlabelled[g], mean[1, 1 + g])
+        whole += items.unlabelled[g]
+    return leading / whole
 
 
 # Systems: their accuracy, and the information of their answers beyond the labels.
@@ -346,6 +416,20 @@ def _draw_hits(state: State, votes: Votes, answers: Answers, c: int, share: floa
 
 
 @inner
+def _draw_means(state: State, yes: Floats, no: Floats, mean: Floats) -> None:
+    """Draw the shares of groups, given how many are right and wrong, and the one they lie around.
+
+    Given numbers of `tables`, both have Beta posteriors (Teh et al. 2006, section 5.3).
+    """
+    top, all_yes, all_no = mean[0], 1.0, 1.0
+    for g in range(GROUPS):
+        all_yes += tables(state, yes[g], _OF_GROUPS * top)
+        all_no += tables(state, no[g], _OF_GROUPS * (1.0 - top))
+        mean[1 + g] = _draw_share(state, _OF_GROUPS * top + yes[g], _OF_GROUPS * (1 - top) + no[g])
+    mean[0] = _draw_share(state, all_yes, all_no)
+
+
+@inner
 def _draw_elsewhere(
     state: State, right: Floats, total: Floats, mean: Floats, share: Floats
 ) -> None:
@@ -353,23 +437,18 @@ def _draw_elsewhere(
 
     ``right`` and ``total`` (group, answer) count the other items. The share of a group and answer
     has a Beta prior around that of the group, and this one around that of all items, which is
-    uniform. ``mean`` (all items, each group) is the state of the chain. Given numbers of `tables`,
-    means have Beta posteriors (Teh et al. 2006, section 5.3).
+    uniform. ``mean`` (all items, each group) is the state of the chain.
     """
     n_answers = right.shape[1]
+    yes, no = np.empty(GROUPS), np.empty(GROUPS)
     for _ in range(_SWEEPS):
-        all_yes, all_no = 1.0, 1.0
+        yes[:], no[:] = 0.0, 0.0
         for g in range(GROUPS):
-            yes, no, above = 0.0, 0.0, mean[1 + g]
             for y in range(n_answers):
                 wrong = total[g, y] - right[g, y]
-                yes += tables(state, right[g, y], _OF_ANSWERS * above)
-                no += tables(state, wrong, _OF_ANSWERS * (1.0 - above))
-            top = mean[0]
-            all_yes += tables(state, yes, _OF_GROUPS * top)
-            all_no += tables(state, no, _OF_GROUPS * (1.0 - top))
-            mean[1 + g] = _draw_share(state, _OF_GROUPS * top + yes, _OF_GROUPS * (1 - top) + no)
-        mean[0] = _draw_share(state, all_yes, all_no)
+                yes[g] += tables(state, right[g, y], _OF_ANSWERS * mean[1 + g])
+                no[g] += tables(state, wrong, _OF_ANSWERS * (1.0 - mean[1 + g]))
+        _draw_means(state, yes, no, mean)
     for g in range(GROUPS):
         prior = _OF_ANSWERS * mean[1 + g]
         for y in range(n_answers):
