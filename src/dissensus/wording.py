@@ -28,6 +28,9 @@ _TITLES: Final = {
     "xcc": "xCC",
     "normalized_xcc": "normalised xCC",
     "cross_kappa": "cross-replication kappa",
+    "jaccard": "Jaccard similarity",
+    "micro_f1": "micro F1",
+    "macro_f1": "macro F1",
 }
 
 
@@ -137,6 +140,9 @@ _COEFFICIENTS: Final = {
 }
 
 
+_DISTANCES: Final = {"masi": "MASI distance", "jaccard": "Jaccard distance"}
+
+
 def coefficient_title(name: str) -> str:
     """Write the name of a coefficient of agreement in words.
 
@@ -146,7 +152,7 @@ def coefficient_title(name: str) -> str:
     for stem, title in _COEFFICIENTS.items():
         if name.startswith(stem):
             level = name.removeprefix(stem).removeprefix("_")
-            return f"{title}, {level}" if level else title
+            return f"{title}, {_DISTANCES.get(level, level)}" if level else title
     return capital(name.replace("_", " "))
 
 

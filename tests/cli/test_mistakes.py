@@ -34,7 +34,6 @@ MISTAKES = [
      ["expected numbers", "Give the number that each system predicts", "--kind nominal"]),
     ("other labels", ["ann.csv", PRED, "pred_words.csv"], 2,
      ["no label in common", "Write the labels alike", "--labels"]),
-    ("sets", ["scores.csv", "--kind", "set"], 2, ["--kind", "found set", "does not read sets"]),
     ("scores as labels", ["scores.csv", PRED, "pred.csv", "--kind", "nominal"], 2,
      ["no label in common", "read both with --kind continuous"]),
     ("few", ["ann.csv", PRED, "pred_few.csv"], 2,

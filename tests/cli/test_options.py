@@ -24,11 +24,12 @@ ROWS = pd.DataFrame({
     "reader": list("cdcdcd"), "label": [1, 2, 2, 2, 1, 1], "grade": [2, 2, 1, 2, 1, 1],
     "rank": 1, "sure": 0.5, "repeat": 1, "team": list("xyxyxy"), "ward": list("uuvvww"),
     "type": list("ppqqqq"), "half": [0.5, 1.5, 1.5, 1.5, 0.5, 0.5],
+    "several": ["x", "y,z", "y", "y,z", "x", "z"],
 })  # fmt: skip
 ANSWERS = pd.DataFrame({
     "item": [1, 2, 3], "case": [1, 2, 4], "annotator": "a", "system": "s", "machine": "m",
     "label": [1, 2, 1], "grade": [2, 2, 1], "score": [0.5, 0.75, 0.25], "rank": 1,
-    "half": [0.5, 1.5, 0.5],
+    "half": [0.5, 1.5, 0.5], "several": ["x", "y,z", "z"],
 })  # fmt: skip
 BOTH = {"annotations", "predictions"}
 
@@ -46,6 +47,8 @@ EVALUATE = {
     "cluster": ("ward", {"annotations"}, {}),
     "stratum": ("type", {"annotations"}, {}),
     "kind": ("nominal", BOTH, {"label": "half"}),
+    "separator": (",", BOTH, {"kind": "set", "label": "several"}),
+    "none": ("x", BOTH, {"kind": "set", "label": "several"}),
     "labels": ("1,2,3", {"annotations"}, {}),
     "format": ("any_table", {"error"}, {"annotations": "a.txt"}),
     "delimiter": (";", {"error"}, {"annotations": "semicolons.csv", "predictions": None}),
@@ -90,8 +93,8 @@ READ = ("item", "annotator", "label", "trial", "pool", "kind", "labels", "format
 """Options of all commands that read annotations."""
 CHECK = {
     **{name: EVALUATE[name] for name in (
-        "predictions", *READ, "rank", "confidence", "cluster", "stratum", "system", "score",
-        "prediction_label", "prediction_rank", "predictions_format",
+        "predictions", *READ, "separator", "none", "rank", "confidence", "cluster", "stratum",
+        "system", "score", "prediction_label", "prediction_rank", "predictions_format",
     )},
     "on_missing": ("drop", {"error"}, {"predictions": "few.csv"}),
     "as_json": (True, {"json"}, {}),

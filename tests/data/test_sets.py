@@ -142,7 +142,7 @@ CASES = [
      "member, answer 'y;z': expected its labels"),
     ("a format", lambda: dx.read_annotations("x.csv", "wide", kind="set"), "Read the table with"),
     ("a model", lambda: dx.models.dirichlet.fit(read()), '"masi": krippendorff_alpha'),
-    ("an evaluation", lambda: dx.evaluate(read()), r"dissensus\.by_label"),
+    ("a plan", lambda: dx.plan(read()), r"dissensus\.by_label"),
     ("another statistic", lambda: dx.percent_agreement(read()), r"dissensus\.by_label"),
 ]  # fmt: skip
 

@@ -64,6 +64,8 @@ def evaluate(
     cluster: options.Cluster = None,
     stratum: options.Stratum = None,
     kind: options.Kind = None,
+    separator: options.Separator = None,
+    none: options.NoLabel = None,
     labels: options.Labels = None,
     format: options.Format = None,  # noqa: A002 (the option is called --format)
     delimiter: options.Delimiter = None,
@@ -141,6 +143,7 @@ def evaluate(
         annotator=annotator, label=label, rank=rank, confidence=confidence, trial=trial,
         pool=pool, cluster=cluster, stratum=stratum, kind=kind,
         labels=options.label_space(labels), delimiter=delimiter, encoding=encoding,
+        separator=separator, none=none,
     )  # fmt: skip
     of_votes = are_votes(ann)
     pred = read_verdicts(
@@ -149,7 +152,7 @@ def evaluate(
     ) if of_votes else read_predictions(
         predictions, item=item, system=system, label=prediction_label or label, score=score,
         rank=prediction_rank, format=predictions_format, on_missing=on_missing, kind=kind,
-        threshold=threshold, delimiter=delimiter, encoding=encoding,
+        threshold=threshold, delimiter=delimiter, encoding=encoding, separator=separator, none=none,
     )  # fmt: skip
     options.result_folder(out, store, force)
     if predictions is not None and not of_votes:

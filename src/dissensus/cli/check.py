@@ -33,6 +33,8 @@ def check(
     cluster: options.Cluster = None,
     stratum: options.Stratum = None,
     kind: options.Kind = None,
+    separator: options.Separator = None,
+    none: options.NoLabel = None,
     labels: options.Labels = None,
     format: options.Format = None,  # noqa: A002 (the option is called --format)
     delimiter: options.Delimiter = None,
@@ -62,7 +64,7 @@ def check(
             annotations, predictions, prediction_rank, format=format, item=item,
             annotator=annotator, label=label, rank=rank, confidence=confidence, trial=trial,
             pool=pool, cluster=cluster, stratum=stratum, kind=kind,
-            labels=space, delimiter=delimiter, encoding=encoding,
+            labels=space, delimiter=delimiter, encoding=encoding, separator=separator, none=none,
         )  # fmt: skip
     if are_votes(ann):
         _check_votes(ann, annotations, predictions, problems, as_json=as_json, item=item,
@@ -72,7 +74,7 @@ def check(
     reading = partial(
         read_predictions, predictions, item=item, system=system, label=prediction_label or label,
         score=score, rank=prediction_rank, format=predictions_format, kind=kind,
-        delimiter=delimiter, encoding=encoding,
+        delimiter=delimiter, encoding=encoding, separator=separator, none=none,
     )  # fmt: skip
     with _collected(problems):
         pred = reading(on_missing=on_missing)
@@ -157,11 +159,6 @@ def read_annotations(
     from dissensus.data.pairs import are_votes
     from dissensus.data.schema import no_predictions
 
-    if how.get("kind") == "set":
-        raise ArgumentError(
-            "--kind", expected="nominal, ordinal, continuous or ranking", found="set",
-            hint="The command line does not read sets of labels; dissensus.read_annotations does",
-        )  # fmt: skip
     try:
         found = dx.read_annotations(path, **how)
         return found if are_votes(found) else no_predictions(found)
@@ -196,17 +193,22 @@ def read_predictions(
 ) -> Any:  # fmt: skip
     """Read predictions, if a file is given; as nominal labels if ``kind`` is a kind of labels.
 
-    In a named format, a kind of numbers chooses between scores and verdicts.
+    Predictions of sets are sets. In a named format, a kind of numbers chooses between scores and
+    verdicts.
     """
     import dissensus as dx
 
     if path is None:
         return None
     named = kind in {"nominal", "ordinal"} and threshold is None and not (score or rank)
-    numbers = kind if kind == "continuous" and how["format"] is not None else None
+    alike = kind == "set" or (kind == "continuous" and how["format"] is not None)
     try:
         return dx.read_predictions(
-            path, kind="nominal" if named else numbers, score=score, rank=rank, **how
+            path,
+            kind="nominal" if named else kind if alike else None,
+            score=score,
+            rank=rank,
+            **how,
         )
     except DissensusError as problem:
         raise options.of_predictions(problem) from problem

@@ -24,7 +24,13 @@ Item = Annotated[str, typer.Option(help="Column that names the item.")]
 Annotator = Annotated[str, typer.Option(help="Column that names the annotator.")]
 Label = Annotated[str, typer.Option(help="Column that holds the label (or number).")]
 Rank = Annotated[str | None, typer.Option(help="Column of ranks, for partial rankings.")]
-Kind = Annotated[str | None, typer.Option(help="nominal, ordinal, continuous or ranking.")]
+Kind = Annotated[str | None, typer.Option(help="nominal, ordinal, continuous, ranking or set.")]
+Separator = Annotated[
+    str | None, typer.Option(help="With --kind set: what separates labels, such as ';'.")
+]
+NoLabel = Annotated[
+    str | None, typer.Option("--none", help="With --kind set: the word of an empty set.")
+]
 Labels = Annotated[str | None, typer.Option(help="The whole label space: 'a,b,c', or a file.")]
 Confidence = Annotated[
     str | None, typer.Option(help="Column of how sure annotators were, from 0 to 1.")
@@ -63,9 +69,9 @@ Progress = Annotated[bool, typer.Option(help="Show progress.")]
 
 _ARGUMENT: Final = re.compile(
     r"(?<![\w.-])(?<!\w\()(annotator|chunks|cluster|companion|components|concentration|confidence|delimiter"
-    r"|draws|encoding|format|ground_truth|groups|item|kind|label|labels|margin|model|on_missing|pool|positive"
+    r"|draws|encoding|format|ground_truth|groups|item|kind|label|labels|margin|model|none|on_missing|pool|positive"
     r"|prediction_label|prediction_rank|predictions_format|prior_count|question|rank|reference"
-    r"|reliability|risk|score|stratum|system|threshold|trial|truth_model)="
+    r"|reliability|risk|score|separator|stratum|system|threshold|trial|truth_model)="
     r"(?:\"([^\"\n]+)\"|'([^'\n]+)'|([\d.]+\d|\d))?(?![\w\"'])"
 )
 """The form of an argument's name in errors of the Python functions."""

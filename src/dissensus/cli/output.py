@@ -49,7 +49,7 @@ def finish(
 
 MORE: Final = (
     ("agreement", "statistics"), ("components", "components"), ("accuracy", "accuracy"),
-    ("weighted_reliability", "weighted_reliability"),
+    ("weighted_reliability", "weighted_reliability"), ("labels", "labels"),
 )  # fmt: skip
 """Groups with their own table, and its name."""
 

@@ -15,6 +15,7 @@ from rich.console import Group
 from rich.markup import escape
 
 from dissensus.dims import ANNOTATOR, ESTIMATOR, ITEM, SCOPE, SCOPES, SYSTEM
+from dissensus.evaluation.sets import LABELS
 from dissensus.evaluation.votes import LEADERBOARD
 from dissensus.reports import evidence, tables, two_models
 from dissensus.reports.evidence import Facts
@@ -158,8 +159,11 @@ def _of_votes(evaluation: xr.DataTree, *, everything: bool) -> Iterator[Group | 
 def _rest(evaluation: xr.DataTree, numbers: list[xr.Dataset], both: Facts) -> Iterator[Group | str]:
     """Yield all metrics, both models, and the sections of the report."""
     from dissensus.reports.page import parts
+    from dissensus.reports.sets_page import label_tables
 
     yield from _metrics(evaluation, numbers, both)
+    if LABELS in evaluation.children:
+        yield from map(laid_out, label_tables(evaluation))
     for part in parts(evaluation, page=False).values():
         if part is not None:
             yield from map(laid_out, part.tables)

@@ -12,7 +12,7 @@ from dissensus.data import tables
 from dissensus.data.alignment import SOURCES, Sources, items_on_one_side, respelled_item
 from dissensus.data.pairs import system_groups
 from dissensus.data.rows import ranking_code, statements_per, voices_per
-from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, SYSTEM, VOTE
+from dissensus.dims import ANNOTATION, ANNOTATOR, ELEMENT, ITEM, LABEL, SYSTEM, VOTE
 from dissensus.errors import folded, misspelt, shown
 from dissensus.kernels.types import Array, Ints
 
@@ -40,7 +40,9 @@ def annotation_contents(annotations: xr.Dataset) -> dict[str, Any]:
         "items_per_annotator": _spread(voices_per(annotations, ANNOTATOR)),
         "items_with_one_annotator": int((per_item == 1).sum()),
     }
-    if "label_code" in annotations:
+    if "member" in annotations:
+        out["labels"] = answers_with(annotations)
+    elif "label_code" in annotations:
         names = annotations[LABEL].to_numpy()
         count = np.bincount(annotations["label_code"].to_numpy(), minlength=len(names))
         out["labels"] = dict(zip(names.tolist(), count.tolist(), strict=True))
@@ -52,6 +54,18 @@ def annotation_contents(annotations: xr.Dataset) -> dict[str, Any]:
     if "confidence" in annotations:
         out["confidence"] = _quartiles(annotations["confidence"])
     return out
+
+
+def answers_with(annotations: xr.Dataset) -> dict[Any, int]:
+    """Return how many answers contain each label, of sets.
+
+    >>> import dissensus as dx
+    >>> rows = {"item": [1, 1], "annotator": list("ab"), "label": ["joy", "joy;love"]}
+    >>> answers_with(dx.annotations(rows, kind="set", separator=";"))
+    {'joy': 2, 'love': 1}
+    """
+    held = annotations["member"].to_numpy()[annotations["label_code"].to_numpy()].sum(axis=0)
+    return dict(zip(annotations[ELEMENT].to_numpy().tolist(), held.tolist(), strict=True))
 
 
 def vote_contents(votes: xr.Dataset) -> dict[str, Any]:
@@ -122,7 +136,9 @@ def label_doubts(annotations: xr.Dataset) -> list[str]:
     Labels that join others (rows): 'yes;no' (1). Each counts as a label of its own. ...
     Labels alike but for capitals or blanks (rows): 'Yes' (1), 'yes' (1). They count as different...
     """
-    if "label_code" not in annotations or "member" in annotations:  # sets join labels
+    if "member" in annotations:  # sets join labels
+        return _empty_words(annotations)
+    if "label_code" not in annotations:
         return []
     names = annotations[LABEL].to_numpy()
     if names.dtype.kind not in "UO":
@@ -143,6 +159,22 @@ def label_doubts(annotations: xr.Dataset) -> list[str]:
             "different labels. Write them alike"
         )
     return out
+
+
+def _empty_words(annotations: xr.Dataset) -> list[str]:
+    """Doubt labels of sets that always stand alone and whose name says that there is no label."""
+    member = annotations["member"].to_numpy()
+    several = member[member.sum(axis=1) > 1].any(axis=0)
+    names = annotations[ELEMENT].to_numpy()[~several].tolist()
+    words = [name for name in names if folded(str(name)) in _NOTHING]
+    return [
+        f"The label {shown([word])} never stands beside others, and is read as a label. If it "
+        f"means that no label holds, use none={word!r}"
+        for word in words
+    ]
+
+
+_NOTHING: Final = frozenset({"none", "nothing", "null", "n/a", "empty", "no label", "no finding"})
 
 
 def _named(names: list[str], rows: Mapping[str, int]) -> str:

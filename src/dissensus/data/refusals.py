@@ -15,7 +15,7 @@ from dissensus.data.alignment import (
     predicted_labels,
     unlike_items,
 )
-from dissensus.dims import ITEM, LABEL
+from dissensus.dims import ELEMENT, ITEM, LABEL
 from dissensus.errors import AnnotationError, PredictionError, shown
 
 SIDES: Final = ("below", "above")
@@ -116,7 +116,7 @@ def _unlike_labels(annotations: xr.Dataset, predictions: xr.Dataset) -> Predicti
     if (place >= 0).any():
         predictions = predictions.isel({ITEM: place[place >= 0]})
     said = predicted_labels(predictions)
-    labels = annotations[LABEL].to_numpy()
+    labels = annotations[ELEMENT if ELEMENT in annotations.coords else LABEL].to_numpy()
     return no_common_label(said, labels) if (tables.match(said, labels) < 0).all() else None
 
 

@@ -26,7 +26,7 @@ OF_SETS: Final = (
     'These functions take sets, with distance="jaccard" or "masi": krippendorff_alpha, '
     "discrepancy_ratio, annotator_discrepancy_ratio, advantage_probability, winning_rate and "
     "alt_test. Call other functions for each label (is it in the answer or not): "
-    "dissensus.by_label(function, annotations, ...). dissensus.set_score scores predicted sets"
+    "dissensus.by_label(function, annotations, ...). dissensus.evaluate compares predicted sets"
 )
 """Advice where sets are not taken."""
 OF_PREDICTED_SETS: Final = (

@@ -42,8 +42,8 @@ def of_metrics(side: xr.DataTree, reliability: float | None = None) -> str:
     draws, chains = (int(side.attrs.get(name, 1_000_000)) for name in ("draws", "chains"))
     few = convergence.few_draws(draws, chains, markov=markov)
     few = few or ("posterior" in side.children and _diverged(side["posterior"].attrs)) or ""
-    if few or "convergence" not in side.children:
-        return few
+    if few or "convergence" not in side.children:  # sets have a fit for each label
+        return few or (convergence.doubt(side["posterior"].attrs) if "labels" in side else "")
     data = side["convergence"].to_dataset()
     at = side.attrs["reference_reliability"] if reliability is None else reliability
     here = data.isel({RELIABILITY: int(np.abs(data[RELIABILITY].to_numpy() - at).argmin())})

@@ -35,6 +35,7 @@ from dissensus.evaluation.recipes import (
 )
 from dissensus.evaluation.runs import Run, Task, results
 from dissensus.evaluation.section import AUTO, Plan, Reason, Section, Settings, added
+from dissensus.evaluation.sets import are_sets, evaluate_sets
 from dissensus.evaluation.votes import evaluate_votes
 from dissensus.families.latent_truth.errors import LEARNED
 from dissensus.kernels.random import seed_or_drawn
@@ -81,8 +82,9 @@ def evaluate(
         From `dissensus.annotations` or another reader of annotations; or votes on pairs of systems,
         from `dissensus.pairs`.
     predictions : xarray.Dataset, optional
-        From `dissensus.predictions`. Without it, only the annotations are described. Beside votes,
-        judges' verdicts from `dissensus.pairs`, as `models.bradley_terry` takes them.
+        From `dissensus.predictions`. Without it, only the annotations are described. Beside sets,
+        predicted sets (``kind="set"``); beside votes, judges' verdicts from `dissensus.pairs`, as
+        `models.bradley_terry` takes them.
     reliability : sequence of float, optional
         Reliabilities at which metrics are computed; by default a range for the model. The posterior
         is kept at the model's reference (1, or 30 for `inverse_rank`), or else at the middle value.
@@ -111,7 +113,7 @@ def evaluate(
         beside `plackett_luce` if ``model`` is not given, else none.
     distance : str or callable, optional
         Distance of two labels, as `discrepancy_ratio` takes it; by default of rankings that of
-        their first labels, as systems often list more labels than annotators.
+        their first labels, as systems often list more labels than annotators, and of sets "masi".
     margin : float
         Margin of non-inferiority, as a share: how much larger than the annotators' own discrepancy
         a system's may be.
@@ -171,14 +173,21 @@ def evaluate(
         - ``components``: draws of ICCs, of the reliability of an item's mean label and, for pools,
           of xCCs; a fit that `dissensus.icc` takes. ``pools``: observed agreement of pools.
         - ``accuracy``: draws of accuracies of systems and annotators, of ``majority_correct``
-          and of ``error_correlation``, with accuracy by majority vote beside them. Those of systems
-          are of all items, those of annotators and the majority of the labelled items.
+          and of ``error_correlation``, with accuracy by majority vote beside them. All are of
+          all items, also of those that only systems labelled.
         - ``weighted_reliability``: draws of ``concordance``, ``weighted_reliability``,
           ``label_accuracy``, ``truth_accuracy`` (of the majority label) and
           ``annotators_for_truth`` (annotators of an item for .95).
         - ``categories``: plausibility and certainty of categories, and accuracy at that level.
         - ``companion``: these groups by the companion, with posterior means only.
         - ``annotations``, ``predictions``, and ``predictions_given`` before a cut at ``threshold``.
+
+        Of sets of labels: ``metrics`` with the scores of `dissensus.set_score` (reliability 1), and
+        ``comparison``, ``diagnostics``, ``statistics``, ``agreement`` and ``discrepancy`` as above;
+        ``labels``, with draws of ``share`` (of items in whose panel's set the label is),
+        ``krippendorff_alpha`` (chain, draw, element), ``f1``, ``sensitivity`` and ``specificity``
+        (chain, draw, element, system); ``posterior`` with mean plausibilities (item, element); and
+        ``annotations``, ``predictions``.
 
         Of votes: ``posterior`` and the other groups of the fit; ``leaderboard``, with draws of
         ``win_rate``, ``rank`` (by win rate) and ``strength`` (chain, draw, system);
@@ -217,6 +226,11 @@ def evaluate(
     arguments.flags(new_items=new_items)
     if are_votes(annotations):
         return evaluate_votes(
+            annotations, predictions, recorded, evaluate.__kwdefaults__ or {},
+            progressbar=progressbar, seed_source=seed_source,
+        )  # fmt: skip
+    if are_sets(annotations):
+        return evaluate_sets(
             annotations, predictions, recorded, evaluate.__kwdefaults__ or {},
             progressbar=progressbar, seed_source=seed_source,
         )  # fmt: skip

@@ -43,6 +43,7 @@ from dissensus.evaluation.doubts import (
 )
 from dissensus.evaluation.ground_truth import GROUP
 from dissensus.evaluation.readers import reader_rows
+from dissensus.evaluation.sets import LABELS, label_rows
 from dissensus.evaluation.votes import LEADERBOARD, leaderboard_rows
 from dissensus.sampling.intervals import effective, spread, whole
 from dissensus.statistics._reader_study import checked_study, is_reader_study
@@ -487,5 +488,6 @@ def _best(evaluation: xr.DataTree, name: str, values: xr.DataArray) -> xr.DataAr
 _ROWS: Final[dict[str, Callable[[xr.DataTree], pd.DataFrame]]] = {
     ANSWERS: _of_answers, "statistics": _of_statistics, "components": component_rows,
     "accuracy": accuracy_rows, GROUP: ground_truth_rows, LEADERBOARD: leaderboard_rows,
+    LABELS: label_rows,
 }  # fmt: skip
 _OF: Final = ("metrics", *_ROWS, POSTERIOR)

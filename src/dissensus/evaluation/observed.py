@@ -48,6 +48,10 @@ COEFFICIENTS: Final[Mapping[str, tuple[tuple[str, str, Options], ...]]] = {
     ),
     "continuous": (("krippendorff_alpha_interval", "krippendorff_alpha", {"level": "interval"}),),
     "ranking": (("leave_one_out_agreement", "leave_one_out_agreement", {}),),
+    "set": (
+        ("krippendorff_alpha_masi", "krippendorff_alpha", {"distance": "masi"}),
+        ("krippendorff_alpha_jaccard", "krippendorff_alpha", {"distance": "jaccard"}),
+    ),
 }
 """By kind of annotations: the name in an evaluation, the statistic, and its arguments."""
 

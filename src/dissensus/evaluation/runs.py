@@ -79,7 +79,7 @@ def score(
     cluster: Clusters = None, insight: xr.DataArray | None = None, positive: Any = None,
 ) -> xr.Dataset:  # fmt: skip
     """Return every metric over (chain, draw, scope, system), and curves, which have bins too."""
-    weights = _both_scopes(draws, random_seed, cluster)
+    weights = item_scopes(draws, random_seed, cluster)
     found: dict[str, xr.DataArray] = {}
     for function, arguments in _metric_calls(draws, predictions, positive, insight, random_seed):
         value = function(draws, predictions, **arguments, weights=weights, on_missing=on_missing)
@@ -106,7 +106,7 @@ def clusters_of(annotations: xr.Dataset, plausibility: xr.DataArray) -> Clusters
     return annotations["cluster_code"].to_numpy().astype(np.int64)[place]
 
 
-def _both_scopes(plausibility: xr.DataArray, random_seed: Any, cluster: Clusters) -> xr.DataArray:
+def item_scopes(plausibility: xr.DataArray, random_seed: Any, cluster: Clusters) -> xr.DataArray:
     """Return weights of items at hand and of new ones.
 
     Both at once: scoring the draws costs more than averaging the scores.
@@ -182,7 +182,7 @@ def score_categories(
     certainty = metrics.get("annotation_certainty").function(grouped)
     out = {"annotation_certainty": certainty.drop_vars(["mcse", "selection_bias"])}
     if firsts:
-        weights = _both_scopes(grouped, random_seed, cluster)
+        weights = item_scopes(grouped, random_seed, cluster)
         found = accuracy(grouped, firsts, weights, on_missing, insight, random_seed)
         out["top_1_accuracy"] = found.transpose(*SAMPLE, SCOPE, SYSTEM)
     return xr.Dataset(out)

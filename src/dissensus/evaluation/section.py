@@ -15,7 +15,13 @@ from typing import Any, Protocol
 
 import xarray as xr
 
-from dissensus.errors import AnnotationError, ConvergenceWarning, DissensusWarning
+from dissensus.errors import (
+    AnnotationError,
+    ArgumentError,
+    ConvergenceWarning,
+    DissensusWarning,
+    brief,
+)
 
 Groups = dict[str, xr.Dataset]
 
@@ -153,3 +159,34 @@ def warn_of_chains(attrs: Mapping[Any, Any], start: str, advice: str) -> None:
         ConvergenceWarning,
         stacklevel=3,
     )
+
+
+def require_settings(
+    given: Mapping[str, Any], defaults: Mapping[str, Any], known: tuple[str, ...], kind: str, *,
+    model: str,
+) -> None:  # fmt: skip
+    """Raise one error about all arguments of `evaluate` that a kind of data does not have.
+
+    Arguments that are not ``known`` must have their defaults, or name the only ``model``.
+    """
+    odd = {
+        name: value for name, value in given.items()
+        if name not in known and not (name == "model" and value == model)
+        and not _is_same(value, defaults.get(name, _UNKNOWN))
+    }  # fmt: skip
+    if odd:
+        raise ArgumentError(
+            ", ".join(odd),
+            expected=f"their defaults, with {kind}" if odd.keys() <= defaults.keys()
+            else f"arguments that {kind} have",
+            found=", ".join(f"{name}={brief(value)}" for name, value in odd.items()),
+            hint=f"With {kind}: {', '.join((*known, 'progressbar'))}",
+        )  # fmt: skip
+
+
+_UNKNOWN = object()
+
+
+def _is_same(value: Any, default: Any) -> bool:
+    alike = type(value) is type(default) and isinstance(value, bool | int | float | str)
+    return value is default or (alike and bool(value == default))

@@ -14,9 +14,10 @@ from scipy.sparse import coo_array
 from dissensus import metrics, models
 from dissensus.data.pairs import checked_pairs
 from dissensus.dims import CHAIN, DRAW, ITEM, PAIR, SAMPLE, SCOPES, SYSTEM, VOTE
-from dissensus.errors import ArgumentError, DissensusWarning, brief
+from dissensus.errors import DissensusWarning
 from dissensus.evaluation.doubts import DOUBT, each, of_group
 from dissensus.evaluation.provenance import provenance
+from dissensus.evaluation.section import require_settings
 from dissensus.families.base import FitOptions
 from dissensus.families.pairs.fit import PairsFit
 from dissensus.families.pairs.process import process as pairs_process
@@ -50,7 +51,9 @@ def evaluate_votes(
         If arguments are given that votes do not have; the error names all of them.
     """
     votes = checked_pairs(votes)
-    _require_settings(given, defaults)
+    require_settings(
+        given, defaults, (*_SHARED, *_OF_MODEL, *_OF_RUN), "votes on pairs", model=_MODEL
+    )
     of_model = {name: given[name] for name in _OF_MODEL if name in given}
     of_run = {name: given[name] for name in _OF_RUN if name in given}
     shared = {name: given[name] for name in ("draws", "chains", "random_seed")}
@@ -87,32 +90,6 @@ def evaluate_votes(
         **provenance(votes, verdicts, given),
     )  # fmt: skip
     return tree
-
-
-def _require_settings(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
-    """Raise one error about all arguments that votes do not have."""
-    known = {*_SHARED, *_OF_MODEL, *_OF_RUN}
-    odd = {
-        name: value for name, value in given.items()
-        if name not in known and not _is_same(value, _MODEL if name == "model" else
-                                              defaults.get(name, _UNKNOWN))
-        and not _is_same(value, defaults.get(name, _UNKNOWN))
-    }  # fmt: skip
-    if odd:
-        raise ArgumentError(
-            ", ".join(odd), expected="their defaults: votes on pairs have no labels"
-            if odd.keys() <= defaults.keys() else "arguments that votes on pairs have",
-            found=", ".join(f"{name}={brief(value)}" for name, value in odd.items()),
-            hint=f"Votes take {', '.join((*_SHARED, 'progressbar', *_OF_MODEL, *_OF_RUN))}",
-        )  # fmt: skip
-
-
-_UNKNOWN: Final = object()
-
-
-def _is_same(value: Any, default: Any) -> bool:
-    alike = type(value) is type(default) and isinstance(value, bool | int | float | str)
-    return value is default or (alike and bool(value == default))
 
 
 def leaderboard(fit: xr.DataTree, votes: xr.Dataset, *, new_items: bool, seed: Any) -> xr.Dataset:

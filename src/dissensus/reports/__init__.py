@@ -10,6 +10,7 @@ from typing import Any
 import xarray as xr
 
 from dissensus.errors import ArgumentError, shown
+from dissensus.evaluation.sets import LABELS
 from dissensus.evaluation.votes import LEADERBOARD
 from dissensus.statistics._reader_study import checked_study, is_reader_study
 from dissensus.storage import check_target, replace, there
@@ -77,6 +78,7 @@ def report(
     from dissensus.plots._source import interval_settings
     from dissensus.reports.page import page
     from dissensus.reports.readers_page import page as readers_page
+    from dissensus.reports.sets_page import page as sets_page
     from dissensus.reports.votes_page import page as votes_page
 
     _check(evaluation)
@@ -89,7 +91,10 @@ def report(
     with rc_context({"stats.ci_kind": kind, "stats.ci_prob": prob}), tables_made_once():
         write: Any = readers_page
         if not of_readers:
-            write = votes_page if LEADERBOARD in evaluation.children else page
+            write = (
+                votes_page if LEADERBOARD in evaluation.children
+                else sets_page if LABELS in evaluation.children else page
+            )  # fmt: skip
         html = write(evaluation, title)
     replace(target, partial(_write, html), overwrite=overwrite)
     return target

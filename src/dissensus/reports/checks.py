@@ -31,6 +31,7 @@ _GROUPS: Final = {
     "components": ("Variance components", "ICCs and xCCs"),
     "accuracy": ("Estimated accuracies", "estimated accuracies"),
 }
+_OF_SETS: Final = {"posterior": ("Plausibilities of labels", "these numbers")}
 Topics = list[tuple[str, Facts]]
 """Topics of `sentences` with their facts."""
 
@@ -61,7 +62,7 @@ def _models(evaluation: xr.DataTree) -> list[tuple[xr.DataTree, str]]:
 def troubles(evaluation: xr.DataTree) -> Topics:
     """Return the reasons not to rely on the draws."""
     out = [topic for side, whose in _models(evaluation) for topic in _of_side(side, whose)]
-    for group, (_, quantities) in _GROUPS.items():
+    for group, (_, quantities) in (_GROUPS | _more(evaluation)).items():
         if not evidence.has(evaluation, group):
             continue
         attrs = evaluation[group].attrs
@@ -74,6 +75,11 @@ def troubles(evaluation: xr.DataTree) -> Topics:
                 "parameter": str(attrs.get("ess_bulk_min_item", "")), "quantities": quantities,
             }))  # fmt: skip
     return out
+
+
+def _more(evaluation: xr.DataTree) -> dict[str, tuple[str, str]]:
+    """Return the group whose attributes diagnose the fits of each label, with sets."""
+    return _OF_SETS if evidence.has(evaluation, "labels") else {}
 
 
 def _trouble(kind: str, value: str, whose: str = "") -> tuple[str, Facts]:

@@ -44,7 +44,9 @@ def annotation_lines(contents: Mapping[str, Any]) -> Lines:
         text = f"{alone:,}: no disagreement can be seen there"
         out.append(("items with one annotator", text))
     if "labels" in contents:
-        out += _labels(contents["labels"])
+        of_sets = contents["kind"] == "set"  # an answer can have several
+        count = contents["labels"]
+        out += _labels(count, contents["rows"] if of_sets else sum(count.values()))
     if "rankings" in contents:
         ties = contents["rankings_with_ties"] / contents["rankings"]
         out.append(("rankings with ties", f"{ties:.0%}"))
@@ -119,9 +121,8 @@ def _spread(counts: Mapping[str, float]) -> str:
     return f"{counts['min']:,} to {counts['max']:,}, median {counts['median']:g}"
 
 
-def _labels(count: Mapping[Any, int]) -> Lines:
+def _labels(count: Mapping[Any, int], total: int) -> Lines:
     """Return the shares of labels, labels spelled in several ways, and unused labels."""
-    total = sum(count.values())
     often = sorted(count, key=lambda name: -count[name])[:_LABELS]
     shares = ", ".join(f"{short(name, 40)} {count[name] / total:.0%}" for name in often)
     more = f", {len(count) - _LABELS} more" if len(count) > _LABELS else ""

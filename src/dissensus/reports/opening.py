@@ -31,6 +31,9 @@ ALONE: Final = (
 )
 
 
+_ANSWERS: Final = {"ranking": "ranking", "continuous": "score", "set": "answer"}
+
+
 def data(evaluation: xr.DataTree) -> Facts:
     """Return numbers of items, annotators and annotations, and the rate of disagreement."""
     annotations = evaluation["annotations"].to_dataset()
@@ -51,7 +54,7 @@ def data(evaluation: xr.DataTree) -> Facts:
     return {
         "annotators": "Annotators whose names occur only once" if is_nameless
         else counted(n_annotators, "annotator"),
-        "given": counted(given, {"ranking": "ranking", "continuous": "score"}.get(kind, "label")),
+        "given": counted(given, _ANSWERS.get(kind, "label")),
         "n_items": counted(n_items - bare, "item"), "bare": bare,
         "each": number(round(given / max(1, n_items - bare), 1)),
         "predicted": "predictions" in evaluation,
@@ -120,6 +123,8 @@ def achieves(metric: str, value: str, *, cut: bool = False) -> str:
         return f"names exactly the {k} most plausible labels for {value} of the items"
     if metric.startswith("top_") and metric.endswith("_accuracy"):
         return f"has the most plausible label among its first {k} for {value} of the items"
+    if metric == "jaccard":
+        return f"gives sets whose Jaccard similarity to the panel's is {value} on average"
     if metric == ERROR:
         return f"is {value} from the panel's mean score on average"
     if metric == CORRELATION:
@@ -134,6 +139,8 @@ def value_of(metric: str, value: str) -> str:
         return f"on {value}"
     if metric == ERROR:
         return f"is {value} from it"
+    if metric == "jaccard":
+        return value
     return f"has {value}"
 
 

@@ -146,7 +146,7 @@ def _facts(evaluation: xr.DataTree, values: xr.Dataset, metric: str) -> Facts:
         "metric": metric_title(metric), "means": _means(values, metric, at),
         "at": number(at) if evidence.knows_reliability(evaluation) else "",
         "interval": evidence.interval_title(), "has_truth": bool(values["truth"].notnull().any()),
-        "crosses": "values against the mean of each item's scores"
+        "crosses": f"values against {evaluation.attrs['point_estimate']}, which ignore disagreement"
         if evidence.is_of_numbers(evaluation)
         else "scores against a point estimate of the labels, which ignore disagreement",
     }  # fmt: skip

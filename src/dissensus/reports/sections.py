@@ -247,6 +247,7 @@ _DISTANCES: Final = {
     "squared": "squared differences",
     "absolute": "absolute differences",
     "jaccard": "the share of labels that two sets do not have in common",
+    "masi": "MASI's, of sets: 0 for equal sets and 1 for sets without a common label",
     "ranking": "1 minus the average overlap of two rankings",
 }
 _COEFFICIENTS: Final = {

@@ -91,17 +91,17 @@ def _agreement(evaluation: xr.DataTree) -> Box:
 
 
 def _agreement_of_numbers(evaluation: xr.DataTree, question: str) -> Box:
-    """Judge the agreement of scores, which have no leading label, by Krippendorff's alpha."""
+    """Judge the agreement of scores or sets by Krippendorff's alpha: no label leads."""
     rule = f"Fine means: alpha {share(_TENTATIVE, 3)} or more. Do not use: alpha not above 0."
     has_any = evidence.has(evaluation, "agreement")
     alpha = alpha_of(summary(evaluation, "statistics")) if has_any else None
-    remedy = "Have the items scored by more annotators, or with clearer instructions."
+    remedy = "Ask more annotators about each item, or give clearer instructions."
     if alpha is None:
         return Box(question, "careful", "Krippendorff's alpha is undefined.", rule, remedy)
     reason = f"Krippendorff's alpha is {share(alpha['observed'])} ({interval(alpha)})."
     if alpha["upper"] <= 0:
         reason = f"They agree no more than by chance: {reason}"
-        return Box(question, "stop", reason, rule, "Check the scores and the instructions.")
+        return Box(question, "stop", reason, rule, "Check the answers and the instructions.")
     if alpha["observed"] >= _TENTATIVE:
         return Box(question, "fine", reason, rule)
     return Box(question, "careful", reason, rule, remedy)

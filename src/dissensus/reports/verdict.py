@@ -12,6 +12,7 @@ from dissensus.dims import ITEM, RELIABILITY, SAMPLE, SCOPE, SYSTEM, other
 from dissensus.evaluation.answers import PANEL_LEADS, TRUTH
 from dissensus.evaluation.doubts import DOUBT, of_answer
 from dissensus.evaluation.evidence import METRIC as PANEL
+from dissensus.evaluation.sets import are_sets
 from dissensus.metrics._comparison import compare
 from dissensus.plots._source import NEW, THESE
 from dissensus.reports import average_annotator, checks, evidence
@@ -117,6 +118,9 @@ def _wants_truth(evaluation: xr.DataTree) -> bool:
 
 def headline(evaluation: xr.DataTree, found: Lead | None) -> Facts:
     """Return the best system, how sure that is, and how it compares with an annotator."""
+    if found is None and are_sets(evaluation["annotations"].to_dataset()):
+        return {"name": "", "width": "", "note": "", "panel": "", "other": None, "uncertain": None,
+                "n_items": evaluation["annotations"].sizes[ITEM]}  # fmt: skip
     if found is None and evidence.is_of_numbers(evaluation):
         means = evidence.means_of_items(evaluation)
         width = float((means["upper"] - means["lower"]).median())
@@ -153,6 +157,8 @@ def headline(evaluation: xr.DataTree, found: Lead | None) -> Facts:
 
 def _panel(evaluation: xr.DataTree, name: str) -> str:
     """Return what the panel gives: its "label", a "side" of the threshold, or a "mean"."""
+    if are_sets(evaluation["annotations"].to_dataset()):
+        return "set"
     if evidence.is_of_numbers(evaluation):
         return "mean"
     return "" if name != PANEL else "side" if is_cut(evaluation) else "label"

@@ -1,0 +1,183 @@
+"""The page of an evaluation of sets of labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+import xarray as xr
+
+from dissensus.data.contents import answers_with
+from dissensus.dims import ELEMENT, ITEM, SYSTEM
+from dissensus.evaluation.evidence import summary
+from dissensus.evaluation.sets import ALPHA, LABELS, SHARE
+from dissensus.reports import checks, evidence, opening, pictures, sections, tables, trust, verdict
+from dissensus.reports.checks import marked
+from dissensus.reports.contents import describe_annotations
+from dissensus.reports.evidence import Facts
+from dissensus.reports.next_steps import differing
+from dissensus.reports.page import bounded, frame, model_facts, provenance
+from dissensus.reports.sections import Part, Section
+from dissensus.reports.sentences import Name, environment, interval, paragraph, sentences
+from dissensus.reports.tables import Body, Table, between
+from dissensus.reports.verdict import Lead
+from dissensus.wording import counted, metric_title, share
+
+SOURCE: Final = "set_sentences.html"
+FEW: Final = 10
+"""Answers with a label, fewer than which say little about it."""
+_LABELS: Final = 100
+_SYSTEMS: Final = 8
+
+
+def page(evaluation: xr.DataTree, title: str | None = None) -> str:
+    """Return the page as text."""
+    has_systems = evidence.has(evaluation, "metrics")
+    values = evidence.numbers(evaluation) if has_systems else None
+    lead = verdict.lead(evaluation, values)
+    checked = checks.checked(evaluation)
+    reason = lead.reason if lead else ""
+    unreliable = sentences("unreliable", {"reason": reason} if reason else {}, page=True)
+    picture = pictures.lead(evaluation, values, lead)
+    return (
+        environment(page=True)
+        .get_template("sections.html")
+        .render(
+            **frame(),
+            title=title or _title(evaluation, values),
+            troubles=[paragraph(topic, facts, page=True) for topic, facts in checked.troubles],
+            verdict=unreliable
+            + sentences("headline", verdict.headline(evaluation, lead), page=True),
+            lead_picture=picture and marked(picture, reason),
+            lead_table=marked(verdict.table(evaluation, lead), reason),
+            boxes=trust.boxes(evaluation, lead, {}, checked, page=True),
+            cautions=[
+                *(paragraph(topic, facts, page=True)
+                  for topic, facts in trust.more_cautions(checked)),
+                *_said("rare", rare(evaluation)),
+            ],
+            steps=_said("steps", steps(evaluation, lead)),
+            next_table=None,
+            opening={
+                "data": sentences("data", opening.data(evaluation), page=True),
+                "intervals": sentences(
+                    "intervals", opening.intervals(scopes=has_systems), page=True
+                ) + _said("panel", {"systems": has_systems}),
+            },
+            sections=list(_parts(evaluation, values, reason)),
+            control={"reference": 0, "wanted": False, "values": []},
+            data=[(name, bounded(value)) for name, value in
+                  describe_annotations(evaluation["annotations"].to_dataset())],
+            cards_of=[model_facts(evaluation)],
+            diagnosis=[paragraph(topic, facts, page=True)
+                       for topic, facts in checks.diagnosis(evaluation)],
+            chains=[],
+            provenance=provenance(evaluation),
+        )
+    )  # fmt: skip
+
+
+def _said(topic: str, facts: Facts) -> list[str]:
+    return sentences(topic, facts, page=True, source=SOURCE)
+
+
+def _title(evaluation: xr.DataTree, values: xr.Dataset | None) -> str:
+    n_items = counted(evaluation["annotations"].sizes[ITEM], "item")
+    if values is None:
+        return f"Sets of labels of {n_items}"
+    return f"{counted(values.sizes[SYSTEM], 'system')}: sets of labels on {n_items}"
+
+
+def rare(evaluation: xr.DataTree) -> Facts:
+    """Return the labels that few answers contain."""
+    names = [
+        name for name, n in answers_with(evaluation["annotations"].to_dataset()).items() if n < FEW
+    ]
+    return {"names": names[:_SYSTEMS], "more": len(names[_SYSTEMS:]), "few": FEW} if names else {}
+
+
+def steps(evaluation: xr.DataTree, found: Lead | None) -> Facts:
+    """Return what to look at: labels that annotators see differently, annotators, and items."""
+    more = trust.items_to_add(evaluation, found)
+    first, second, *_ = found.systems if found and more else ("", "")
+    data = evaluation[LABELS].to_dataset()
+    worst: list[Any] = []
+    if ALPHA in data:
+        frame = summary(evaluation, LABELS)
+        rows = frame[frame["quantity"] == ALPHA].dropna(subset="mean")
+        rows = rows[
+            rows[ELEMENT].map(answers_with(evaluation["annotations"].to_dataset())) >= FEW
+        ].sort_values("mean")[:3]
+        worst = [(row[ELEMENT], f"{share(row['mean'])} ({interval(row)})")
+                 for row in rows.to_dict("records")]  # fmt: skip
+    return {"labels": worst, "people": differing(evaluation), "more": more, "first": first,
+            "second": second}  # fmt: skip
+
+
+def _parts(evaluation: xr.DataTree, values: xr.Dataset | None, reason: str) -> Iterator[Part]:
+    """Yield the closed sections."""
+    if values is not None:
+        made = [tables.metric_table(evaluation, values), tables.better_table(evaluation, values)]
+        yield Part("systems", "How do the systems compare?",
+                   Section(_said("metrics", {"point": evaluation.attrs["point_estimate"]}),
+                           [marked(table, reason) for table in made if table]))  # fmt: skip
+    yield Part("labels", "Which labels are hard?", Section(
+        _said("labels", {"alpha": ALPHA in evaluation[LABELS], "systems": values is not None}),
+        label_tables(evaluation),
+    ))  # fmt: skip
+    agreement = sections.agreement(evaluation)
+    if agreement is not None:
+        agreement = marked(agreement, checks.of_group(evaluation, "statistics"))
+        yield Part("agreement", "Do the annotators agree, and is a system like one of them?",
+                   agreement)  # fmt: skip
+
+
+def label_tables(evaluation: xr.DataTree) -> list[Table]:
+    """Return the numbers of each label, and the F1 of systems for it."""
+    frame, count = summary(evaluation, LABELS), answers_with(evaluation["annotations"].to_dataset())
+    level = evidence.level()
+    order = sorted(count, key=lambda name: -count[name])[:_LABELS]
+    rows = {(row["quantity"], row[ELEMENT]): row
+            for row in frame[frame[SYSTEM].isna()].to_dict("records")}  # fmt: skip
+    body = []
+    for name in order:
+        cells: list[Any] = [Name(name), f"{count[name]:,}", *_cells(rows.get((SHARE, name)))]
+        if ALPHA in evaluation[LABELS]:
+            cells += _cells(rows.get((ALPHA, name)))
+        body.append(cells)
+    head = ["Label", "Answers", "Share of items", f"Interval, {level}"]
+    head += ["Alpha", f"Interval, {level}"] * (ALPHA in evaluation[LABELS])
+    left = len(count) - len(order)
+    note = f"{counted(left, 'label')} with fewer answers are left out." if left else ""
+    out = [Table("table-labels", "Labels", list(head), [Body(-1, body)], note)]
+    if "f1" in evaluation[LABELS]:
+        out.append(_f1_table(evaluation, frame[frame["quantity"] == "f1"], order))
+    return out
+
+
+def _f1_table(evaluation: xr.DataTree, frame: Any, order: list[Any]) -> Table:
+    """Return F1 by label: a column for each of the first systems."""
+    lead = verdict.lead(evaluation, evidence.numbers(evaluation))
+    assert lead is not None  # with systems, one leads
+    systems = lead.systems[:_SYSTEMS]
+    rows = {(row[ELEMENT], row[SYSTEM]): row for row in frame.to_dict("records")}
+    body = [
+        [Name(name), *(" ".join(_cells(rows.get((name, system)), brackets=True))
+                       for system in systems)]
+        for name in order
+    ]  # fmt: skip
+    left = len(lead.systems) - len(systems)
+    note = f"F1 is the mean with its {evidence.level()} interval."
+    note += f" {counted(left, 'system')} with lower {metric_title(lead.name)} are left out." * (
+        left > 0
+    )
+    return Table("table-f1", "F1 of each label", ["Label", *map(Name, systems)],
+                 [Body(-1, body)], note)  # fmt: skip
+
+
+def _cells(row: Any, *, brackets: bool = False) -> list[str]:
+    if row is None or not np.isfinite(row["mean"]):
+        return ["n/a"] if brackets else ["n/a", ""]
+    ends = between(row)
+    return [share(row["mean"]), f"({ends})" if brackets else ends]

@@ -1,0 +1,301 @@
+"""Evaluations of sets of labels: scores, numbers of labels, refusals, summary and report."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from refusals import check_refused
+from typer.testing import CliRunner
+
+import dissensus as dx
+from dissensus.cli.app import app
+from dissensus.evaluation.rerun import rerun
+from dissensus.reports.sets_page import label_tables, rare, steps
+from dissensus.wording import share
+
+QUICK = {"random_seed": 1, "progressbar": False, "draws": 250, "tune": 100}
+SAMPLE = ("chain", "draw")
+NAMES = np.array(["joy", "love", "fear"])
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
+
+def words(held):
+    return [";".join(NAMES[row]) or "none" for row in held]
+
+
+def study(n=40, annotators=4, seed=1, rare_share=0.2):
+    """Annotators right about nine of ten labels, two systems, and the sets that are right."""
+    rng = np.random.default_rng(seed)
+    truth = rng.random((n, 3)) < [0.5, 0.4, rare_share]
+
+    def said(right):
+        return words(np.where(rng.random((n, 3)) < right, truth, ~truth))
+
+    rows = {"item": np.tile(np.arange(n), annotators),
+            "annotator": np.repeat(np.arange(annotators), n),
+            "label": [label for _ in range(annotators) for label in said(0.9)]}  # fmt: skip
+    predicted = {"item": np.tile(np.arange(n), 2), "system": np.repeat(["good", "poor"], n),
+                 "label": said(0.95) + said(0.7)}  # fmt: skip
+    return rows, predicted, truth
+
+
+def read(rows, predicted=None):
+    how = {"kind": "set", "separator": ";", "none": "none"}
+    ann = dx.annotations(rows, labels=list(NAMES), **how)
+    return ann, None if predicted is None else dx.predictions(predicted, **how)
+
+
+@pytest.fixture(scope="module")
+def data():
+    rows, predicted, _ = study()
+    return read(rows, predicted)
+
+
+@pytest.fixture(scope="module")
+def result(data):
+    return dx.evaluate(*data, **QUICK)
+
+
+@pytest.fixture(scope="module")
+def fits(data):
+    ann, pred = data
+    return dx.by_label(dx.models.dirichlet.fit, ann, predictions=pred, **QUICK)
+
+
+def test_scores_are_those_of_set_score(result, data, fits):
+    direct = dx.set_score(fits, data[1], insight="learned", random_seed=1)
+    found = result["metrics"].to_dataset().sel(reliability=1.0, scope="these items", drop=True)
+    assert list(found.data_vars) == ["jaccard", "exact_match", "micro_f1", "macro_f1"]
+    for name, values in found.data_vars.items():
+        xr.testing.assert_allclose(values, direct[name], atol=1e-6)
+    new = result["metrics"]["jaccard"].sel(scope="new items")
+    assert (new.std(SAMPLE) > found["jaccard"].std(SAMPLE)).all()
+
+
+def test_scores_that_ignore_disagreement_are_those_of_majority_sets(result):
+    rows, predicted, _ = study()
+    frame = pd.DataFrame(rows)
+    held = np.array([[name in label.split(";") for name in NAMES] for label in frame["label"]])
+    half = pd.DataFrame(held).groupby(frame["item"]).mean().to_numpy() > 0.5
+    for name, group in pd.DataFrame(predicted).groupby("system"):
+        said = np.array([[one in label.split(";") for one in NAMES] for label in group["label"]])
+        both, either = (said & half).sum(1), (said | half).sum(1)
+        jaccard = np.where(either > 0, both / np.maximum(either, 1), 1.0).mean()
+        at = result["statistics"].to_dataset().sel(system=name)
+        assert float(at["naive_jaccard"]) == pytest.approx(jaccard)
+        assert float(at["naive_exact_match"]) == pytest.approx((said == half).all(1).mean())
+        f1 = 2 * both.sum() / (said.sum() + half.sum())
+        assert float(at["naive_micro_f1"]) == pytest.approx(f1)
+
+
+def test_numbers_of_labels_are_those_of_their_fits(result, data, fits):
+    ann, pred = data
+    labels = result["labels"].to_dataset()
+    for name, fit in fits.items():
+        yes = fit["posterior"]["plausibility"].sel(label="yes") > 0.5
+        here = labels.sel(element=name)
+        np.testing.assert_allclose(here["share"], yes.mean("item"))
+    alpha = dx.by_label(
+        dx.bayesian_bootstrap, dx.krippendorff_alpha, ann, draws=1000, random_seed=1
+    )
+    np.testing.assert_array_equal(
+        labels["krippendorff_alpha"].to_numpy().reshape(alpha.shape), alpha
+    )
+    rates = dx.by_label(
+        dx.sensitivity_specificity, fits, pred, "yes", insight="learned", random_seed=1
+    )
+    for name in ("f1", "sensitivity", "specificity"):
+        xr.testing.assert_allclose(labels[name], rates[name], atol=1e-6)
+    mean = xr.concat(
+        [fit["posterior"]["plausibility"].sel(label="yes").mean(SAMPLE) for fit in fits.values()],
+        dim="element",
+    )
+    np.testing.assert_allclose(result["posterior"]["plausibility_mean"], mean.T, atol=1e-6)
+
+
+def test_summaries_have_the_numbers_of_their_draws(result):
+    table = dx.summary(result)
+    assert set(table["metric"]) == {"jaccard", "exact_match", "micro_f1", "macro_f1"}
+    row = table.query("metric == 'jaccard' and scope == 'these items' and system == 'good'")
+    draws = result["metrics"]["jaccard"].sel(system="good", scope="these items")
+    assert row["mean"].item() == pytest.approx(float(draws.mean()))
+    labels = dx.summary(result, "labels").set_index(["quantity", "element", "system"])
+    mean = result["labels"]["f1"].sel(element="love", system="poor").mean()
+    assert labels.loc[("f1", "love", "poor"), "mean"] == pytest.approx(float(mean))
+    of_all = labels.loc["share"].xs("joy")
+    share_of = result["labels"]["share"].sel(element="joy")
+    assert of_all["mean"].item() == pytest.approx(float(share_of.mean()))
+    assert {"krippendorff_alpha_masi", "discrepancy_ratio"} <= set(
+        dx.summary(result, "statistics")["statistic"]
+    )
+
+
+@pytest.mark.long
+def test_a_distance_changes_discrepancies_and_nothing_else(data, result):
+    other = dx.evaluate(*data, distance="jaccard", **QUICK)
+    assert other["discrepancy"].attrs["distance"] == "jaccard"
+    ratios = [one["statistics"]["discrepancy_ratio"] for one in (other, result)]
+    assert not np.allclose(*ratios)
+    xr.testing.assert_equal(other["metrics"].to_dataset(), result["metrics"].to_dataset())
+
+
+@pytest.mark.long
+def test_intervals_hold_the_scores_against_the_sets_that_annotators_tend_to():
+    """Annotators are right about nine of ten labels: a large panel gives the right sets."""
+    held = []
+    for seed in range(12):
+        rows, predicted, truth = study(n=80, seed=seed)
+        found = dx.evaluate(*read(rows, predicted), **QUICK)
+        for name, group in pd.DataFrame(predicted).groupby("system"):
+            said = np.array([[x in label.split(";") for x in NAMES] for label in group["label"]])
+            both, either = (said & truth).sum(1), (said | truth).sum(1)
+            known = np.where(either > 0, both / np.maximum(either, 1), 1.0).mean()
+            draws = found["metrics"]["jaccard"].sel(system=name, scope="these items")
+            low, high = np.quantile(draws, [0.055, 0.945])
+            held.append(low <= known <= high)
+    assert np.mean(held) >= 0.75
+
+
+def test_what_sets_do_not_have_is_refused_all_at_once(data):
+    ann, pred = data
+    single = dx.predictions({"item": [0], "system": ["m"], "label": ["joy"]})
+    lists = dx.predictions(
+        {"item": [0, 0], "system": ["m"] * 2, "label": ["joy", "fear"], "score": [0.9, 0.2]},
+        score="score",
+    )
+    short = pred.isel(item=slice(5))
+    check_refused(dx.DissensusError, (
+        ("settings", lambda: dx.evaluate(ann, pred, truth={0: "joy"}, reliability=[1, 2]),
+         "reliability, truth: expected their defaults, with sets of labels"),
+        ("another model", lambda: dx.evaluate(ann, pred, model="dawid_skene"),
+         "model: expected their defaults"),
+        ("an unknown setting", lambda: dx.evaluate(ann, pred, side="both"),
+         "side: expected arguments that sets of labels have"),
+        ("single labels", lambda: dx.evaluate(ann, single), r'expected sets \(kind="set"\)'),
+        ("lists", lambda: dx.evaluate(ann, lists), "dissensus.set_score takes lists"),
+        ("items", lambda: dx.evaluate(ann, short), "items"),
+        ("memory", lambda: dx.evaluate(ann, pred, draws=10**7), "GB of draws"),
+        ("no number", lambda: dx.evaluate(ann, pred, draws="many"), "draws"),
+        ("a distance", lambda: dx.evaluate(ann, pred, distance="ordinal"), "distance"),
+    ))  # fmt: skip
+
+
+def test_a_label_that_says_nothing_is_asked_about():
+    rows, _, _ = study(n=10)
+    ann = dx.annotations(rows, kind="set", separator=";")
+    with pytest.warns(dx.DissensusWarning, match="use none='none'"):
+        dx.evaluate(ann, **QUICK)
+
+
+@pytest.mark.unit(0)
+@pytest.mark.parametrize("case", ["no systems", "one annotator", "items without answers"])
+def test_less_data_gives_fewer_groups(case, data, tmp_path):
+    rows, predicted, _ = study(annotators=1 if case == "one annotator" else 4)
+    if case == "items without answers":
+        frame = pd.DataFrame(rows)
+        rows = frame[frame["item"] > 4]
+        pred = read(rows, predicted)[1]
+        ann = dx.annotations(
+            rows, kind="set", separator=";", none="none", labels=list(NAMES), items=pred["item"]
+        )
+    else:
+        ann, pred = read(rows, predicted)
+    found = dx.evaluate(ann, None if case == "no systems" else pred, **QUICK)
+    assert ("metrics" in found) == (case != "no systems")
+    assert ("agreement" in found) == (case != "one annotator")
+    assert found["labels"].sizes["element"] == 3
+    text = dx.report(found, tmp_path / "report.html").read_text()
+    assert "Which labels are hard?" in text
+    assert "nan" not in text.split("<style")[0]
+
+
+def test_too_few_draws_mark_every_number(data, tmp_path):
+    found = dx.evaluate(*data, **QUICK | {"draws": 4, "chains": 2})
+    assert dx.summary(found)["doubt"].str.len().gt(0).all()
+    assert (
+        dx.summary(found, "labels").query("quantity != 'krippendorff_alpha'")["doubt"].ne("").all()
+    )
+    assert "Do not rely on" in dx.report(found, tmp_path / "r.html").read_text()
+
+
+def test_the_page_has_the_numbers_of_labels(result, tmp_path):
+    of_labels, f1 = label_tables(result)
+    rows = {str(row[0]): row for row in of_labels.bodies[0].rows}
+    draws = result["labels"]["share"].sel(element="joy")
+    assert rows["joy"][2] == share(float(draws.mean()))
+    given = sum("joy" in label.split(";") for label in study()[0]["label"])
+    assert rows["joy"][1] == str(given)
+    cells = {str(row[0]): row for row in f1.bodies[0].rows}["fear"]
+    mean = result["labels"]["f1"].sel(element="fear", system=str(f1.head[1])).mean()
+    assert cells[1].startswith(share(float(mean)))
+    text = dx.report(result, tmp_path / "report.html").read_text()
+    assert all(word in text for word in ("Jaccard similarity", "MASI distance", "Macro F1"))
+    assert dx.report(result, tmp_path / "again.html").read_text() == text
+
+
+@pytest.mark.long
+def test_rare_labels_are_named_and_the_label_most_disagreed_on_comes_first():
+    rows, predicted, _ = study(rare_share=0.0)
+    found = dx.evaluate(*read(rows, predicted), **QUICK)
+    count = sum("fear" in label.split(";") for label in rows["label"])
+    assert (rare(found) != {}) == (count < 10)
+    rows["label"] = [label.replace("fear", "joy") if "joy" not in label else label
+                     for label in rows["label"]]  # fmt: skip
+    found = dx.evaluate(*read(rows, predicted), **QUICK)
+    assert rare(found)["names"] == ["fear"]
+    alpha = dx.by_label(dx.krippendorff_alpha, found["annotations"].to_dataset())
+    assert steps(found, None)["labels"][0][0] == str(
+        alpha.sel(element=["joy", "love"]).idxmin().item()
+    )
+
+
+@pytest.mark.long
+def test_it_is_made_again(result):
+    assert rerun(result, progressbar=False).differences == []
+
+
+@pytest.mark.long
+def test_the_command_reads_sets(tmp_path):
+    rows, predicted, _ = study(n=20)
+    for name, table in (("ann", rows), ("pred", predicted)):
+        pd.DataFrame(table).to_csv(tmp_path / f"{name}.csv", index=False)
+    files = [str(tmp_path / "ann.csv"), "--predictions", str(tmp_path / "pred.csv")]
+    how = ["--kind", "set", "--separator", ";", "--none", "none"]
+    runner = CliRunner()
+    checked = runner.invoke(app, ["check", *files, *how])
+    assert checked.exit_code == 0
+    assert "joy" in checked.output
+    done = runner.invoke(app, ["evaluate", *files, *how, "--out", str(tmp_path / "out"),
+                               "--draws", "50", "--no-progress", "--all"])  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert "F1 of each label" in done.output
+    assert len(pd.read_csv(tmp_path / "out" / "labels.csv")) == 3 * (2 + 3 * 2)
+
+
+def test_names_of_labels_and_systems_stay_text(tmp_path):
+    rows, predicted, _ = study(n=20)
+    evil = "<script>alert(1)</script>"
+    rows["label"] = [label.replace("joy", evil) for label in rows["label"]]
+    predicted["label"] = [label.replace("joy", evil) for label in predicted["label"]]
+    predicted["system"] = np.where(predicted["system"] == "good", "<b>good</b>", "poor")
+    how = {"kind": "set", "separator": ";", "none": "none"}
+    ann, pred = dx.annotations(rows, **how), dx.predictions(predicted, **how)
+    text = dx.report(dx.evaluate(ann, pred, **QUICK), tmp_path / "report.html").read_text()
+    assert evil not in text
+    assert "<b>good</b>" not in text
+    assert "&lt;script&gt;" in text
+
+
+@pytest.mark.long
+def test_a_label_that_only_a_system_gives_is_in_no_set_of_the_panel(data, tmp_path):
+    _, predicted, _ = study()
+    predicted["label"][0] = "anger"
+    how = {"kind": "set", "separator": ";", "none": "none"}
+    with pytest.warns(dx.DissensusWarning, match="anger"):
+        found = dx.evaluate(data[0], dx.predictions(predicted, **how), **QUICK)
+    labels = found["labels"].to_dataset().sel(element="anger")
+    assert bool(labels["krippendorff_alpha"].isnull().all())
+    assert float(labels["share"].mean()) < 0.1
+    dx.report(found, tmp_path / "report.html")
