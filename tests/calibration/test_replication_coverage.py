@@ -52,6 +52,7 @@ def coverage(family, correlation, studies, seed):
     return {name: np.mean([one[name] for one in each], axis=0) for name in each[0]}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::dissensus.ConvergenceWarning")
 def test_intervals_hold_the_truth():
     # Of three pairs or pools that are not independent: three standard errors for one of them.

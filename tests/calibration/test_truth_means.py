@@ -55,7 +55,7 @@ def score(said, error):
     return each.mean() / (each.std(ddof=1) / np.sqrt(len(each)))
 
 
-@pytest.mark.unit(0, long=1)
+@pytest.mark.slow
 @pytest.mark.parametrize("model", sorted(SETTINGS))
 def test_items_are_on_average_as_they_are_said_to_be(model):
     for found in zip(*errors(SETTINGS[model]), strict=True):

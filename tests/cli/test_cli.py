@@ -145,7 +145,7 @@ def test_without_predictions_certainty_is_shown(files, tmp_path):
     assert "or --all" not in done.output
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_demo_shows_the_known_truth(tmp_path, monkeypatch):
     made = dx.simulate.study
     small = {"n_items": 12, "n_annotators": 4}

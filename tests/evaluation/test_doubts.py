@@ -106,7 +106,7 @@ def test_every_summary_says_of_every_row_whether_it_is_to_be_relied_on(good, pla
 INTERVAL = re.compile(r"[.\d]+ to [.\d]+$|[.\d]+ to [.\d]+ !$")
 
 
-@pytest.mark.unit(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("group", ["metrics", "components", "accuracy"])
 def test_every_interval_on_the_terminal_is_marked(planted, group):
     parts = [
@@ -152,7 +152,6 @@ def test_a_table_without_marks_does_not_speak_of_marks():
 
 
 @pytest.mark.slow
-@pytest.mark.unit(0, long=1)
 @pytest.mark.usefixtures("no_pictures")
 @pytest.mark.parametrize(
     ("group", "ids"),

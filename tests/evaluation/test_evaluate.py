@@ -354,7 +354,7 @@ def test_chains_that_are_too_short_are_warned_of_once_with_their_reliabilities(
     assert "convergence" not in result["companion"].children
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_every_posterior_but_the_reference_is_dropped_before_the_next(rankings, monkeypatch):
     fits, alive = [], []
     original = Recipe.fit

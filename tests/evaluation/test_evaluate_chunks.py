@@ -158,7 +158,7 @@ def test_from_the_command_line(tmp_path):
     assert isinstance(nowhere.exception, dx.ArgumentError)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_too_few_draws_to_tell_of_chains_say_nothing_in_chunks_either(tmp_path):
     study = dx.simulate.study(n_items=6, kind="ranking", random_seed=1)
     result = dx.evaluate(

@@ -99,7 +99,7 @@ def test_numbers_that_were_cut_come_out_the_same(scores, tmp_path):
         xr.testing.assert_equal(tree["predictions_given"].to_dataset(), scores[1])
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_another_process_comes_to_the_same(votes, of_votes, tmp_path):
     # One thread, and another order of sets.
     path = of_votes(tmp_path, votes)

@@ -235,7 +235,7 @@ def test_grades_as_numbers_have_errors_and_no_answers(scores, tmp_path):
     dx.report(found, tmp_path / "grades.html")
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_several_reliabilities_of_numbers_have_a_report(scores, tmp_path):
     with pytest.warns(dx.DissensusWarning, match="no reliability"):
         found = dx.evaluate(*scores[:2], reliability=(1.0, 2.0), **QUIET)

@@ -69,7 +69,6 @@ def test_true_coefficients_are_found_though_nobody_knows_the_truth(n):
 
 
 @pytest.mark.slow
-@pytest.mark.unit(0, long=1)
 @SOME
 @pytest.mark.parametrize(("spread", "more"), [(0.0, {}), (0.6, {}), (0.0, {"difficulty": True})])
 def test_coefficients_move_whether_annotators_are_alike_or_not(spread, more):

@@ -82,7 +82,6 @@ def in_two_pools(ann):
 
 
 @pytest.mark.slow
-@pytest.mark.unit(0, long=1)
 @FAMILIES
 def test_true_coefficients_of_two_pools_lie_within_their_intervals(family):
     ann, known = study(family, 300, 60, 6)

@@ -118,7 +118,7 @@ class Interruption:
 
 
 # After so short a warm-up steps may diverge, by the last bits of a processor's arithmetic.
-@pytest.mark.unit(0, long=1)
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.* transitions diverged")
 @pytest.mark.filterwarnings("ignore:.*chains have not run long enough")
 @pytest.mark.parametrize("model", ["crossed_effects", "symmetric_confusion", "rasch"])

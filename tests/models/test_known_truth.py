@@ -185,7 +185,6 @@ def crowd(seed, n_items=300, n_annotators=8, n_labels=3, concentration=1.2):
 
 
 @pytest.mark.slow
-@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize("n_known", [0, 40])
 def test_intervals_hold_where_every_item_has_a_crowd_of_its_own(n_known):
     """Studies of another process than the model's: 89 % intervals of systems and of the majority.

@@ -208,7 +208,6 @@ def test_too_many_systems_for_the_items_are_warned_of():
 
 
 @pytest.mark.slow
-@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize("scores", [np.rint(study(40, 3)), study(40, 3)], ids=["whole", "any"])
 def test_a_prior_with_predictions_goes_with_the_gradient_of_the_model(scores):
     ann = dx.from_matrix(scores, kind="continuous")

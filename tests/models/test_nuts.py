@@ -162,7 +162,6 @@ def test_draws_go_with_the_gradient_that_nuts_follows(name):
 
 
 @pytest.mark.slow
-@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize(
     ("name", "one", "other"),
     [

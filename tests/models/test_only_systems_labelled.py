@@ -67,7 +67,7 @@ def test_the_density_of_an_item_is_that_of_its_predictions():
     assert float(value) == pytest.approx(expected, abs=1e-8)
 
 
-@pytest.mark.unit(0, long=1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("model", "options"), FEW)
 def test_draws_go_with_the_gradient_that_nuts_follows(model, options):
     ann, pred, _, _ = study(n_items=24, n_labelled=8)

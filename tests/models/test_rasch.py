@@ -145,7 +145,7 @@ def test_without_the_truth_it_is_found_with_the_abilities(guessing):
     assert ((low < ability) & (ability < high)).mean() > 0.5  # of one mean: all miss together
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @short
 def test_confidence_says_more_of_the_truth():
     ann, truth, *_ = study(400, 4, 2, seed=2)

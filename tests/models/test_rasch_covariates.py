@@ -95,7 +95,6 @@ def test_nuts_finds_the_same_posterior(n_known):
 
 
 @pytest.mark.slow
-@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize(
     ("n_known", "more"), [(0, {}), (20, {}), (8, {"guessing": False, "confidence": True})]
 )
@@ -226,7 +225,7 @@ def test_nuts_draws_are_completed_with_the_covariates():
     assert float(fit.sample_stats["log_likelihood"][0, 2]) == pytest.approx(expected)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_pymc_takes_the_gibbs_step_and_its_trace_has_contrasts():
     ann, known, truth = study()
     trace = run(rasch.build(ann, truth=truth, **known), draws=300, tune=100)

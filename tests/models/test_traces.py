@@ -196,6 +196,7 @@ NEW = {
 DRAWN = ["difficulty", "truth"]
 
 
+@pytest.mark.slow
 def test_truth_of_new_items_of_unknown_difficulty():
     """Weighted by the likelihood of an item it is that of a grid of difficulties."""
     ann = simulated(20, 4, 2, seed=4)[0]

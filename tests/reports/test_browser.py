@@ -228,6 +228,7 @@ def test_screenshots_are_not_blank(page, tmp_path):
         assert shades.std() > 10
 
 
+@pytest.mark.slow
 def test_a_thousand_items_are_less_than_three_megabytes(tmp_path):
     study = dx.simulate.study(n_items=1000, random_seed=1)
     result = dx.evaluate(

@@ -377,7 +377,7 @@ FILES = {"summary": None, "statistics": "statistics", "components": "components"
 """The group of each table that is written."""
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_files_and_json_have_the_rows_of_the_summaries(tmp_path):
     tree = everything.evaluation()
     paths = write_evaluation(tree, tmp_path)

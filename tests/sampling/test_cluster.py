@@ -46,7 +46,7 @@ def whole(study):
     return dx.top_k_accuracy(fit, study.predictions, weights="bayesian-bootstrap", random_seed=2)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_processes_draw_what_threads_and_one_fit_draw(study, whole, client):
     found = accuracy(study)
     with dask.config.set(scheduler="threads"):

@@ -78,7 +78,7 @@ def of_annotators(one):
 CASES = pytest.mark.parametrize(("n_pools", "own_residual"), [(1, False), (2, False), (3, True)])
 
 
-@pytest.mark.unit(0, long=2)
+@pytest.mark.slow
 @CASES
 @pytest.mark.parametrize("side", ["annotators", "items"])
 def test_coefficients_given_one_side_are_normal_as_matrices_say(n_pools, own_residual, side):

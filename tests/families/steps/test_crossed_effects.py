@@ -29,7 +29,7 @@ def built(family, pools=None, **options):
     return module.build(study(family, pools), family=family, **options)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_term_in_the_mean_goes_to_nuts():
     """With a covariate, which the step reads off the graph, against NUTS for everything."""
     # Annotators enough to be told apart: NUTS may be caught where their spread is next to 0.

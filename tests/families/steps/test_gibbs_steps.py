@@ -150,7 +150,7 @@ def test_pymc_chooses_it_for_everything(name):
     assert {v.name for v in moved} == {v.name for v in model.value_vars}
 
 
-@pytest.mark.unit(0, long=1)
+@pytest.mark.slow
 @by_step
 def test_the_model_may_be_an_argument(step):
     built = form(EACH[step][0]).build()
@@ -226,7 +226,7 @@ def test_agrees_with_the_sampler_of_fit(name, size):
     crossed_reference.compare_fits(one, other, enough=enough, errors=4 if draws < 10_000 else 4.5)
 
 
-@pytest.mark.unit(0, long=1)
+@pytest.mark.slow
 @by_step
 def test_the_seed_makes_it_repeatable_and_chains_differ(step):
     name, variable = EACH[step]

@@ -154,7 +154,6 @@ def test_agrees_with_nuts_on_models_put_together_by_hand(form):
 
 
 @pytest.mark.slow
-@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize("form", BY_HAND)
 def test_draws_go_with_the_gradient_that_nuts_follows(form):
     """What the test above asks, reduced."""
