@@ -11,7 +11,9 @@ from typer.testing import CliRunner
 
 import dissensus as dx
 from dissensus.cli.app import app
+from dissensus.data.contents import prediction_contents
 from dissensus.evaluation.rerun import rerun
+from dissensus.evaluation.sets import _worst
 from dissensus.reports.sets_page import label_tables, rare, steps
 from dissensus.wording import share
 
@@ -170,7 +172,7 @@ def test_what_sets_do_not_have_is_refused_all_at_once(data):
         ("settings", lambda: dx.evaluate(ann, pred, truth={0: "joy"}, reliability=[1, 2]),
          "reliability, truth: expected their defaults, with sets of labels"),
         ("another model", lambda: dx.evaluate(ann, pred, model="dawid_skene"),
-         "model: expected their defaults"),
+         "model: expected the default, with sets"),
         ("an unknown setting", lambda: dx.evaluate(ann, pred, side="both"),
          "side: expected arguments that sets of labels have"),
         ("single labels", lambda: dx.evaluate(ann, single), r'expected sets \(kind="set"\)'),
@@ -178,7 +180,7 @@ def test_what_sets_do_not_have_is_refused_all_at_once(data):
         ("items", lambda: dx.evaluate(ann, short), "items"),
         ("memory", lambda: dx.evaluate(ann, pred, draws=10**7), "GB of draws"),
         ("no number", lambda: dx.evaluate(ann, pred, draws="many"), "draws"),
-        ("a distance", lambda: dx.evaluate(ann, pred, distance="ordinal"), "distance"),
+        ("a distance", lambda: dx.evaluate(ann, pred, distance="ordinal"), "distance: expected"),
     ))  # fmt: skip
 
 
@@ -299,3 +301,90 @@ def test_a_label_that_only_a_system_gives_is_in_no_set_of_the_panel(data, tmp_pa
     assert bool(labels["krippendorff_alpha"].isnull().all())
     assert float(labels["share"].mean()) < 0.1
     dx.report(found, tmp_path / "report.html")
+
+
+def silent_system():
+    """A system that says nothing, beside one that finds what is seldom there."""
+    rows = {"item": np.tile(np.arange(40), 3), "annotator": np.repeat(list("abc"), 40),
+            "label": ["none"] * 120}  # fmt: skip
+    rows["label"][0] = rows["label"][1] = "joy"
+    said = ["joy"] + ["none"] * 39
+    predicted = {"item": np.tile(np.arange(40), 2), "system": np.repeat(["careful", "silent"], 40),
+                 "label": said + ["none"] * 40}  # fmt: skip
+    return rows, predicted
+
+
+@pytest.mark.filterwarnings("ignore:.*:dissensus.DissensusWarning")
+def test_a_score_that_is_undefined_in_some_draws_is_left_out_and_said(tmp_path):
+    ann, pred = read(*silent_system())
+    with pytest.warns(dx.DissensusWarning, match="Micro F1 is left out.*'silent'"):
+        found = dx.evaluate(ann, pred, **QUICK)
+    assert set(found["metrics"].data_vars) >= {"jaccard", "exact_match"}
+    assert "micro_f1" not in found["metrics"]
+    assert "naive_micro_f1" not in found["statistics"]
+    dx.report(found, tmp_path / "report.html")
+
+
+@pytest.mark.long
+def test_where_nobody_disagrees_all_scores_are_those_that_ignore_disagreement(tmp_path):
+    rows, predicted, truth = study(n=60)
+    rows["label"] = words(truth) * 4
+    predicted["label"] = [label if k % 7 else "anger" for k, label in enumerate(predicted["label"])]
+    ann = read(rows)[0]
+    pred = dx.predictions(predicted, kind="set", separator=";", none="none")
+    with pytest.warns(dx.DissensusWarning, match="anger"):
+        found = dx.evaluate(ann, pred, **QUICK)
+    for name, values in found["metrics"].to_dataset().data_vars.items():
+        mean = values.sel(scope="these items", reliability=1.0).mean(SAMPLE)
+        np.testing.assert_allclose(mean, found["statistics"][f"naive_{name}"], atol=0.06)
+    of_labels, f1 = label_tables(found)
+    for table in (of_labels, f1):
+        assert "anger" in [str(row[0]) for row in table.bodies[0].rows]
+    assert "anger" in rare(found)["names"]
+    assert steps(found, None)["labels"] == []
+    assert "No label" in dx.report(found, tmp_path / "report.html").read_text()
+
+
+def test_the_worst_diagnostics_of_all_labels_are_kept_each_with_its_label():
+    one = {"ess_bulk_min": 90.0, "ess_bulk_min_item": "weight", "r_hat_max": 1.01,
+           "r_hat_max_item": "weight", "ess_tail_min": 300.0, "n_items_poor": 1}  # fmt: skip
+    other = one | {"ess_bulk_min": 400.0, "r_hat_max": 1.2, "ess_tail_min": 50.0}
+    found = _worst({"joy": one, "love": other})
+    assert (found["ess_bulk_min"], found["r_hat_max"], found["ess_tail_min"]) == (90.0, 1.2, 50.0)
+    assert found["ess_bulk_min_item"] == "joy: weight"
+    assert found["r_hat_max_item"] == "love: weight"
+    assert found["n_items_poor"] == 2
+
+
+def test_doubts_are_those_of_the_labels_fit(result):
+    tree = result.copy()
+    posterior = tree["posterior"].to_dataset()
+    why = np.array(["", "chains too short", ""], dtype=object)
+    tree["posterior"] = posterior.assign(doubt=("element", why.astype(str)))
+    rows = dx.summary(tree, "labels").query("quantity == 'f1'").set_index("element")["doubt"]
+    assert (rows["love"] == "chains too short").all()
+    assert (rows["joy"] == "").all()
+
+
+@pytest.mark.long
+def test_known_labels_are_not_outside_and_pools_are_said_to_be_unused(data):
+    rows, _, _ = study()
+    assert prediction_contents(*data)["labels_outside"] == {}
+    pooled = dx.annotations(
+        rows | {"pool": np.where(rows["annotator"] > 1, "x", "y")}, kind="set", separator=";",
+        none="none", pool="pool",
+    )  # fmt: skip
+    with pytest.warns(dx.DissensusWarning, match="Pools are not used"):
+        dx.evaluate(pooled, **QUICK)
+    fixed = dx.evaluate(*data, prior_count=1.0, **{k: QUICK[k] for k in QUICK if k != "tune"})
+    assert "metrics" in fixed
+    chunked = dx.evaluate(dx.chunked(data[0], 5), data[1], **QUICK)
+    assert chunked["labels"]["share"].chunks is None
+
+
+def test_a_column_that_says_nothing_holds_is_no_label():
+    wide = {"item": [1, 2], "annotator": ["a", "a"], "joy": [1, 0], "love": [1, 0], "none": [0, 1]}
+    ann = dx.annotations(wide, kind="set", none="none")
+    assert ann["element"].values.tolist() == ["joy", "love"]
+    with pytest.raises(dx.AnnotationError, match="row 0: expected 0 where a label holds"):
+        dx.annotations(wide | {"none": [1, 1]}, kind="set", none="none")

@@ -157,7 +157,7 @@ def test_it_is_made_again_to_the_last_digit(tmp_path):
 def test_what_is_refused(result):
     votes, labels = study(), dx.annotations({"item": [1], "annotator": ["a"], "label": ["x"]})
     every = (
-        r"threshold, margin.*defaults, with votes on pairs.*margin=0.3.*With votes on pairs: draws"
+        r"threshold, margin.*defaults, with votes on pairs.*margin=0.3.*Votes on pairs take draws"
     )
     check_refused(dx.DissensusError, [
         ("settings", lambda: dx.evaluate(votes, threshold=2.0, margin=0.3, **QUIET), every),

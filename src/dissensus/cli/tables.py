@@ -102,6 +102,7 @@ def _without(table: Table, names: frozenset[str]) -> Table:
 def results(evaluation: xr.DataTree, *, everything: bool = False) -> Iterator[Group | str]:
     """Yield the verdict, its table, and why to doubt it, as markup for Rich; or everything."""
     from dissensus.reports import checks, trust, verdict  # Matplotlib, which plans do not need
+    from dissensus.reports.sets_page import SOURCE, rare
 
     if LEADERBOARD in evaluation.children:
         yield from _of_votes(evaluation, everything=everything)
@@ -121,6 +122,9 @@ def results(evaluation: xr.DataTree, *, everything: bool = False) -> Iterator[Gr
     yield from filter(None, map(_doubt, trust.boxes(evaluation, lead, both.facts, checked)))
     for topic, facts in trust.more_cautions(checked):
         yield f"[yellow]careful[/yellow] {escape(paragraph(topic, facts))}"
+    if LABELS in evaluation.children:
+        for words in sentences("rare", rare(evaluation), source=SOURCE):
+            yield f"[yellow]careful[/yellow] {escape(words)}"
     if everything:
         yield ""
         yield from _rest(evaluation, numbers, both.facts)
@@ -163,7 +167,7 @@ def _rest(evaluation: xr.DataTree, numbers: list[xr.Dataset], both: Facts) -> It
 
     yield from _metrics(evaluation, numbers, both)
     if LABELS in evaluation.children:
-        yield from map(laid_out, label_tables(evaluation))
+        yield from map(laid_out, label_tables(evaluation, narrow=True))
     for part in parts(evaluation, page=False).values():
         if part is not None:
             yield from map(laid_out, part.tables)

@@ -116,7 +116,7 @@ def annotations(
         "confidence": confidence, "pool": pool, "cluster": cluster, "stratum": stratum,
     }  # fmt: skip
     if isinstance(kind, str) and kind == "set":
-        frame, labels = of_columns(frame, wanted, labels)
+        frame, labels = of_columns(frame, wanted, labels, none=none)
     column = columns(frame, wanted, needed=("item", "annotator", "label"))
     names = {role: str(name) for role, name in wanted.items() if name is not None}
     ranked = rank is not None

@@ -110,7 +110,7 @@ def prediction_contents(annotations: xr.Dataset, predictions: xr.Dataset) -> dic
         code = predictions["label_code"].to_numpy()
         out["labels_per_list"] = _spread((code >= 0).sum(axis=-1).ravel())
         out["labels_outside"] = _outside(annotations, predictions, code[code >= 0])
-        known = annotations[LABEL].to_numpy().tolist() if LABEL in annotations.coords else []
+        known = _label_space(annotations).tolist()
         out["labels_misspelt"] = misspelt(list(out["labels_outside"]), known)
     else:
         out["values"] = _quartiles(predictions["value"])
@@ -250,10 +250,17 @@ def _outside(annotations: xr.Dataset, predictions: xr.Dataset, code: Ints) -> di
     """Count labels that annotators could not have given."""
     if LABEL not in annotations.coords:
         return {}
+    known = _label_space(annotations)
     names = predictions[LABEL].to_numpy()
     count = np.bincount(code, minlength=len(names))
-    stray = (count > 0) & (tables.match(names, annotations[LABEL].to_numpy()) < 0)
+    stray = (count > 0) & (tables.match(names, known) < 0)
     return dict(zip(names[stray].tolist(), count[stray].tolist(), strict=True))
+
+
+def _label_space(annotations: xr.Dataset) -> Array:
+    """Return the labels that annotators could give; none if they gave numbers."""
+    dim = ELEMENT if ELEMENT in annotations.coords else LABEL
+    return annotations[dim].to_numpy() if dim in annotations.coords else np.empty(0, dtype=object)
 
 
 def _quartiles(values: xr.DataArray) -> dict[str, float]:

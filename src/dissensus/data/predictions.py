@@ -144,7 +144,7 @@ def _sets(
     frame: Any, wanted: dict[str, Any], separator: Any, none: Any, on_missing: str
 ) -> xr.Dataset:
     """Read predictions that are sets of labels."""
-    frame, _ = of_columns(frame, wanted, None, PredictionError)
+    frame, _ = of_columns(frame, wanted, None, PredictionError, none=none)
     column = columns(frame, wanted, PredictionError, tuple(wanted))
     names = {role: str(name) for role, name in wanted.items()}
     items, systems = (

@@ -117,7 +117,11 @@ def _unlike_labels(annotations: xr.Dataset, predictions: xr.Dataset) -> Predicti
         predictions = predictions.isel({ITEM: place[place >= 0]})
     said = predicted_labels(predictions)
     labels = annotations[ELEMENT if ELEMENT in annotations.coords else LABEL].to_numpy()
-    return no_common_label(said, labels) if (tables.match(said, labels) < 0).all() else None
+    return (
+        no_common_label(said, labels)
+        if len(said) and (tables.match(said, labels) < 0).all()
+        else None
+    )
 
 
 def _one_cluster(annotations: xr.Dataset) -> AnnotationError | None:

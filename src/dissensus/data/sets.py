@@ -71,12 +71,13 @@ def joined(elements: Names, member: Flags, separator: str, none: str) -> list[st
 
 def of_columns(
     frame: Any, wanted: Mapping[str, str | None], labels: Sequence[Any] | None,
-    error: type[AnnotationError] = AnnotationError,
+    error: type[AnnotationError] = AnnotationError, *, none: Any = None,
 ) -> tuple[Any, Sequence[Any] | None]:  # fmt: skip
     """Return a table that has a column of 0 and 1 for each label with a column of lists instead.
 
     Other tables are returned as they are. ``wanted`` has the columns by role. The second value is
-    the list of labels: ``labels``, or the columns that are not wanted.
+    the list of labels: ``labels``, or the columns that are not wanted. A column named as ``none``
+    is no label: it says that no label holds.
 
     >>> wide = {"item": [1, 2], "annotator": ["a", "a"], "joy": [1, 0], "love": [1, 0]}
     >>> roles = {"item": "item", "annotator": "annotator", "label": "label"}
@@ -109,6 +110,16 @@ def of_columns(
             expected=f"0 or 1: there is no column {name!r}, so that each column is a label",
             found=brief(table[chosen[column]].iloc[[row]].tolist()[0]), hint=words,
         )  # fmt: skip
+    if none is not None and str(none) in chosen and given is None:
+        alone = values[chosen.index(str(none))] == 1
+        kept = np.array([one != str(none) for one in chosen])
+        values, chosen = values[kept], [one for one in chosen if one != str(none)]
+        both = np.flatnonzero(alone & (values == 1).any(axis=0))
+        if len(both):
+            raise error(
+                f"column {str(none)!r}", where=f"row {both[0]}", found="1 beside a label",
+                expected=f"0 where a label holds: none={none!r} says that none does",
+            )  # fmt: skip
     space = [one.strip() for one in chosen]
     rows = [list(compress(space, row)) for row in (values == 1).T.tolist()]
     rest = {one: values for one, values in table.items() if one in roles}

@@ -231,8 +231,8 @@ def evaluate(
         )  # fmt: skip
     if are_sets(annotations):
         return evaluate_sets(
-            annotations, predictions, recorded, evaluate.__kwdefaults__ or {},
-            progressbar=progressbar, seed_source=seed_source,
+            _in_memory(annotations), _in_memory(predictions), recorded,
+            evaluate.__kwdefaults__ or {}, progressbar=progressbar, seed_source=seed_source,
         )  # fmt: skip
     cut = _cut(annotations, chunks)
     if cut is not None:

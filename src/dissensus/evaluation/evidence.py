@@ -292,6 +292,8 @@ def summary(evaluation: xr.DataTree | xr.Dataset, of: str | None = None) -> pd.D
           equal-tailed; it is infinite if no number suffices, and mean and sd are NaN then.
         - leaderboard: system (best first); the numbers are of its win rate. rank (median),
           rank_lower, rank_upper, probability_best, votes (on the system), ess_bulk, r_hat.
+        - labels, of sets: element, quantity ("share", "krippendorff_alpha", "f1", "sensitivity",
+          "specificity"), system, undefined. ``doubt`` is that of the label's fit.
         - a reader study (``of`` must be None; no ``doubt``; not single readers): quantity,
           modality, ``modality_``, system, threshold (the last four are empty where they do not
           apply), observed (for these readers and cases), probability_positive (of differences).
@@ -374,6 +376,11 @@ def _checked_group(evaluation: Any, of: str | None) -> str:
         raise ArgumentError("of", expected=f"one of {_OF}", found=repr(of))
     needed = LEADERBOARD if of_votes else "statistics"
     expected = "a DataTree from dissensus.evaluate, or from a model's fit"
+    if of == POSTERIOR and LABELS in groups:
+        raise ArgumentError(
+            "of", expected="another group: of sets, draws of plausibilities are not kept",
+            found=repr(of), hint='evaluation["posterior"]["plausibility_mean"] has their means',
+        )  # fmt: skip
     if of == POSTERIOR:
         needed, expected = POSTERIOR, "a fit, or an evaluation by a model"
     if needed not in groups:

@@ -22,6 +22,7 @@ from dissensus.errors import (
     DissensusWarning,
     brief,
 )
+from dissensus.wording import capital
 
 Groups = dict[str, xr.Dataset]
 
@@ -167,20 +168,21 @@ def require_settings(
 ) -> None:  # fmt: skip
     """Raise one error about all arguments of `evaluate` that a kind of data does not have.
 
-    Arguments that are not ``known`` must have their defaults, or name the only ``model``.
+    Arguments that are not ``known`` must have their defaults, be None, or name the only ``model``.
     """
     odd = {
         name: value for name, value in given.items()
-        if name not in known and not (name == "model" and value == model)
+        if name not in known and value is not None and not (name == "model" and value == model)
         and not _is_same(value, defaults.get(name, _UNKNOWN))
     }  # fmt: skip
     if odd:
+        defaults_only = "the default" if len(odd) == 1 else "their defaults"
         raise ArgumentError(
             ", ".join(odd),
-            expected=f"their defaults, with {kind}" if odd.keys() <= defaults.keys()
+            expected=f"{defaults_only}, with {kind}" if odd.keys() <= defaults.keys()
             else f"arguments that {kind} have",
             found=", ".join(f"{name}={brief(value)}" for name, value in odd.items()),
-            hint=f"With {kind}: {', '.join((*known, 'progressbar'))}",
+            hint=f"{capital(kind)} take {', '.join((*known, 'progressbar'))}",
         )  # fmt: skip
 
 

@@ -22,6 +22,7 @@ from dissensus.errors import (
     ConvergenceWarning,
     DissensusWarning,
     PredictionError,
+    shown,
     warn_caller,
 )
 from dissensus.evaluation.doubts import DOUBT, of_metrics
@@ -32,8 +33,10 @@ from dissensus.evaluation.section import Groups, Settings, require_settings, war
 from dissensus.families.base import ROOM
 from dissensus.sampling import convergence, fitting
 from dissensus.sampling.intervals import spread
+from dissensus.sampling.learned_prior import LEARNED
 from dissensus.statistics._bayesian_bootstrap import bayesian_bootstrap
 from dissensus.statistics._by_label import ByLabel, by_label
+from dissensus.wording import capital, metric_title
 
 LABELS: Final = "labels"
 """Group with numbers of each label."""
@@ -71,13 +74,17 @@ def evaluate_sets(
     """
     require_settings(given, defaults, (*_SHARED, *_OF_MODEL), "sets of labels", model=_MODEL)
     chains, draws = arguments.sample_shape(given["draws"], given["chains"])
+    arguments.one_of("distance", given["distance"], (None, "masi", "jaccard"))
     annotations = checked_annotations(annotations)
     for doubt in label_doubts(annotations):
         warn_caller(f"{doubt}.")
-    _require_room(annotations, draws, chains)
+    for name, words in (("pool_code", "Pools are"), ("confidence", "Confidences are")):
+        if name in annotations:
+            warn_caller(f"{words} not used in evaluations of sets.")
     if predictions is not None:
         predictions = _checked(predictions)
         require_fit(annotations, predictions, given["on_missing"])
+    _require_room(annotations, predictions, draws, chains)
     settings = Settings(
         draws * chains, given["random_seed"], given["distance"] or "masi", given["margin"],
         given["on_missing"], chains, progressbar,
@@ -102,7 +109,7 @@ def evaluate_sets(
     tree.attrs.update(
         {"model": _MODEL, "kind": "set", "inference": found["posterior"].attrs["inference"],
          "reference_reliability": 1.0, "markov_chains": 0,
-         "point_estimate": "the labels that more than half of an item's annotators gave",
+         "point_estimate": "the labels that more than half of an item's answers have",
          "draws": draws, "chains": chains, "random_seed": str(settings.random_seed),
          "random_seed_source": seed_source},
         **provenance(annotations, predictions, given),
@@ -145,14 +152,16 @@ def _with_systems(
             shares, predictions, weights=weights, on_missing=settings.on_missing, **more
         )[list(_LEADING)].expand_dims({RELIABILITY: [1.0]})
         naive = score(
-            _point(annotations), predictions, on_missing="drop" if bare else settings.on_missing
+            _point(annotations, shares),
+            predictions,
+            on_missing="drop" if bare else settings.on_missing,
         ).mean(SAMPLE)
-    scored = scored.transpose(*SAMPLE, RELIABILITY, SCOPE, SYSTEM)
+    scored = _defined(scored.transpose(*SAMPLE, RELIABILITY, SCOPE, SYSTEM))
     rates = by_label(
         metrics.get("sensitivity_specificity").function, shares, predictions, positive=_YES,
         on_missing=settings.on_missing, **more,
     )  # fmt: skip
-    names = {f"naive_{name}": naive[name] for name in _LEADING}
+    names = {f"naive_{name}": naive[name] for name in scored.data_vars}
     return found | {
         "predictions": predictions, "metrics": scored, "comparison": comparison(scored),
         "diagnostics": diagnostics(scored), "statistics": statistics_.assign(names),
@@ -160,22 +169,42 @@ def _with_systems(
     }  # fmt: skip
 
 
+def _defined(scored: xr.Dataset) -> xr.Dataset:
+    """Leave out scores that are undefined in some draws, with a warning."""
+    for name, values in scored.data_vars.items():
+        if bool((bad := values.isnull().any([dim for dim in values.dims if dim != SYSTEM])).any()):
+            warn_caller(
+                f"{capital(metric_title(str(name)))} is left out: in some draws it is undefined "
+                f"for {shown(values[SYSTEM].to_numpy()[bad.to_numpy()].tolist())}, who predict no "
+                "label that is in a set."
+            )
+            scored = scored.drop_vars(str(name))
+    return scored
+
+
 def _checked(predictions: Any) -> xr.Dataset:
     """Return predicted sets."""
     out = checked_predictions(predictions, sets=True)
     if out.attrs["kind"] != "set":
+        of_lists = out.attrs["kind"] == "ranking"
         raise PredictionError(
             "predictions", expected='sets (kind="set"), as the annotations are',
             found=f"kind {out.attrs['kind']!r}",
-            hint="Of labels with scores, give those above a threshold as a set; "
-            "dissensus.set_score takes lists, for their ranking loss",
+            hint="Give the labels above a threshold as a set; dissensus.set_score takes lists, for "
+            "their ranking loss" if of_lists
+            else 'Read them with dissensus.predictions(..., kind="set")',
         )  # fmt: skip
     return out
 
 
-def _require_room(annotations: xr.Dataset, draws: int, chains: int) -> None:
+def _require_room(
+    annotations: xr.Dataset, predictions: xr.Dataset | None, draws: int, chains: int
+) -> None:
     """Raise if the draws of all labels would fill the memory."""
-    n_items, n_labels = annotations.sizes[ITEM], annotations.sizes[ELEMENT]
+    labels = annotations[ELEMENT].to_numpy().tolist()
+    if predictions is not None:
+        labels += predictions[LABEL].to_numpy().tolist()
+    n_items, n_labels = annotations.sizes[ITEM], len(set(labels))
     n_bytes = 8.0 * draws * chains * n_items * n_labels
     if n_bytes > ROOM:
         raise ArgumentError(
@@ -204,6 +233,8 @@ def _fits(
         return xr.DataTree.from_dict({"posterior": kept.assign_attrs(posterior.attrs)})
 
     options = {name: given[name] for name in _OF_MODEL if name in given}
+    if options.get("prior_count", LEARNED) != LEARNED:
+        predictions = None  # they are evidence of the prior only
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # said once for all labels
         fits: ByLabel = by_label(
@@ -221,35 +252,43 @@ def _posterior(fits: ByLabel, shares: Mapping[Any, xr.DataArray]) -> xr.Dataset:
         [one.sel({LABEL: _YES}, drop=True).mean(SAMPLE) for one in shares.values()], dim=index
     )
     attrs = {label: fit["posterior"].attrs for label, fit in fits.items()}
+    reasons = [convergence.doubt(one) for one in attrs.values()]
     out = mean.transpose(ITEM, ELEMENT).to_dataset(name="plausibility_mean")
+    out[DOUBT] = xr.DataArray(np.array(reasons, dtype=str), dims=ELEMENT)
     first = next(iter(attrs.values()))
-    kept = {"model": _MODEL, "inference": first["inference"]}
-    known = {
-        label: one for label, one in attrs.items() if np.isfinite(one.get("ess_bulk_min", np.nan))
-    }
-    if known:
-        worst = min(known, key=lambda label: known[label]["ess_bulk_min"])
-        kept |= {name: known[worst][name] for name in convergence.ATTRIBUTES
-                 if name in known[worst]}  # fmt: skip
-        for name in ("ess_bulk_min_item", "r_hat_max_item"):
-            if name in kept:
-                kept[name] = f"{worst}: {kept[name]}"
-        kept["n_items_poor"] = sum(int(one.get("n_items_poor", 0) > 0) for one in known.values())
-    return out.assign_attrs(kept)
+    return out.assign_attrs(model=_MODEL, inference=first["inference"], **_worst(attrs))
 
 
-def _point(annotations: xr.Dataset) -> ByLabel:
+def _worst(attrs: Mapping[Any, Mapping[Any, Any]]) -> dict[str, Any]:
+    """Return the worst of each diagnostic over labels, with the label it is of."""
+    out: dict[str, Any] = {}
+    for name in convergence.ATTRIBUTES:
+        known = {label: one[name] for label, one in attrs.items() if name in one}
+        if not known or name.endswith("_item"):
+            continue
+        if name.startswith("n_items"):
+            out[name] = sum(int(number > 0) for number in known.values())
+            continue
+        label = (max if name.endswith("max") else min)(known, key=lambda one: known[one])
+        out[name] = known[label]
+        if f"{name}_item" in attrs[label]:
+            out[f"{name}_item"] = f"{label}: {attrs[label][f'{name}_item']}"
+    return out
+
+
+def _point(annotations: xr.Dataset, labels: Iterable[Any]) -> ByLabel:
     """Return the share of answers with each label, as one draw, of items with answers."""
-    item = annotations["item_code"].to_numpy()
+    item, names = annotations["item_code"].to_numpy(), annotations[ITEM].to_numpy()
     held = annotations["member"].to_numpy()[annotations["label_code"].to_numpy()]
-    n = np.bincount(item, minlength=annotations.sizes[ITEM])
+    known = annotations[ELEMENT].to_numpy().tolist()
+    n = np.bincount(item, minlength=len(names))
     some, out = n > 0, {}
-    for k, label in enumerate(annotations[ELEMENT].to_numpy().tolist()):
-        yes = np.bincount(item, held[:, k], minlength=len(n))[some] / n[some]
+    for label in labels:
+        has = held[:, known.index(label)] if label in known else np.zeros(len(item))
+        yes = np.bincount(item, has, minlength=len(n))[some] / n[some]
         out[label] = xr.DataArray(
             np.stack([1 - yes, yes], axis=1)[None, None], dims=(*SAMPLE, ITEM, LABEL),
-            coords={ITEM: annotations[ITEM].to_numpy()[some], LABEL: ["no", _YES]},
-            name="plausibility",
+            coords={ITEM: names[some], LABEL: ["no", _YES]}, name="plausibility",
         )  # fmt: skip
     return ByLabel(out)
 
@@ -263,19 +302,21 @@ def label_rows(evaluation: xr.DataTree) -> pd.DataFrame:
     if LABELS not in evaluation.children:
         return pd.DataFrame(columns=columns)
     data = evaluation[LABELS].to_dataset()
-    reason = of_metrics(evaluation)
-    return pd.concat(
-        [_of_quantity(str(name), draws, columns, "" if name == ALPHA else reason)
-         for name, draws in data.data_vars.items()], ignore_index=True,
+    own = evaluation["posterior"][DOUBT].to_series()
+    few = "" if own.ne("").any() else of_metrics(evaluation)
+    frame = pd.concat(
+        [_of_quantity(str(name), draws, columns) for name, draws in data.data_vars.items()],
+        ignore_index=True,
     )  # fmt: skip
+    of_fits = frame["quantity"] != ALPHA
+    frame[DOUBT] = np.where(of_fits, frame[ELEMENT].map(own).fillna("").replace("", few), "")
+    return frame
 
 
-def _of_quantity(
-    name: str, draws: xr.DataArray, columns: Iterable[str], reason: str
-) -> pd.DataFrame:
+def _of_quantity(name: str, draws: xr.DataArray, columns: Iterable[str]) -> pd.DataFrame:
     parts = spread(draws, skipna=True) | {"undefined": draws.isnull().mean(SAMPLE)}
     table = xr.Dataset({part: value.drop_attrs() for part, value in parts.items()})
-    frame = table.to_dataframe().reset_index().assign(quantity=name, **{DOUBT: reason})
+    frame = table.to_dataframe().reset_index().assign(quantity=name)
     frame = frame.reindex(columns=list(columns))
     frame[SYSTEM] = frame[SYSTEM].astype(object).where(frame[SYSTEM].notna(), None)
     return frame

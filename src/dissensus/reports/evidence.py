@@ -36,6 +36,8 @@ def interval_title() -> str:
 
 def named(side: xr.DataTree) -> str:
     """Return the name of a model with its reference reliability."""
+    if side.attrs.get("kind") == "set":  # its fits have no range of reliabilities
+        return str(side.attrs["model"])
     return f"{side.attrs['model']} at {number(side.attrs['reference_reliability'])}"
 
 

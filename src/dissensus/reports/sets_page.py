@@ -22,13 +22,18 @@ from dissensus.reports.sections import Part, Section
 from dissensus.reports.sentences import Name, environment, interval, paragraph, sentences
 from dissensus.reports.tables import Body, Table, between
 from dissensus.reports.verdict import Lead
-from dissensus.wording import counted, metric_title, share
+from dissensus.wording import counted, metric_title, share, short
 
 SOURCE: Final = "set_sentences.html"
 FEW: Final = 10
 """Answers with a label, fewer than which say little about it."""
 _LABELS: Final = 100
 _SYSTEMS: Final = 8
+_NARROW: Final = 5
+_HEAD: Final = 11
+"""Systems, and letters of a name, for which a terminal has room."""
+_UNDEFINED: Final = 0.05
+"""Share of undefined draws above which a number is not shown."""
 
 
 def page(evaluation: xr.DataTree, title: str | None = None) -> str:
@@ -69,13 +74,20 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
             control={"reference": 0, "wanted": False, "values": []},
             data=[(name, bounded(value)) for name, value in
                   describe_annotations(evaluation["annotations"].to_dataset())],
-            cards_of=[model_facts(evaluation)],
+            cards_of=[_card(evaluation)],
             diagnosis=[paragraph(topic, facts, page=True)
                        for topic, facts in checks.diagnosis(evaluation)],
             chains=[],
             provenance=provenance(evaluation),
         )
     )  # fmt: skip
+
+
+def _card(evaluation: xr.DataTree) -> dict[str, Any]:
+    """Return the card of the model, which is fitted to each label."""
+    card = model_facts(evaluation)
+    words = "Fitted once for each label, to whether an answer contains it (yes) or not (no)."
+    return card | {"paragraphs": [words, *card["paragraphs"]]}
 
 
 def _said(topic: str, facts: Facts) -> list[str]:
@@ -89,30 +101,35 @@ def _title(evaluation: xr.DataTree, values: xr.Dataset | None) -> str:
     return f"{counted(values.sizes[SYSTEM], 'system')}: sets of labels on {n_items}"
 
 
+def answers(evaluation: xr.DataTree) -> dict[Any, int]:
+    """Return how many answers contain each label; 0 for labels that only systems give."""
+    given = answers_with(evaluation["annotations"].to_dataset())
+    return {one: given.get(one, 0) for one in evaluation[LABELS][ELEMENT].to_numpy().tolist()}
+
+
 def rare(evaluation: xr.DataTree) -> Facts:
     """Return the labels that few answers contain."""
-    names = [
-        name for name, n in answers_with(evaluation["annotations"].to_dataset()).items() if n < FEW
-    ]
-    return {"names": names[:_SYSTEMS], "more": len(names[_SYSTEMS:]), "few": FEW} if names else {}
+    names = [name for name, n in answers(evaluation).items() if n < FEW]
+    has_macro = "macro_f1" in evidence.group(evaluation, "metrics")
+    return {"names": names, "few": FEW, "macro": has_macro} if names else {}
 
 
 def steps(evaluation: xr.DataTree, found: Lead | None) -> Facts:
     """Return what to look at: labels that annotators see differently, annotators, and items."""
     more = trust.items_to_add(evaluation, found)
     first, second, *_ = found.systems if found and more else ("", "")
-    data = evaluation[LABELS].to_dataset()
     worst: list[Any] = []
-    if ALPHA in data:
-        frame = summary(evaluation, LABELS)
-        rows = frame[frame["quantity"] == ALPHA].dropna(subset="mean")
-        rows = rows[
-            rows[ELEMENT].map(answers_with(evaluation["annotations"].to_dataset())) >= FEW
-        ].sort_values("mean")[:3]
+    if ALPHA in evaluation[LABELS]:
+        frame, count = summary(evaluation, LABELS), answers(evaluation)
+        rows = frame[(frame["quantity"] == ALPHA) & (frame["mean"] < trust.TENTATIVE)]
+        rows = rows[rows[ELEMENT].map(count) >= FEW].sort_values("mean")[:3]
         worst = [(row[ELEMENT], f"{share(row['mean'])} ({interval(row)})")
                  for row in rows.to_dict("records")]  # fmt: skip
-    return {"labels": worst, "people": differing(evaluation), "more": more, "first": first,
-            "second": second}  # fmt: skip
+    return {
+        "labels": worst, "people": differing(evaluation), "more": more, "first": first,
+        "second": second,
+        "shared": opening.has_shared_items(evaluation["annotations"].to_dataset()),
+    }  # fmt: skip
 
 
 def _parts(evaluation: xr.DataTree, values: xr.Dataset | None, reason: str) -> Iterator[Part]:
@@ -133,9 +150,12 @@ def _parts(evaluation: xr.DataTree, values: xr.Dataset | None, reason: str) -> I
                    agreement)  # fmt: skip
 
 
-def label_tables(evaluation: xr.DataTree) -> list[Table]:
-    """Return the numbers of each label, and the F1 of systems for it."""
-    frame, count = summary(evaluation, LABELS), answers_with(evaluation["annotations"].to_dataset())
+def label_tables(evaluation: xr.DataTree, *, narrow: bool = False) -> list[Table]:
+    """Return the numbers of each label, and the F1 of systems for it.
+
+    A ``narrow`` table of F1 has means only.
+    """
+    frame, count = summary(evaluation, LABELS), answers(evaluation)
     level = evidence.level()
     order = sorted(count, key=lambda name: -count[name])[:_LABELS]
     rows = {(row["quantity"], row[ELEMENT]): row
@@ -152,32 +172,31 @@ def label_tables(evaluation: xr.DataTree) -> list[Table]:
     note = f"{counted(left, 'label')} with fewer answers are left out." if left else ""
     out = [Table("table-labels", "Labels", list(head), [Body(-1, body)], note)]
     if "f1" in evaluation[LABELS]:
-        out.append(_f1_table(evaluation, frame[frame["quantity"] == "f1"], order))
+        out.append(_f1_table(evaluation, frame[frame["quantity"] == "f1"], order, narrow))
     return out
 
 
-def _f1_table(evaluation: xr.DataTree, frame: Any, order: list[Any]) -> Table:
+def _f1_table(evaluation: xr.DataTree, frame: Any, order: list[Any], narrow: bool) -> Table:
     """Return F1 by label: a column for each of the first systems."""
     lead = verdict.lead(evaluation, evidence.numbers(evaluation))
     assert lead is not None  # with systems, one leads
-    systems = lead.systems[:_SYSTEMS]
+    systems = lead.systems[: _NARROW if narrow else _SYSTEMS]
     rows = {(row[ELEMENT], row[SYSTEM]): row for row in frame.to_dict("records")}
-    body = [
-        [Name(name), *(" ".join(_cells(rows.get((name, system)), brackets=True))
-                       for system in systems)]
-        for name in order
-    ]  # fmt: skip
+    body = []
+    for name in order:
+        cells = [_cells(rows.get((name, system)), brackets=True) for system in systems]
+        body.append([Name(name), *(cell[0] if narrow else " ".join(cell) for cell in cells)])
     left = len(lead.systems) - len(systems)
-    note = f"F1 is the mean with its {evidence.level()} interval."
-    note += f" {counted(left, 'system')} with lower {metric_title(lead.name)} are left out." * (
-        left > 0
-    )
-    return Table("table-f1", "F1 of each label", ["Label", *map(Name, systems)],
-                 [Body(-1, body)], note)  # fmt: skip
+    note = "F1 is the mean of the draws" if narrow else "F1 is the mean"
+    note += "." if narrow else f" with its {evidence.level()} interval."
+    if left:
+        note += f" {counted(left, 'system')} with lower {metric_title(lead.name)} are left out."
+    heads = [Name(short(name, _HEAD) if narrow else name) for name in systems]
+    return Table("table-f1", "F1 of each label", ["Label", *heads], [Body(-1, body)], note)
 
 
 def _cells(row: Any, *, brackets: bool = False) -> list[str]:
-    if row is None or not np.isfinite(row["mean"]):
+    if row is None or not np.isfinite(row["mean"]) or row["undefined"] > _UNDEFINED:
         return ["n/a"] if brackets else ["n/a", ""]
     ends = between(row)
     return [share(row["mean"]), f"({ends})" if brackets else ends]

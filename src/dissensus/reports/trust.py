@@ -25,7 +25,7 @@ _Z: Final = 1.645
 FACTOR: Final = 10
 """More than this many times as many items are not worth labelling."""
 _FEW: Final = 0.1
-_TENTATIVE: Final = 0.667
+TENTATIVE: Final = 0.667
 """The alpha from which Krippendorff allows tentative conclusions."""
 
 
@@ -78,8 +78,8 @@ def _agreement(evaluation: xr.DataTree) -> Box:
         rule += "."
     else:
         reason += f"; Krippendorff's alpha is {share(alpha['observed'])} ({interval(alpha)})."
-        rule += f", or alpha {share(_TENTATIVE, 3)} or more. Do not use: alpha not above 0."
-        is_fine = is_fine or alpha["observed"] >= _TENTATIVE
+        rule += f", or alpha {share(TENTATIVE, 3)} or more. Do not use: alpha not above 0."
+        is_fine = is_fine or alpha["observed"] >= TENTATIVE
         if alpha["upper"] <= 0:
             reason = ("They agree no more than by chance: Krippendorff's alpha is "
                       f"{share(alpha['observed'])} ({interval(alpha)}).")  # fmt: skip
@@ -92,7 +92,7 @@ def _agreement(evaluation: xr.DataTree) -> Box:
 
 def _agreement_of_numbers(evaluation: xr.DataTree, question: str) -> Box:
     """Judge the agreement of scores or sets by Krippendorff's alpha: no label leads."""
-    rule = f"Fine means: alpha {share(_TENTATIVE, 3)} or more. Do not use: alpha not above 0."
+    rule = f"Fine means: alpha {share(TENTATIVE, 3)} or more. Do not use: alpha not above 0."
     has_any = evidence.has(evaluation, "agreement")
     alpha = alpha_of(summary(evaluation, "statistics")) if has_any else None
     remedy = "Ask more annotators about each item, or give clearer instructions."
@@ -102,7 +102,7 @@ def _agreement_of_numbers(evaluation: xr.DataTree, question: str) -> Box:
     if alpha["upper"] <= 0:
         reason = f"They agree no more than by chance: {reason}"
         return Box(question, "stop", reason, rule, "Check the answers and the instructions.")
-    if alpha["observed"] >= _TENTATIVE:
+    if alpha["observed"] >= TENTATIVE:
         return Box(question, "fine", reason, rule)
     return Box(question, "careful", reason, rule, remedy)
 

@@ -119,8 +119,9 @@ def _wants_truth(evaluation: xr.DataTree) -> bool:
 def headline(evaluation: xr.DataTree, found: Lead | None) -> Facts:
     """Return the best system, how sure that is, and how it compares with an annotator."""
     if found is None and are_sets(evaluation["annotations"].to_dataset()):
+        labelled = evaluation["statistics"]["n_annotations"] > 0
         return {"name": "", "width": "", "note": "", "panel": "", "other": None, "uncertain": None,
-                "n_items": evaluation["annotations"].sizes[ITEM]}  # fmt: skip
+                "n_items": int(labelled.sum())}  # fmt: skip
     if found is None and evidence.is_of_numbers(evaluation):
         means = evidence.means_of_items(evaluation)
         width = float((means["upper"] - means["lower"]).median())

@@ -312,3 +312,18 @@ def test_items_without_labels_count_as_the_others_do_where_one_system_or_none_an
         rows.append(shares(found, pattern, truth, 3, 2000, codes).mean(axis=0))
     np.testing.assert_allclose(rows[1], rows[2])
     np.testing.assert_allclose(rows[0], rows[1], atol=0.02)
+
+
+def test_items_without_predictions_do_not_stand_for_those_on_which_systems_differ():
+    """Labels are right on items that no system answered, and seldom where systems differ."""
+    n, n_all = 40, 100
+    known = np.full(n_all, -1)
+    known[:n] = 1
+    label = np.concatenate([np.ones(20), np.tile([1, 0, 0, 0], 5)]).astype(np.int64)
+    found, pattern = votes(np.arange(n), np.zeros(n, dtype=np.int64), label, n_all, known)
+    codes = np.tile([0, 1], (n_all, 1))
+    codes[:20] = -1
+    rows = shares(found, pattern, np.full((len(found.n_items), 2), 0.5), 1, 4000, codes)
+    expected = (20 * 1.0 + 80 * 0.25) / 100
+    assert rows[:, 0].mean() == pytest.approx(expected, abs=0.05)
+    assert rows[:, 1].mean() == pytest.approx(expected, abs=0.05)

@@ -89,7 +89,8 @@ class Beyond(NamedTuple):
     """How often a system is right on items without labels: in general, and by group (system, 1 +
     group)."""
     people: Floats
-    """How often a label, and the majority of an item's labels, is right (2, 1 + group)."""
+    """How often a label, and the majority of an item's labels, is right: in general, and by group
+    of `Difficulty` (2, 1 + group)."""
 
 
 def room(n_patterns: int, n_labels: int, n_systems: int) -> Beyond:
@@ -97,7 +98,7 @@ def room(n_patterns: int, n_labels: int, n_systems: int) -> Beyond:
     return Beyond(
         correlation=np.zeros(1), independent=np.ones(n_systems), weight=np.zeros((n_systems, 2)),
         truth=np.empty((n_patterns, n_labels)), elsewhere=np.full((n_systems, 1 + GROUPS), 0.5),
-        people=np.full((2, 1 + GROUPS), 0.5),
+        people=np.full((2, 2 + GROUPS), 0.5),
     )  # fmt: skip
 
 
@@ -126,19 +127,20 @@ def answers(pattern: Ints, codes: Ints, missing: int, n_given: Floats, n_labels:
 def difficulty(pattern: Ints, codes: Ints, missing: int, n_given: Floats) -> Difficulty:
     """Lay out items by the group of the leading answer of systems (item, system).
 
-    All items are in one group where every item has labels, or at most one system answered.
+    Items that fewer than two systems answered are a group of their own, and so are all items if
+    every item has labels.
     """
-    labelled = n_given[pattern] > 0
-    group = np.zeros(len(pattern), dtype=np.int64)
+    labelled, given = n_given[pattern] > 0, codes != missing
+    group = np.full(len(pattern), GROUPS)
     if not labelled.all() and codes.shape[1] > 1:
-        each = agreement_groups(codes, missing)
-        group = np.where(codes != missing, each, 0).max(axis=1)
+        lead = np.where(given, agreement_groups(codes, missing), 0).max(axis=1)
+        group = np.where(given.sum(axis=1) > 1, lead, GROUPS)
     cells, n_items = np.unique(np.stack([pattern, group])[:, labelled], axis=1, return_counts=True)
     return Difficulty(
         start=np.searchsorted(cells[0], np.arange(len(n_given) + 1)).astype(np.int64),
         group=cells[1].copy(), n_items=n_items.astype(np.int64),
-        unlabelled=np.bincount(group[~labelled], minlength=GROUPS).astype(np.int64),
-        share=np.bincount(group, minlength=GROUPS) / len(group),
+        unlabelled=np.bincount(group[~labelled], minlength=GROUPS + 1).astype(np.int64),
+        share=np.bincount(group, minlength=GROUPS + 1) / len(group),
     )  # fmt: skip
 
 
@@ -275,10 +277,10 @@ def draw_right(
     labels, shares right by group of items (`_draw_means`, whose state is ``mean``) say how much
     easier all items are than those of each respondent.
     """
-    n = truth.shape[1]
-    right, total = np.zeros((n_respondents, GROUPS)), np.zeros((n_respondents, GROUPS))
+    n, n_groups = truth.shape[1], len(items.share)
+    right, total = np.zeros((n_respondents, n_groups)), np.zeros((n_respondents, n_groups))
     drawn, weight, given = np.empty(n, dtype=np.int64), np.empty(n), np.empty(n)
-    hits, seen = np.zeros((2, GROUPS)), np.zeros((2, GROUPS))
+    hits, seen = np.zeros((2, n_groups)), np.zeros((2, n_groups))
     for p in range(len(votes.n_items)):
         if votes.start[p] == votes.start[p + 1]:  # nobody labelled these items
             continue
@@ -329,7 +331,7 @@ def draw_right(
         if total[r].sum() > 0.0:
             there = (total[r] * easy).sum() / total[r].sum()
             out[r] = _shifted(out[r], _logit(everywhere) - _logit(there))
-    for g in range(GROUPS):
+    for g in range(n_groups):
         leading += binomial(state, items.unlabelled[g], mean[1, 1 + g])
         whole += items.unlabelled[g]
     return leading / whole
@@ -422,7 +424,7 @@ def _draw_means(state: State, yes: Floats, no: Floats, mean: Floats) -> None:
     Given numbers of `tables`, both have Beta posteriors (Teh et al. 2006, section 5.3).
     """
     top, all_yes, all_no = mean[0], 1.0, 1.0
-    for g in range(GROUPS):
+    for g in range(len(yes)):
         all_yes += tables(state, yes[g], _OF_GROUPS * top)
         all_no += tables(state, no[g], _OF_GROUPS * (1.0 - top))
         mean[1 + g] = _draw_share(state, _OF_GROUPS * top + yes[g], _OF_GROUPS * (1 - top) + no[g])
