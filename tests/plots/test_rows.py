@@ -179,3 +179,12 @@ def test_pools_must_be_chosen_from():
     with pytest.raises(dx.ArgumentError, match="Select one value along pool"):
         dx.plots.discrepancy(data)
     assert len(rows(dx.plots.discrepancy(data.sel(pool="q")))) == 2
+
+
+def test_annotators_alone_have_discrepancies(evaluation):
+    """As in an evaluation without predictions."""
+    alone = evaluation.copy()
+    kept = alone["discrepancy"].to_dataset()[["annotator_discrepancy_ratio", "n_items"]]
+    alone["discrepancy"] = kept.assign_attrs(alone["discrepancy"].attrs)
+    names = rows(dx.plots.discrepancy(alone))
+    assert len(names) == kept.sizes["annotator"]

@@ -108,6 +108,9 @@ def evaluate(
     question: Annotated[
         str | None, typer.Option(help="Which answer leads: panel or truth.")
     ] = None,
+    new_items: Annotated[
+        bool, typer.Option("--new-items", help="Answers, or a leaderboard, for new items.")
+    ] = False,
     ground_truth: Annotated[
         str | None, typer.Option(help="What judges labels: majority, an accuracy as 0.85; or none.")
     ] = None,
@@ -175,6 +178,7 @@ def evaluate(
             **options.or_none(companion=beside, components=components, truth_model=truth_model),
             truth=known_labels(known, ann, item=item, label=label, delimiter=delimiter,
                                encoding=encoding),
+            new_items=new_items,
             **options.given(question=question, prior_count=prior_count, concentration=concentration,
                             prior=prior and options.numbers(prior, "--prior")),
             **options.accuracy(ground_truth),

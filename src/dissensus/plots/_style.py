@@ -17,6 +17,7 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
+from dissensus.dims import SAMPLE
 from dissensus.evaluation import doubts
 from dissensus.plots._source import sides
 from dissensus.wording import short, short_names
@@ -274,7 +275,8 @@ def _reason(source: Any, group: str) -> str:
     if group in {"components", "accuracy"}:
         return doubts.of_group(source, group)
     if group == "discrepancy":
-        return doubts.of_bootstrap(source[group].to_dataset()["discrepancy_ratio"])
+        drawn = source[group].to_dataset().data_vars.values()
+        return doubts.of_bootstrap(next(one for one in drawn if set(SAMPLE) <= set(one.dims)))
     if group == "weighted_reliability":
         return doubts.of_ground_truth(source, "truth_accuracy")
     return ""
