@@ -184,7 +184,8 @@ def test_pools_must_be_chosen_from():
 def test_annotators_alone_have_discrepancies(evaluation):
     """As in an evaluation without predictions."""
     alone = evaluation.copy()
-    kept = alone["discrepancy"].to_dataset()[["annotator_discrepancy_ratio", "n_items"]]
+    draws = alone["discrepancy"]["discrepancy_ratio"].rename(system="annotator")
+    kept = draws.to_dataset(name="annotator_discrepancy_ratio")
     alone["discrepancy"] = kept.assign_attrs(alone["discrepancy"].attrs)
     names = rows(dx.plots.discrepancy(alone))
     assert len(names) == kept.sizes["annotator"]
