@@ -85,7 +85,7 @@ def pytest_collection_modifyitems(config, items):
         rest = [item for item in every if item not in unit]
         for item in rest:
             item.add_marker("long")
-        number = mark.kwargs.get("long", _CASES)
+        number = mark.kwargs.get("long", _MORE if unit else _CASES)
         for item in _spread(name, rest, len(rest) if number == "all" else number)[1]:
             if not _is_named(item, words):
                 item.add_marker("slow")
@@ -98,8 +98,9 @@ def _is_named(item, words):
 
 
 _CASES = 3
-"""Cases of a function among the unit tests, unless it says otherwise, and among the long ones; the
-others are slow."""
+"""Cases of a function among the unit tests, unless it says otherwise."""
+_MORE = 1
+"""Cases beside them among the long tests; `_CASES` if none is a unit test. The others are slow."""
 
 
 def _spread(name, every, number):

@@ -68,7 +68,7 @@ def test_every_model_is_calibrated():
 
 
 @often
-@pytest.mark.unit(0, long=4)
+@pytest.mark.unit(0, long=2)
 def test_calibrated(name):
     found = places(name, "reduced")
     assert {

@@ -60,7 +60,7 @@ def assert_same(found, whole):
             xr.testing.assert_allclose(one[name].variable, other[name].variable)
 
 
-@pytest.mark.unit(0, long=2)
+@pytest.mark.unit(0, long=1)
 @pytest.mark.parametrize("how", [
     {}, {"groups": {0: "low", 1: "low", 2: "high", 3: "high"}}, {"reliability": (1, 4)},
 ])  # fmt: skip

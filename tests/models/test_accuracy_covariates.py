@@ -80,7 +80,7 @@ def test_coefficients_move_whether_annotators_are_alike_or_not(spread, more):
     assert (ess > 200).all()
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_pymc_takes_the_gibbs_step_for_the_same_model():
     ann, table, _ = study(n_labels=2)
     with dawid_skene.build(ann, formula=FORMULA, annotators=table):

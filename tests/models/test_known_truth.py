@@ -84,7 +84,7 @@ def test_the_gibbs_step_reads_what_is_known_off_the_model(build):
 FEW = [(ROWS, {"pooling": "none"}), (SYMMETRIC, {"accuracy": "annotator"})]
 
 
-@pytest.mark.unit(0, long=1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("model", "options"), FEW)
 def test_draws_go_with_the_gradient_that_nuts_follows(model, options):
     ann, truth = votes(n_items=24, n_annotators=3, seed=3)

@@ -105,8 +105,7 @@ def small(known, confidence, prior_count=1.0):
     )  # fmt: skip
 
 
-@pytest.mark.unit(0, long=1)
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize(("known", "confidence"), [(0, True), (5, False), (15, True)])
 def test_draws_go_with_the_gradient_that_nuts_follows(known, confidence):
     """What the test above asks, reduced."""

@@ -55,7 +55,7 @@ def some(truth, n):
     return dict(list(truth.items())[:n]) or None
 
 
-@pytest.mark.unit(0, long=1)
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:No truth is known, and nobody guesses")  # warned of below
 @pytest.mark.parametrize(
     ("n_labels", "truth", "guessing"),

@@ -32,7 +32,7 @@ def same_attributes(before, now, place):
             np.testing.assert_equal(before[name], value, err_msg=f"{place} {name}")
 
 
-@pytest.mark.unit(3, long=2)
+@pytest.mark.unit(3, long=1)
 @pytest.mark.parametrize("name", MADE)
 def test_it_is_current(name, tmp_path):
     write(MADE[name](), tmp_path / "anew.nc")

@@ -178,7 +178,7 @@ def test_newton_steps_lead_to_the_mode_and_have_its_curvature(n_pools):
     np.testing.assert_allclose(np.diag(root @ root.T), curvature, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.unit(0, long=1)
+@pytest.mark.slow
 @pytest.mark.parametrize(("guessed", "least"), [(0.0, -np.inf), (3.0, -np.inf), (0.0, -0.2)])
 def test_draws_along_the_ellipse_have_the_moments_of_a_grid(guessed, least):
     # Two free numbers, so that the density can be summed over a grid; the centre is far off.
