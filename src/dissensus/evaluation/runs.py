@@ -334,12 +334,10 @@ def _leave_out_undefined(groups: Groups, unasked: tuple[str, ...]) -> None:
     for name in undefined:
         if name in unasked:
             continue
-        missing = draws[name].isnull().any([dim for dim in draws[name].dims if dim != SYSTEM])
-        systems = draws[SYSTEM].to_numpy()[missing.to_numpy()].tolist()
         warnings.warn(
             f"{metric_title(str(name))} is left out: it is undefined in some draws for "
-            f"{shown(systems)}, because all predicted numbers are the same, or no item has the "
-            "label.",
+            f"{shown(undefined_for(draws[name]))}, because all predicted numbers are the same, "
+            "or no item has the label.",
             DissensusWarning,
             stacklevel=2,
         )
@@ -353,6 +351,12 @@ def _leave_out_undefined(groups: Groups, unasked: tuple[str, ...]) -> None:
     groups["metrics"] = draws.drop_vars(undefined)
     groups["comparison"] = comparison(groups["metrics"])
     groups["diagnostics"] = diagnostics(groups["metrics"])
+
+
+def undefined_for(draws: xr.DataArray) -> list[Any]:
+    """Return the systems with an undefined draw."""
+    missing = draws.isnull().any([dim for dim in draws.dims if dim != SYSTEM])
+    return list(draws[SYSTEM].to_numpy()[missing.to_numpy()].tolist())
 
 
 def _warn_of_chains(found: xr.Dataset, task: Task) -> None:

@@ -28,7 +28,13 @@ from dissensus.errors import (
 from dissensus.evaluation.doubts import DOUBT, of_metrics
 from dissensus.evaluation.observed import observed
 from dissensus.evaluation.provenance import provenance
-from dissensus.evaluation.runs import clusters_of, comparison, diagnostics, item_scopes
+from dissensus.evaluation.runs import (
+    clusters_of,
+    comparison,
+    diagnostics,
+    item_scopes,
+    undefined_for,
+)
 from dissensus.evaluation.section import Groups, Settings, require_settings, warn_of_chains
 from dissensus.families.base import ROOM
 from dissensus.sampling import convergence, fitting
@@ -172,11 +178,10 @@ def _with_systems(
 def _defined(scored: xr.Dataset) -> xr.Dataset:
     """Leave out scores that are undefined in some draws, with a warning."""
     for name, values in scored.data_vars.items():
-        if bool((bad := values.isnull().any([dim for dim in values.dims if dim != SYSTEM])).any()):
+        if systems := undefined_for(values):
             warn_caller(
                 f"{capital(metric_title(str(name)))} is left out: in some draws it is undefined "
-                f"for {shown(values[SYSTEM].to_numpy()[bad.to_numpy()].tolist())}, who predict no "
-                "label that is in a set."
+                f"for {shown(systems)}, who predict no label that is in a set."
             )
             scored = scored.drop_vars(str(name))
     return scored

@@ -259,10 +259,9 @@ def _logit(share: float) -> float:
 
 
 @inner
-def _shifted(share: float, by: float) -> float:
-    """Add to the logit of a share; it stays away from 0 and 1."""
-    moved = math.exp(log_sigmoid(_logit(share) + by))
-    return min(max(moved, LEAST), 1.0 - LEAST)
+def _share_of(logit: float) -> float:
+    """Return the share with a logit, away from 0 and 1."""
+    return min(max(math.exp(log_sigmoid(logit)), LEAST), 1.0 - LEAST)
 
 
 @kernel
@@ -330,7 +329,7 @@ def draw_right(
     for r in range(n_respondents):
         if total[r].sum() > 0.0:
             there = (total[r] * easy).sum() / total[r].sum()
-            out[r] = _shifted(out[r], _logit(everywhere) - _logit(there))
+            out[r] = _share_of(_logit(out[r]) + (_logit(everywhere) - _logit(there)))
     for g in range(n_groups):
         leading += binomial(state, items.unlabelled[g], mean[1, 1 + g])
         whole += items.unlabelled[g]
@@ -517,5 +516,4 @@ def judge(
 def _draw_share(state: State, a: float, b: float) -> float:
     """Draw from Beta(a, b), away from 0 and 1."""
     odds = log_gamma_variate(state, max(a, LEAST)) - log_gamma_variate(state, max(b, LEAST))
-    share = math.exp(log_sigmoid(odds))
-    return min(max(share, LEAST), 1.0 - LEAST)
+    return _share_of(odds)
