@@ -6,7 +6,10 @@ for all items (`dx.annotations(..., items=)`) are held against the panel, beside
 labelled items alone (Bayesian bootstrap of the items). With ``--truth``, accuracies are held
 against the known truth of the sets of `truth_data`, where 0, 30 or 60 of the labelled items have a
 known truth; "labelled items alone" are then the accuracies on similar items. Items are drawn at
-random, or those on which three of the systems differ four times as often as the others.
+random, or those on which three of the systems differ four times as often as the others. With
+``--plan``, what `dx.plan` says from three labels for each of 50 items is held against such studies:
+half-widths, and whether the labelled items alone, as many as the plan says, give as narrow
+intervals.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ import dissensus as dx
 LABELLED, SHARE = 100, 3
 KNOWN = (0, 30, 60)
 JUDGES = ("noisy 0.85", "like people, power 1", "like people, power 3")
+PILOT = 50
 LABELS, MAJORITY = "labels of people", "majority labels"
 
 
@@ -63,6 +67,58 @@ def rows(seeds: int) -> Iterator[tuple[str, bool, bool, bool, float]]:
                         low, high = np.quantile(draws.sel(system=system), edges)
                         noisy = system.startswith("noisy")
                         yield name, whole, noisy, low <= truth <= high, high - low
+
+
+def plans(seeds: int) -> Iterator[tuple[str, int, float, float, float, float, float, float]]:
+    """Yield set and items labelled; half-widths planned and found, alone too; items needed alone.
+
+    The last number is the half-width that as many items alone give.
+    """
+    for name, panel_of in PANELS.items():
+        for seed in range(seeds):
+            panel = panel_of()
+            for study in drawn(panel, TOGETHER, 3, seed):
+                rng = np.random.default_rng(seed + 10)
+                items = rng.permutation(study.predictions["item"].unique())
+                n = min(LABELLED, len(items) // SHARE)
+                pilot = _labels(study.annotations, panel, items[-min(PILOT, n) :])
+                pred = dx.predictions(study.predictions)
+                plan = dx.plan(
+                    pilot, (3,), (n,), predictions=pred, random_seed=seed, progressbar=False
+                )
+                planned = plan.isel(annotator=0, item=0)
+                needed = round(float(planned["items_alone"]))
+                told = _half(_labels(study.annotations, panel, items[:n], items), pred, seed)
+                alone = [
+                    _half(_labels(study.annotations, panel, items[:k]), pred, seed)
+                    for k in (n, needed)
+                ]
+                both = (float(planned[f"half_width{which}"]) for which in ("", "_alone"))
+                yield name, n, *both, needed, told, *alone
+
+
+def _labels(
+    labels: pd.DataFrame, panel: Panel, some: npt.NDArray[np.int64],
+    items: npt.NDArray[np.int64] | None = None,
+) -> xr.Dataset:  # fmt: skip
+    rows = labels[labels["item"].isin(some)]
+    return dx.annotations(rows, labels=panel.labels, items=items, kind="nominal")
+
+
+def _half(ann: xr.Dataset, pred: xr.Dataset, seed: int) -> float:
+    """Return the mean half-width of systems, items without labels by a Polya urn."""
+    n_all = pred.sizes["item"]
+    some = pred.sel(item=ann["item"].to_numpy())
+    fit = dx.models.dirichlet.fit(
+        ann, predictions=some, draws=500, chains=2, random_seed=seed, progressbar=False
+    )
+    shares = np.random.default_rng(seed).dirichlet(np.ones(ann.sizes["item"]), (2, 500))
+    more = np.random.default_rng(seed).multinomial(n_all - ann.sizes["item"], shares)
+    coords = {"item": ann["item"].to_numpy()}
+    weights = xr.DataArray(1.0 + more, dims=("chain", "draw", "item"), coords=coords)
+    draws = dx.top_k_accuracy(fit, some, insight="learned", weights=weights, random_seed=seed)
+    ends = draws.quantile([(1 - PROB) / 2, (1 + PROB) / 2], ("chain", "draw"))
+    return float(ends.diff("quantile").mean() / 2)
 
 
 def accuracies(seeds: int) -> Iterator[tuple[str, int, bool, bool, str, bool, float, float]]:
@@ -155,8 +211,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=4, help="draws of each panel")
     parser.add_argument("--truth", action="store_true", help="accuracies, of sets with known truth")
+    parser.add_argument("--plan", action="store_true", help="what dissensus.plan says")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
+    if asked.plan:
+        names = ["set", "items", "planned", "planned alone", "needed alone", "found",
+                 "found alone", "found with these"]  # fmt: skip
+        found = pd.DataFrame(plans(asked.seeds), columns=names)
+        print(described())
+        print(found.groupby("set").mean().round(3).to_string())
+        print(found.drop(columns="set").mean().round(3).to_string())
+        return
     if asked.truth:
         names = ["set", "known", "hard", "all items", "kind", "hold", "width", "error"]
         found = pd.DataFrame(accuracies(asked.seeds), columns=names)

@@ -97,3 +97,16 @@ def test_accuracy_of_systems_has_the_table_it_had():
         values = [one[name] for name in ("certainty", "certain_share", "shortfall")]
         values.append(one["half_width"].sel(item=50))
         assert row[1:] == [f"{float(value.squeeze()):.3f}" for value in values]
+
+
+def test_plans_beside_predictions_have_a_row_for_each_size():
+    numbers = {"half_width": [[0.2, 0.1]], "half_width_alone": [[0.25, 0.125]],
+               "items_alone": [[150.4, 1490.0]]}  # fmt: skip
+    plan = xr.Dataset(
+        {name: (("annotator", "item"), values) for name, values in numbers.items()},
+        {"annotator": [3], "item": [100, 1000]}, {"probability": 0.89},
+    )  # fmt: skip
+    rows = [re.split("  +", line.strip()) for line in printed(plan).splitlines()]
+    assert ["annotators", "items", "±", "± alone", "items needed alone"] in rows
+    assert ["3", "100", "0.200", "0.250", "150"] in rows
+    assert ["3", "1,000", "0.100", "0.125", "1,490"] in rows

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from dissensus.cli import options
+from dissensus.cli.check import read_predictions, read_verdicts
 from dissensus.cli.console import SafeConsole
-from dissensus.errors import ArgumentError
+from dissensus.errors import ArgumentError, brief
 from dissensus.storage import check_target, replace, require_writable, there
 from dissensus.wording import listed
 
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
 _PICTURES: Final = [".png", ".svg", ".pdf"]
 _DEFAULTS: Final = {
     "item": "item", "annotator": "annotator", "label": "label", "encoding": "utf-8",
+    "system": "system",
 }  # fmt: skip
-"""Defaults of the options for reading a pilot."""
+"""Defaults of the options for reading files."""
 
 
 def plan(
@@ -38,6 +40,7 @@ def plan(
     accuracy: options.Accuracy = None,
     assurance: options.Assurance = None,
     studies: options.Studies = None,
+    predictions: options.Predictions = None,
     reliability: options.Reliability = None,
     prior_count: options.PriorCount = None,
     plot: options.Plot = None,
@@ -48,7 +51,10 @@ def plan(
     pool: options.Pool = None,
     kind: options.Kind = None,
     labels: options.Labels = None,
+    system: options.System = "system",
+    prediction_label: options.PredictionLabel = None,
     format: options.Format = None,  # noqa: A002 (the option is called --format)
+    predictions_format: options.Format = None,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
     seed: options.Seed = None,
@@ -60,6 +66,8 @@ def plan(
 
     --target, --width: how reliable labels are, and how precisely that is known.
     --truth, --kappa: a system's accuracy; items have one true label, unknown.
+    --predictions: agreement with the panel where systems have labelled all items, or win rates
+    beside a judge's verdicts on all pairs.
     Otherwise: a system's accuracy, by the plausibility of labels.
     """
     import dissensus as dx
@@ -69,6 +77,12 @@ def plan(
         pilot, format=format, item=item, annotator=annotator, label=label, trial=trial, pool=pool,
         kind=kind, labels=options.label_space(labels), delimiter=delimiter, encoding=encoding,
     )  # fmt: skip
+    reading = {
+        "item": item, "label": prediction_label or label, "system": system,
+        "format": predictions_format, "delimiter": delimiter, "encoding": encoding,
+    }  # fmt: skip
+    of_systems = {"system": system, "prediction_label": prediction_label,
+                  "predictions_format": predictions_format}  # fmt: skip
     shared = options.given(
         annotators=annotators and options.whole_numbers(annotators, "--annotators"),
         items=items and options.whole_numbers(items, "--items"),
@@ -81,15 +95,18 @@ def plan(
         target=target, width=width, panel=panel, family=family, scale=scale,
         reliability=reliability, prior_count=prior_count,
     )  # fmt: skip
+    if predictions is None:
+        _require_default(of_systems, "predictions", "no file of predictions is given")
     if truth or of_truth:
-        _none_of(others)
+        _none_of(others | options.given(predictions=predictions))
         result = dx.plan_accuracy(ann, **shared, **of_truth, progressbar=progress and not as_json)
     elif ann is None:
         hint = "Only with --kappa and --label-count can a study be planned without one"
         expected = "a file with annotations of a pilot study"
         raise ArgumentError("PILOT", expected=expected, found="none", hint=hint)
     else:
-        result = dx.plan(ann, **shared, **others, progressbar=progress and not as_json)
+        said = options.given(predictions=_predictions(predictions, ann, format, **reading))
+        result = dx.plan(ann, **shared, **others, **said, progressbar=progress and not as_json)
     _show(result, plot, force=force, as_json=as_json)
 
 
@@ -99,18 +116,35 @@ def _read(pilot: Path | None, **columns: Any) -> xr.Dataset | None:
 
     if pilot is not None:
         return dx.read_annotations(pilot, **columns)
-    for name, value in columns.items():
-        if value != _DEFAULTS.get(name):
-            expected = "none, as it says how to read a pilot, and no file of a pilot is given"
-            raise ArgumentError(f"--{name}", expected=expected, found=repr(value))
+    _require_default(columns, "a pilot", "no file of a pilot is given")
     return None
+
+
+def _require_default(given: dict[str, Any], of: str, lacking: str) -> None:
+    """Raise if there are options for reading a file that is not given."""
+    for name, value in given.items():
+        if value != _DEFAULTS.get(name):
+            expected = f"none, as it says how to read {of}, and {lacking}"
+            raise ArgumentError(f"--{name.replace('_', '-')}", expected=expected, found=repr(value))
+
+
+def _predictions(
+    path: Path | None, pilot: xr.Dataset, of_pilot: str | None, **reading: Any
+) -> xr.Dataset | None:
+    """Read predictions, or verdicts if the pilot has votes."""
+    from dissensus.data.pairs import are_votes
+
+    if are_votes(pilot):
+        how = {name: reading[name] for name in ("item", "delimiter", "encoding")}
+        return read_verdicts(path, format=reading["format"] or of_pilot, **how)
+    return read_predictions(path, kind=pilot.attrs["kind"], score=None, rank=None, **reading)
 
 
 def _none_of(others: dict[str, Any]) -> None:
     """Raise if there is an option of another kind of plan."""
     for name, value in others.items():
         raise ArgumentError(
-            f"--{name.replace('_', '-')}", found=repr(value),
+            f"--{name.replace('_', '-')}", found=brief(value),
             expected="none, as --truth, --kappa, --label-count, --within or --violated ask for "
             "the accuracy of a system where the truth is unknown",
         )  # fmt: skip
@@ -147,6 +181,8 @@ def _show(result: xr.Dataset, plot: Path | None, *, force: bool, as_json: bool) 
         picture, lines = "accuracy_plan", result.attrs["in_words"].splitlines()
     elif "reliability" in result:
         picture, lines = "reliability_plan", sentences(result)
+    elif "items_alone" in result:
+        lines = [result.attrs["in_words"]]
     if plot is not None and picture is None:
         hint = "--target and --truth ask for plans that have one"
         expected = "none, as this kind of plan has no picture"

@@ -207,6 +207,8 @@ def plan_tables(plan: xr.Dataset) -> list[Table]:
     """Return the tables of a plan, of whichever kind."""
     if "within_share" in plan:
         return [_closeness_table(plan)]
+    if "items_alone" in plan:
+        return [_judged_table(plan)]
     if "reliability" not in plan:
         return [_accuracy_table(plan)]
     return [_reliability_table(plan), *([_width_table(plan)] if "half_width" in plan else [])]
@@ -225,6 +227,20 @@ def _accuracy_table(plan: xr.Dataset) -> Table:
     level, accuracy = plan.attrs["probability"], plan.attrs["accuracy"]
     title = f"{level:.0%} interval of a system of accuracy {accuracy:g}"
     return Table("plan", title, head, [Body(-1, rows)])
+
+
+def _judged_table(plan: xr.Dataset) -> Table:
+    """Return half-widths beside predictions for all items, or verdicts on all pairs, and alone."""
+    bodies = []
+    for n in plan[ANNOTATOR].to_numpy():
+        rows = []
+        for k in plan[ITEM].to_numpy():
+            row = plan.sel({ANNOTATOR: n, ITEM: k})
+            widths = (f"{row[name].item():.3f}" for name in ("half_width", "half_width_alone"))
+            rows.append([str(n), f"{k:,}", *widths, f"{row['items_alone'].item():,.0f}"])
+        bodies.append(Body(-1, rows))
+    head = ["annotators", "items", "±", "± alone", "items needed alone"]
+    return Table("plan", f"{plan.attrs['probability']:.0%} intervals", head, bodies)
 
 
 def _reliability_table(plan: xr.Dataset) -> Table:

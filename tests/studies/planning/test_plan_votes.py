@@ -181,5 +181,5 @@ def test_a_fit_is_no_pilot():
 @pytest.mark.filterwarnings("ignore:The chains have not run")
 def test_verdicts_are_for_votes_only():
     ann = dx.annotations({"item": [1, 1], "annotator": [1, 2], "label": ["a", "b"]})
-    with pytest.raises(dx.ArgumentError, match="predictions: expected none, since the pilot has"):
+    with pytest.raises(dx.PredictionError, match="predictions: expected labels over"):
         dx.plan(ann, predictions=study(0.8)[1])

@@ -23,6 +23,7 @@ from dissensus.metrics._insight import insight_of
 from dissensus.sampling import fitting
 from dissensus.sampling.learned_prior import LEARNED, learned, plausibilities
 from dissensus.statistics._reader_study import is_reader_study
+from dissensus.studies.planning.labels import plan_labels
 from dissensus.studies.planning.readers import plan_readers
 from dissensus.studies.planning.reliability import plan_reliability
 from dissensus.studies.planning.studies import counts, level, share
@@ -150,9 +151,10 @@ def plan(
     `models.crossed_effects` or `models.cross_replication`; see `dissensus.plan_reliability`.
     If the pilot is a result of `dissensus.reader_study`, it is for the precision of *areas under
     the ROC curve*: annotators are readers, items are cases. If the pilot has votes on pairs, it is
-    for the precision of *win rates* beside a judge's verdicts: items are pairs of answers.
-    Otherwise it is for the precision of a *system's accuracy*. If items have one true label, use
-    `dissensus.plan_accuracy`.
+    for the precision of *win rates* beside a judge's verdicts: items are pairs of answers. With
+    ``predictions=`` it is for the precision of *agreement with the panel* where systems, such as a
+    judge, have labelled all items and people label a part. Otherwise it is for the precision of a
+    *system's accuracy*. If items have one true label, use `dissensus.plan_accuracy`.
 
     To plan a system's accuracy, new studies are drawn from the pilot's posterior. In them a system
     predicts an item's most plausible label with probability ``accuracy``. They are analysed by
@@ -166,10 +168,10 @@ def plan(
         modalities, for new readers and new cases, with at least 90 % of all scores (each reader,
         case and modality). To plan win rates: votes of people, from `dissensus.pairs`.
     annotators : sequence of int, optional
-        Annotators of each item to try: 1, 2, 3, 5, 8 and 12 by default; of pairs one vote on each.
+        Annotators of each item to try: 1, 2, 3, 5, 8 and 12 by default; 1 with ``predictions=``.
     items : sequence of int, optional
-        Numbers of items to try: 100, 300 and 1,000 by default; of pairs those that people vote on,
-        by default a tenth, three and six tenths of the judged pairs.
+        Numbers of items to try: 100, 300 and 1,000 by default. With ``predictions=``, of the items
+        or pairs that people label or vote on: by default a tenth, three and six tenths of all.
     target, width, family
         To plan reliability, see `plan_reliability`; None is the default there.
     accuracy : float, optional
@@ -186,7 +188,8 @@ def plan(
     margin : float, optional
         Of reader studies: margin of non-inferiority, above 0.
     predictions : xarray.Dataset, optional
-        Of votes on pairs: judges' verdicts on all pairs, as in `models.bradley_terry`.
+        Labels that systems gave to all items, from `dissensus.predictions`; of votes on pairs,
+        judges' verdicts on all pairs, as in `models.bradley_terry`.
     prob : float, optional
         Probability of the (equal-tailed) interval; ArviZ's ``stats.ci_prob`` by default, .95 for
         reader studies.
@@ -196,7 +199,7 @@ def plan(
     random_seed : int, optional
         The same seed gives the same plan.
     progressbar : bool
-        Show progress of plans of reliability and of votes.
+        Show progress of plans of reliability and of plans with ``predictions=``.
     **settings
         Further arguments of `plan_reliability`.
 
@@ -222,13 +225,14 @@ def plan(
         - ``system_half_width`` (modality, system, annotator, item), and so on, if the pilot has
           systems: the same for the system's area minus the average area of the readers.
 
-        For votes on pairs, over five simulated studies:
+        With ``predictions=``, over five simulated studies:
 
         - ``half_width`` (annotator, item): half the length of the interval of a win rate on all
-          judged pairs, the mean over systems;
-        - ``half_width_alone``: the same without the verdicts;
-        - ``items_alone``: the number of pairs with votes that would be needed for ``half_width``
-          without the verdicts. The verdicts save the difference.
+          judged pairs, or of a system's agreement with the panel on all predicted items; the mean
+          over systems;
+        - ``half_width_alone``: the same without the verdicts, or from the labelled items alone;
+        - ``items_alone``: the number of pairs with votes, or of labelled items, that would then be
+          needed for ``half_width``. Verdicts and predictions save the difference.
 
         ``attrs["in_words"]`` says what the largest number of votes gives; of a reader study, it
         names the smallest study (readers times cases) with a power of at least .8, or else the
@@ -252,6 +256,12 @@ def plan(
     says nothing; of voters and prompts each model knows what it knows by default (no ``side``, no
     ``answers``). Without verdicts, the square of an interval's length is taken as proportional to
     :math:`m (1 + m / (n k))` for k votes on each of n pairs, m being the number of other pairs.
+
+    Labels beside predictions: labels of a random part of the items are drawn from the pilot's
+    posterior and analysed by `models.dirichlet` and `top_k_accuracy` with ``insight="learned"``, as
+    `evaluate` does: once with the predictions for all items, and once with the labelled items only,
+    whose scores stand for the other items by a Polya urn. Between the sizes tried, and up to labels
+    for all items, the square of an interval's length is taken as linear in :math:`1 / n`.
 
     Examples
     --------
@@ -278,7 +288,14 @@ def plan(
             "pilot", expected="votes, from dissensus.pairs", found="a fit of bradley_terry",
             hint="Type plan(votes, predictions=verdicts)",
         )  # fmt: skip
-    _none_of({"predictions": predictions}, "none, since the pilot has no votes on pairs")
+    if predictions is not None:
+        settled = {"difference": difference, "margin": margin} | own | settings
+        settled |= {"target": target, "width": width, "family": family}
+        _none_of(settled, "none, since agreement with the panel is planned beside predictions")
+        return plan_labels(
+            pilot, (1,) if annotators is None else annotators, items, predictions=predictions,
+            **_given(shared), progressbar=progressbar,
+        )  # fmt: skip
     annotators = _ANNOTATORS if annotators is None else annotators
     items = _ITEMS if items is None else items
     goals = {"target": target, "width": width, "family": family}

@@ -23,17 +23,12 @@ from dissensus.kernels.random import generator
 from dissensus.kernels.types import Array, Floats
 from dissensus.metrics._pairs import vote_on, win_rate
 from dissensus.sampling import fitting
-from dissensus.studies.planning.studies import counts, level
-from dissensus.wording import counted, percent
-from dissensus.wording import share as spoken
+from dissensus.studies.planning.judged import STUDIES, Words, half_width, planned, sizes
 
-_STUDIES: Final = 5
-"""Simulated studies of each size."""
-_FEWEST: Final = 100
-"""Minimum number of draws."""
 _TUNE: Final = 200
-_TENTHS: Final = 1, 3, 6
-"""Of the judged pairs, the tenths that are tried by default."""
+WORDS: Final = Words(
+    "vote", "on", "judged pairs", "pair", "win rates", "the verdicts", "without the verdicts"
+)
 
 
 def plan_votes(
@@ -57,51 +52,31 @@ def plan_votes(
         warnings.simplefilter("ignore", DissensusWarning)  # fit says the same
         judged = process(pilot, predictions=predictions).evidence
     n_pairs = 0 if judged is None else len(judged.left)
-    if items is None:
-        items = [max(n_pairs * k // 10, 1) for k in _TENTHS]
-    sizes = {ANNOTATOR: counts("annotators", annotators), ITEM: counts("items", items)}
-    prob, draws = level(prob), arguments.whole("draws", draws, least=_FEWEST)
+    tried = sizes(annotators, items, n_pairs, prob, draws, WORDS)
     arguments.flags(progressbar=progressbar)
-    if sizes[ITEM][-1] > n_pairs:
-        raise ArgumentError(
-            "items", expected=f"at most {n_pairs:,}, the number of judged pairs",
-            found=f"{sizes[ITEM][-1]:,}",
-            hint=f"Type items={tuple(max(n_pairs * k // 10, 1) for k in _TENTHS)}",
-        )  # fmt: skip
     fit = models.get("bradley_terry").module.fit(
         pilot, predictions=predictions, random_seed=random_seed, progressbar=progressbar
     )
     prompts = prompts_of(checked_pairs(pilot), predictions)
-    shape = len(sizes[ANNOTATOR]), len(sizes[ITEM])
-    half = np.zeros((2, _STUDIES, *shape))  # with verdicts, and without
+    shape = len(tried.annotators), len(tried.items)
+    half = np.zeros((2, STUDIES, *shape))  # with verdicts, and without
     rng = generator(random_seed, "plan of votes")
-    lots = list(product(range(_STUDIES), np.ndindex(shape)))
+    lots = list(product(range(STUDIES), np.ndindex(shape)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DissensusWarning)  # about simulated studies
         for study, place in fitting.tracked(lots, "Simulating studies", progressbar):
-            times, n = sizes[ANNOTATOR][place[0]], sizes[ITEM][place[1]]
+            times, n = tried.annotators[place[0]], tried.items[place[1]]
             votes = _voted(fit, prompts, n, times, rng)
             seed = int(rng.integers(2**32))
             for row, is_told in enumerate((True, False)):
-                rates = _win_rates(votes, predictions, draws, seed, is_told=is_told)
-                low, high = np.quantile(rates, [(1.0 - prob) / 2, (1.0 + prob) / 2], axis=0)
-                half[row, study, *place] = (high - low).mean() / 2
-    told, alone = half.mean(axis=1)
-    tried = np.array(sizes[ANNOTATOR]), np.array(sizes[ITEM])
-    needed = _as_narrow(told, alone, *tried, n_pairs)
-    dims = ANNOTATOR, ITEM
-    out = xr.Dataset(
-        {
-            "half_width": (dims, told),
-            "half_width_alone": (dims, alone),
-            "items_alone": (dims, needed),
-        },
-        coords=sizes,
-        attrs={"probability": prob, "judged_pairs": n_pairs},
-    )
-    gap = half[1, :, -1, -1] - half[0, :, -1, -1]
-    saves = gap.mean() > 2.0 * gap.std(ddof=1) / np.sqrt(_STUDIES)
-    return out.assign_attrs(in_words=_in_words(out, saves=bool(saves)))
+                rates = _win_rates(votes, predictions, tried.draws, seed, is_told=is_told)
+                half[row, study, *place] = half_width(rates, tried.prob)
+    told, alone = half
+    needed = _as_narrow(
+        told.mean(axis=0), alone.mean(axis=0), np.array(tried.annotators), np.array(tried.items),
+        n_pairs,
+    )  # fmt: skip
+    return planned(told, alone, needed, tried, WORDS)
 
 
 def _voted(
@@ -155,22 +130,3 @@ def _as_narrow(told: Floats, alone: Floats, times: Array, n: Array, n_pairs: int
     linear = k * (total + c)
     left = 2.0 * c * k * total / (linear + np.sqrt(linear**2 - 4.0 * (k - 1.0) * c * k * total))
     return np.asarray(total - left)
-
-
-def _in_words(plan: xr.Dataset, *, saves: bool) -> str:
-    """Say what the largest number of votes gives, and what the verdicts save."""
-    last = plan.isel({ANNOTATOR: -1, ITEM: -1})
-    n, alone = int(last[ITEM]), round(float(last["items_alone"]))
-    times = int(last[ANNOTATOR])
-    told, without = (spoken(float(last[name]), 3) for name in ("half_width", "half_width_alone"))
-    text = (
-        f"With {counted(times, 'vote')} on each of {n:,} of {plan.attrs['judged_pairs']:,} judged "
-        f"pairs, {percent(plan.attrs['probability'])} intervals of win rates are on average "
-        f"±{told}, and ±{without} "
-        "without the verdicts. "
-    )
-    if n == plan.attrs["judged_pairs"]:
-        return text + "With votes on all judged pairs, verdicts have nothing to add."
-    if alone <= n or not saves:
-        return text + "In these simulated studies, the verdicts save no votes for certain."
-    return text + (f"Without the verdicts, ±{told} needs votes on about {alone:,} pairs.")
