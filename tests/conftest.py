@@ -41,6 +41,10 @@ _LONG = {"calibration", "fuzz", "reference", "steps"}
 """Folders of tests that draw many studies, cases or posteriors, or hold samplers to each other:
 a run of their own in CI."""
 
+_ALWAYS = {"calibration"}
+"""Folders of long tests that every run of CI has; of the others it has one part."""
+_PARTS = 3
+
 _OF_DESIGNS = "ignore::dissensus.errors.DesignWarning"
 _SMALL = _LONG | {
     "models", "sampling/test_convergence.py", "sampling/test_ctrl_c.py",
@@ -89,6 +93,18 @@ def pytest_collection_modifyitems(config, items):
         for item in _spread(name, rest, len(rest) if number == "all" else number)[1]:
             if not _is_named(item, words):
                 item.add_marker("slow")
+    part = os.environ.get("DISSENSUS_LONG_PART")
+    if part is not None:
+        other = [item for item in items if _is_of_another_run(item, int(part))]
+        config.hook.pytest_deselected(items=other)
+        items[:] = [item for item in items if item not in set(other)]
+
+
+def _is_of_another_run(item, part):
+    """Return whether a long test is left to other runs of CI, by the name of its function."""
+    if not item.get_closest_marker("long") or _ALWAYS.intersection(item.path.parts):
+        return False
+    return crc32(item.nodeid.split("[")[0].encode()) % _PARTS != part
 
 
 def _is_named(item, words):

@@ -224,6 +224,7 @@ OF_PILOTS = [
     (("--target", 0.8, "--accuracy", 0.9), "accuracy: expected none, since reliability is"),
     (("--studies", 2), "studies: expected none, as the accuracy of a system"),
     (("--annotators", "1.5"), "--annotators: expected whole numbers"),
+    (("--predictions", "p.csv", "--plot", "p.png"), "--plot: expected none, as this kind of"),
     (("--system", "machine"), "--system: expected none, as it says how to read predictions"),
     (("--truth", "--predictions", "p.csv"), "--predictions: expected none, as --truth"),
 ]

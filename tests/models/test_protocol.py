@@ -262,6 +262,7 @@ def test_arviz_draws_a_fit(model, kind, complete):
     plt.close("all")
 
 
+@pytest.mark.unit(4, long="all")
 @by_last_kind
 def test_netcdf_round_trip(model, kind, complete, tmp_path):
     fit = complete(model, kind)
@@ -281,6 +282,7 @@ def test_netcdf_round_trip(model, kind, complete, tmp_path):
         )
 
 
+@pytest.mark.unit(4, long="all")
 @by_kind
 @pytest.mark.filterwarnings(POTENTIALS)
 def test_build_is_a_pymc_model_that_draws(model, kind, examples):
@@ -302,6 +304,7 @@ def test_build_is_a_pymc_model_that_draws(model, kind, examples):
         assert ahead["posterior_predictive"].sizes["draw"] == 10
 
 
+@pytest.mark.unit(4, long="all")
 @by_model
 @pytest.mark.filterwarnings(POTENTIALS)
 def test_observed_data_can_be_replaced(model, examples):

@@ -329,11 +329,18 @@ Pilot = Annotated[
     Path | None, typer.Argument(help="Annotations of a pilot study; none with --kappa.")
 ]
 Annotators = Annotated[
-    str | None, typer.Option(help="Annotators per item to try; 1,2,3,5,8,12 or 2,3,5 by default.")
+    str | None,
+    typer.Option(
+        help="Annotators per item to try; 1,2,3,5,8,12 or 2,3,5 by default; with "
+        "--predictions 3, of votes 1."
+    ),
 ]
 Items = Annotated[
     str | None,
-    typer.Option(help="Numbers of items to try; 100,300,1000 or 50,100,200,400 by default."),
+    typer.Option(
+        help="Numbers of items to try; 100,300,1000 or 50,100,200,400 by default; with "
+        "--predictions, .1, .3 and .6 of those predicted."
+    ),
 ]
 Accuracy = Annotated[
     float | None,

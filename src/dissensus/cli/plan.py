@@ -1,4 +1,4 @@
-"""The command `dissensus plan`: three kinds of plans, and which options are whose."""
+"""The command `dissensus plan`: its kinds of plans, and which options are whose."""
 
 from __future__ import annotations
 
@@ -72,6 +72,8 @@ def plan(
     """
     import dissensus as dx
 
+    if plot is not None and predictions is not None:
+        _no_picture(plot)
     _require_picture(plot, force=force)
     ann = _read(
         pilot, format=format, item=item, annotator=annotator, label=label, trial=trial, pool=pool,
@@ -168,6 +170,14 @@ def _require_picture(plot: Path | None, *, force: bool) -> None:
     require_writable(plot.parent, "--plot")
 
 
+def _no_picture(plot: Path) -> None:
+    """Raise, as a picture is asked for that there is not."""
+    raise ArgumentError(
+        "--plot", expected="none, as this kind of plan has no picture", found=str(plot),
+        hint="--target and --truth ask for plans that have one",
+    )  # fmt: skip
+
+
 def _show(result: xr.Dataset, plot: Path | None, *, force: bool, as_json: bool) -> None:
     """Print tables and sentences, and write the picture."""
     from dissensus.cli.output import of_plan, print_json
@@ -184,9 +194,7 @@ def _show(result: xr.Dataset, plot: Path | None, *, force: bool, as_json: bool) 
     elif "items_alone" in result:
         lines = [result.attrs["in_words"]]
     if plot is not None and picture is None:
-        hint = "--target and --truth ask for plans that have one"
-        expected = "none, as this kind of plan has no picture"
-        raise ArgumentError("--plot", expected=expected, found=str(plot), hint=hint)
+        _no_picture(plot)
     if as_json:
         print_json(of_plan(result) | {"sentences": lines})
     else:

@@ -38,25 +38,44 @@ def planned(ann, pred, **more):
 
 @pytest.mark.long
 def test_a_judge_who_knows_the_panel_saves_labels_and_systems_that_guess_save_none():
-    good, guess = (planned(*study(accuracies)) for accuracies in ((0.97, 0.6), (0.0, 0.0)))
+    good, guess = (
+        planned(*study(accuracies), items=(100,), annotators=(1,))
+        for accuracies in ((0.97, 0.6), (0.0, 0.0))
+    )
     assert good["half_width"].dims == ("annotator", "item")
     assert good["annotator"].to_numpy().tolist() == [1]
     assert (good["half_width"] < 0.9 * good["half_width_alone"]).all()
-    assert (good["items_alone"] > 1.2 * good["item"]).all()
+    assert (good["items_alone"] > 1.25 * good["item"]).all()
     ratio = (guess["half_width"] / guess["half_width_alone"]).to_numpy()
     assert (np.abs(ratio - 1.0) < 0.15).all()
-    told, alone = (f"{float(good[f'half_width{name}'][0, 1]):.3f}" for name in ("", "_alone"))
+    told, alone = (f"{float(good[f'half_width{name}'][0, 0]):.3f}" for name in ("", "_alone"))
     words = good.attrs["in_words"].replace("\N{NO-BREAK SPACE}", " ")
     assert words == (
         "With 1 label for each of 100 of 200 predicted items, 89 % intervals of systems' agreement "
         f"with the panel are on average ±{told.lstrip('0')}, and ±{alone.lstrip('0')} from the "
         f"labelled items alone. From the labelled items alone, ±{told.lstrip('0')} needs labels "
-        f"for about {round(float(good['items_alone'][0, 1]))} items."
+        f"for about {round(float(good['items_alone'][0, 0]))} items."
     )
     assert good.attrs["predicted_items"] == N
-    assert planned(*study((0.97, 0.6))).identical(good)
-    wider = planned(*study((0.97, 0.6)), prob=0.99)
-    assert (wider["half_width"] > good["half_width"]).all()
+    assert "needs" not in guess.attrs["in_words"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_where_the_panel_is_split_systems_that_guess_save_nothing_either(seed):
+    ann, pred = study((0.0,), sharp=3.0, seed=seed)
+    assert "needs" not in planned(ann, pred, items=(100,)).attrs["in_words"]
+
+
+@pytest.mark.slow
+def test_other_sizes_do_not_change_a_size_and_a_wider_interval_is_wider():
+    how = study((0.97, 0.6))
+    plan = planned(*how)
+    assert planned(*how).identical(plan)
+    other = planned(*how, items=(40, 70, 100), annotators=(1, 3))
+    for name in ("half_width", "half_width_alone"):
+        assert other[name].sel(plan.coords).identical(plan[name])
+    assert (planned(*how, prob=0.99)["half_width"] > plan["half_width"]).all()
 
 
 @pytest.mark.slow
@@ -83,7 +102,7 @@ def test_from_labelled_items_alone_lengths_are_those_of_a_sample_from_all_items(
     """People agree, so a label shows the panel's: variance p (1 - p) (1 / n - 1 / N)."""
     ann, pred = study((0.7,), sharp=1e-4)
     top = pred["label_code"].to_numpy().ravel()
-    plan = planned(ann, pred, items=(50, 100))
+    plan = planned(ann, pred, items=(50, 100), annotators=(3,))
     right = float(np.mean(top[: ann.sizes["item"]] == ann["label_code"].to_numpy()[::3]))
     for n in (50, 100):
         deviation = np.sqrt(right * (1 - right) * (1 / n - 1 / N))
@@ -107,6 +126,9 @@ def test_lengths_that_lie_between_sizes_are_linear_in_their_squares():
     told = np.sqrt([[6.5, 3.5, 2.0]])
     found = _as_narrow(told, alone, np.array([10, 20, 40]))[0]
     assert found == pytest.approx([1 / 0.075, 1 / 0.0375, 40.0])
+    # Beyond the sizes: 11 is as far from 8 as 5 is; all items are 40.
+    beyond = _as_narrow(np.sqrt([[11.0, 5.0, 1.0]]), alone, np.array([10, 20, 40]))[0]
+    assert beyond == pytest.approx([1 / 0.15, 20.0, 40.0])
 
 
 def test_others_get_values_of_labelled_items():
@@ -147,7 +169,7 @@ def test_pilots_of_other_kinds_are_refused():
     ann, pred = study((0.9,))
     numbers = dx.from_matrix(np.random.default_rng(1).normal(size=(4, 2)))
     fit = xr.DataTree()
-    for pilot, found in ((numbers, "continuous"), (fit, "DataTree")):
+    for pilot, found in ((numbers, "continuous"), (fit, "DataTree"), (xr.Dataset(), "Dataset")):
         with pytest.raises(dx.AnnotationError, match=f"pilot: expected labels .*found {found}"):
             planned(pilot, pred)
     few = pred.isel(item=slice(50, None))
@@ -157,3 +179,19 @@ def test_pilots_of_other_kinds_are_refused():
         planned(ann, few, items=(20,))
     with pytest.raises(dx.PredictionError, match="predictions: expected labels over"):
         planned(ann, ann)
+    spelled = pred.assign_coords(item=[f"{one}.0" for one in pred["item"].to_numpy()])
+    with pytest.raises(
+        dx.PredictionError, match=r"0 in the annotations is 0\.0 in the predictions"
+    ):
+        planned(ann, spelled.isel(item=slice(0, 100)), items=(20,))
+
+
+def test_pilots_show_all_labels():
+    _, pred = study((0.9,))
+    alike = {"item": [0, 1, 2], "annotator": ["u"] * 3, "label": ["a"] * 3}
+    words = r"two labels or more, .*found 'a', without 'b', 'c'\. Read .*labels=\['a', 'b', 'c'\]"
+    with pytest.raises(dx.AnnotationError, match=words):
+        planned(dx.annotations(alike), pred)
+    with pytest.raises(dx.AnnotationError, match=r"found 'a'\. Read the pilot"):
+        only = dx.predictions({"item": [0, 1, 2], "system": ["s"] * 3, "label": ["a"] * 3})
+        planned(dx.annotations(alike), only, items=(1,))

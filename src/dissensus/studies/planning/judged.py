@@ -18,6 +18,8 @@ from dissensus.wording import share as spoken
 
 STUDIES: Final = 5
 """Simulated studies of each size."""
+_STUDENT: Final = 2.776
+"""Of a t distribution with four degrees of freedom, the quantile .975."""
 _FEWEST: Final = 100
 """Minimum number of draws."""
 _TENTHS: Final = 1, 3, 6
@@ -72,11 +74,13 @@ def half_width(draws: Floats, prob: float) -> float:
     return float((high - low).mean() / 2)
 
 
-def planned(told: Floats, alone: Floats, needed: Floats, tried: Sizes, words: Words) -> xr.Dataset:
+def planned(
+    told: Floats, alone: Floats, needed: Floats, tried: Sizes, words: Words, *, notable: float = 1.0
+) -> xr.Dataset:
     """Return the plan: half-widths (study, annotator, item), and the items needed without judges.
 
-    Judges save something if, in the largest studies, intervals with them are narrower by more than
-    twice the standard error of the simulation.
+    Judges save something if, without them, the largest studies would need more than ``notable``
+    times as many items, and if the difference in length exceeds the error of the simulation.
     """
     dims = ANNOTATOR, ITEM
     out = xr.Dataset(
@@ -89,11 +93,13 @@ def planned(told: Floats, alone: Floats, needed: Floats, tried: Sizes, words: Wo
         attrs={"probability": tried.prob, words.units.replace(" ", "_"): tried.n_units},
     )
     gap = (alone - told)[:, -1, -1]
-    saves = bool(gap.mean() > 2.0 * gap.std(ddof=1) / np.sqrt(len(gap)))
-    return out.assign_attrs(in_words=_in_words(out, tried, words, saves=saves))
+    error = _STUDENT * gap.std(ddof=1) / np.sqrt(STUDIES)
+    saves = needed[-1, -1] > notable * tried.items[-1] and gap.mean() > error
+    costs = gap.mean() < -error
+    return out.assign_attrs(in_words=_in_words(out, tried, words, saves=saves, costs=costs))
 
 
-def _in_words(plan: xr.Dataset, tried: Sizes, words: Words, *, saves: bool) -> str:
+def _in_words(plan: xr.Dataset, tried: Sizes, words: Words, *, saves: bool, costs: bool) -> str:
     """Say what the largest study gives, and what the judges save."""
     last = plan.isel({ANNOTATOR: -1, ITEM: -1})
     n, alone = tried.items[-1], round(float(last["items_alone"]))
@@ -106,9 +112,12 @@ def _in_words(plan: xr.Dataset, tried: Sizes, words: Words, *, saves: bool) -> s
     )
     if n == tried.n_units:
         return text + f"With {for_all}, {words.judges} have nothing to add."
-    if alone <= n or not saves:
+    if costs:
+        return text + f"Here {words.judges} make intervals longer: they say too little."
+    if not saves:
         return text + (
-            f"In these simulated studies, {words.judges} save no {words.given}s for certain."
+            f"From these simulated studies it is not certain that {words.judges} save "
+            f"{words.given}s."
         )
     alone_first = words.alone[0].upper() + words.alone[1:]
     return text + (

@@ -11,9 +11,9 @@ import numpy as np
 import xarray as xr
 
 from dissensus import arguments, models
-from dissensus.data.alignment import check_labels
+from dissensus.data.alignment import predicted_labels, respelled_item
 from dissensus.data.annotations import annotations as read
-from dissensus.data.schema import checked_annotations
+from dissensus.data.schema import checked_annotations, checked_predictions
 from dissensus.data.tables import match
 from dissensus.dims import CHAIN, DRAW, ITEM, LABEL, SAMPLE
 from dissensus.errors import AnnotationError, DissensusWarning, PredictionError, shown
@@ -26,6 +26,11 @@ from dissensus.sampling import fitting
 from dissensus.studies.planning.judged import STUDIES, Words, half_width, planned, sizes
 
 _TUNE: Final = 200
+_NOTABLE: Final = 1.25
+"""Of systems that guess, the labelled items alone needed up to 1.23 times as many labels, as a urn
+adds to what is unknown of the labelled items; less is not called a saving."""
+_SHOWN: Final = 12
+"""Maximum number of labels that an error names."""
 WORDS: Final = Words(
     "label", "for", "predicted items", "item", "systems' agreement with the panel",
     "predictions for the other items", "from the labelled items alone",
@@ -60,49 +65,72 @@ def plan_labels(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DissensusWarning)  # about simulated studies
         labelled = [_labelled(panel, tried.annotators[-1], rng) for panel in panels.to_numpy()]
+        seeds = rng.integers(2**32, size=STUDIES)
         lots = list(product(range(STUDIES), np.ndindex(half.shape[2:])))
         for study, place in fitting.tracked(lots, "Simulating studies", progressbar):
             order, code = labelled[study]
-            chosen = np.sort(order[: numbers[place[1]]])
-            given = code[chosen, : tried.annotators[place[0]]]
-            seed = int(rng.integers(2**32))
+            times, n = tried.annotators[place[0]], numbers[place[1]]
+            chosen = np.sort(order[:n])
+            items_of, given = np.repeat(names[chosen], times), code[chosen, :times].ravel()
+            own = np.random.default_rng([int(seeds[study]), times, n])
             some = predictions.isel({ITEM: chosen})
-            weights = _filled(names[chosen], len(names), size, rng)
-            for row, (said, weighted) in enumerate(((predictions, None), (some, weights))):
-                items_of = np.repeat(names[chosen], given.shape[1])
-                ann = _read(items_of, given.ravel(), labels, said[ITEM].to_numpy())
-                fit = _fitted(ann, said, size, seed)
+            # With labels for all items, both are the same.
+            ways = [(predictions, None), (some, _filled(names[chosen], len(names), size, own))]
+            for row, (said, weights) in enumerate(ways[: 2 if n < len(names) else 1]):
+                ann = _read(items_of, given, labels, said[ITEM].to_numpy())
+                fit = _fitted(ann, said, size, int(seeds[study]))
                 agreement = top_k_accuracy(
-                    fit, said, insight=LEARNED, weights=weighted, random_seed=seed
+                    fit, said, insight=LEARNED, weights=weights, random_seed=int(seeds[study])
                 ).stack(sample=SAMPLE)
-                half[row, study, *place] = half_width(agreement.to_numpy().T, tried.prob)
+                half[row:, study, *place] = half_width(agreement.to_numpy().T, tried.prob)
     kept = [numbers.index(n) for n in tried.items]
     told, alone = half
     needed = _as_narrow(told.mean(axis=0), alone.mean(axis=0), np.array(numbers))
-    return planned(told[..., kept], alone[..., kept], needed[:, kept], tried, WORDS)
+    return planned(
+        told[..., kept], alone[..., kept], needed[:, kept], tried, WORDS, notable=_NOTABLE
+    )
 
 
 def _checked(pilot: Any, predictions: xr.Dataset) -> tuple[Array, Array]:
     """Return the names of predicted items, which include the pilot's, and the labels."""
     kinds = models.get("dirichlet").module.KINDS
-    kind = pilot.attrs.get("kind") if isinstance(pilot, xr.Dataset) else type(pilot).__name__
+    kind = pilot.attrs.get("kind") if isinstance(pilot, xr.Dataset) else None
     if kind not in kinds:
         raise AnnotationError(
             "pilot", expected="labels (nominal or ordinal), from dissensus.annotations, since "
-            "predictions= asks how many labels they save", found=f"{kind}",
+            "predictions= asks how many labels they save", found=kind or type(pilot).__name__,
+            hint="Type plan(annotations, predictions=pred)",
         )  # fmt: skip
     checked_annotations(pilot)
     check_lists(predictions)
+    checked_predictions(predictions)
     names, labels = predictions[ITEM].to_numpy(), pilot[LABEL].to_numpy()
-    check_labels(predictions, labels)
+    _require_labels(labels, predictions)
     items = pilot[ITEM].to_numpy()
     bare = items[match(items, names) < 0]
     if len(bare):
         raise PredictionError(
             "predictions", expected="predictions for all items of the pilot",
             found=f"none for {len(bare):,} of its {len(items):,} items: {shown(list(bare))}",
+            hint=respelled_item(items, names),
         )  # fmt: skip
     return names, labels
+
+
+def _require_labels(labels: Array, predictions: xr.Dataset) -> None:
+    """Raise unless the pilot can show how often each predicted label is a panel's."""
+    strange = predicted_labels(predictions)
+    strange = strange[match(strange, labels) < 0]
+    if len(labels) > 1 and not len(strange):
+        return
+    every = [*labels.tolist(), *strange.tolist()]
+    raise AnnotationError(
+        "pilot", expected="two labels or more, and all that systems predict",
+        found=f"{shown(labels.tolist())}"
+        + (f", without {shown(strange.tolist())}" if len(strange) else ""),
+        hint="Read the pilot with all labels that people may give"
+        + (f": labels={every}" if len(strange) and len(every) <= _SHOWN else ": labels="),
+    )  # fmt: skip
 
 
 def _read(items_of: Array, code: Any, labels: Array, items: Array) -> xr.Dataset:
@@ -126,10 +154,11 @@ def _fitted(
 
 def _labelled(panel: Floats, times: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
     """Return the order in which items are labelled, and labels (item, annotator) of all."""
+    order = rng.permutation(len(panel))
     edges = panel.cumsum(axis=1)
     edges /= edges[:, -1:]
-    drawn = rng.random((len(panel), times, 1))
-    return rng.permutation(len(panel)), (drawn > edges[:, None, :-1]).sum(axis=2)
+    drawn = np.random.default_rng(rng.integers(2**32)).random((times, len(panel))).T
+    return order, (drawn[..., None] > edges[:, None, :-1]).sum(axis=2)
 
 
 def _filled(items: Array, total: int, size: tuple[int, int], rng: np.random.Generator) -> Any:
@@ -146,11 +175,17 @@ def _filled(items: Array, total: int, size: tuple[int, int], rng: np.random.Gene
 def _as_narrow(told: Floats, alone: Floats, n: Ints) -> Floats:
     """Return how many items need labels for intervals as narrow from these items alone.
 
-    Half-widths are (annotator, item), those of the last size from labels for all items. The square
-    of an interval's length is linear in 1 / n between two sizes.
+    Half-widths are (annotator, item), those of the last size from labels for all items, which is
+    the largest answer. The square of an interval's length is linear in 1 / n between two sizes, and
+    below the smallest.
     """
+    if len(n) == 1:
+        return np.full_like(told, n[0])
     out = np.empty_like(told)
+    inverse = 1.0 / n[::-1]
     for row, (with_all, own) in enumerate(zip(told, alone, strict=True)):
         square = np.maximum.accumulate(own[::-1] ** 2)
-        out[row] = 1.0 / np.interp(with_all**2, square, 1.0 / n[::-1])
+        slope = (inverse[-1] - inverse[-2]) / max(square[-1] - square[-2], 1e-12)
+        beyond = np.maximum(with_all**2 - square[-1], 0.0) * slope
+        out[row] = 1.0 / (np.interp(with_all**2, square, inverse) + beyond)
     return out

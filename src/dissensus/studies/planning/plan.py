@@ -168,7 +168,8 @@ def plan(
         modalities, for new readers and new cases, with at least 90 % of all scores (each reader,
         case and modality). To plan win rates: votes of people, from `dissensus.pairs`.
     annotators : sequence of int, optional
-        Annotators of each item to try: 1, 2, 3, 5, 8 and 12 by default; 1 with ``predictions=``.
+        Annotators of each item to try: 1, 2, 3, 5, 8 and 12 by default; with ``predictions=`` 3,
+        and of pairs one vote on each.
     items : sequence of int, optional
         Numbers of items to try: 100, 300 and 1,000 by default. With ``predictions=``, of the items
         or pairs that people label or vote on: by default a tenth, three and six tenths of all.
@@ -234,9 +235,9 @@ def plan(
         - ``items_alone``: the number of pairs with votes, or of labelled items, that would then be
           needed for ``half_width``. Verdicts and predictions save the difference.
 
-        ``attrs["in_words"]`` says what the largest number of votes gives; of a reader study, it
-        names the smallest study (readers times cases) with a power of at least .8, or else the
-        study with the highest power.
+        ``attrs["in_words"]`` says what the largest number of labels or votes gives. Of a reader
+        study, it names the smallest study (readers times cases) with a power of at least .8, or
+        else the study with the highest power.
 
     See Also
     --------
@@ -261,7 +262,10 @@ def plan(
     posterior and analysed by `models.dirichlet` and `top_k_accuracy` with ``insight="learned"``, as
     `evaluate` does: once with the predictions for all items, and once with the labelled items only,
     whose scores stand for the other items by a Polya urn. Between the sizes tried, and up to labels
-    for all items, the square of an interval's length is taken as linear in :math:`1 / n`.
+    for all items, the square of an interval's length is taken as linear in :math:`1 / n`. The
+    numbers of items include the pilot's if these are a random part of all. Savings of less than a
+    quarter may be due to the two analyses. Of 20,000 items with 5 labels, a study takes 4 seconds
+    and a gigabyte.
 
     Examples
     --------
@@ -293,7 +297,7 @@ def plan(
         settled |= {"target": target, "width": width, "family": family}
         _none_of(settled, "none, since agreement with the panel is planned beside predictions")
         return plan_labels(
-            pilot, (1,) if annotators is None else annotators, items, predictions=predictions,
+            pilot, (3,) if annotators is None else annotators, items, predictions=predictions,
             **_given(shared), progressbar=progressbar,
         )  # fmt: skip
     annotators = _ANNOTATORS if annotators is None else annotators
