@@ -113,7 +113,7 @@ def build(
         average or ``predictions`` beside them.
     items : bool, optional
         Whether votes on one prompt are alike. None is True if the votes name two or more prompts,
-        on the same condition.
+        on the same condition, and if some system has votes on two (or there are ``predictions``).
     side : bool
         Whether the left answer has an advantage. Use it if ``left`` was shown first.
     ties : bool, optional

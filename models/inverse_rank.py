@@ -69,8 +69,8 @@ def build(
     each candidate. There are 0 new annotators, so that sampling the model gives the posterior of
     `fit`. Set their number with ``pm.set_data({"new_annotators": ...})``; then
     ``pm.sample_posterior_predictive(fit, freeze_vars=["plausibility"])`` predicts their choices,
-    and ``pm.observe(model, {"first_choice": ...})`` learns from them. For metrics, pass the draws
-    of `pymc.sample` to `dissensus.plausibility.with_candidates` first.
+    and ``pm.observe(model, {"first_choice": ...})`` learns from them. Metrics
+    take a trace of `pymc.sample`.
 
     Parameters
     ----------

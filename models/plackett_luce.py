@@ -126,8 +126,8 @@ def build(
     """Write the process as a PyMC model.
 
     `pymc.sample` chooses the Gibbs step for it, except within `dissensus.steps.without_gibbs`.
-    For metrics, pass the draws of `pymc.sample` to `dissensus.plausibility.with_candidates` first.
-    In predictive draws, all labels that are not named count as one label, with one place.
+    Metrics take its trace. In predictive draws, all labels that are not named count as one label,
+    with one place.
 
     PyMC's own predictive functions need the trace of `pymc.sample` on this model. Do not pass the
     result of `fit`, which has no ``log_strength``: PyMC would silently draw strengths from the

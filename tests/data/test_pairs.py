@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
 import dissensus as dx
+from dissensus.data.pairs import checked_pairs
+from dissensus.families.pairs.process import process
 
 FRAME = pd.DataFrame({
     "model_a": ["x", "y", "x", "z"], "model_b": ["y", "z", "z", "x"],
@@ -49,7 +52,7 @@ def test_names_that_are_numbers():
          r"\(such rows: 1\). The winner must be one of the two"),
         ({"winner": ["x", "Tie", "tie", "draw"]}, {},
          r"row 1: .*found 'Tie' \(such rows: 2, with .*'Tie' is 'tie' but for capitals.*"
-         r"type ties=\['tie', 'Tie', 'draw'\]"),
+         r"type ties=\['tie', 'Tie', 'draw'\]; words for the sides are the names of their columns"),
         ({"model_b": ["x", "z", "z", "x"]}, {},
          r"columns 'model_a' and 'model_b', row 0: expected two different systems; found 'x' on"),
         ({"winner": ["x", None, "tie", "x"]}, {}, r"column 'winner', row 1: .*missing value"),
@@ -92,3 +95,41 @@ def test_models_name_what_they_cannot_take():
         fit(votes.assign(outcome=votes["outcome"] * 0 + 3))
     with pytest.raises(dx.AnnotationError, match="no 'outcome'"):
         fit(votes.drop_vars("outcome"))
+
+
+def test_votes_are_valid_and_become_a_table_that_is_read_again():
+    rows = {"left": list("ab"), "right": list("bc"), "winner": ["left", "tie"], "who": ["u", "v"],
+            "prompt": [1, 2]}  # fmt: skip
+    votes = dx.pairs(rows, annotator="who", item="prompt")
+    assert dx.validate(votes) is votes
+    table = dx.to_dataframe(votes)
+    assert table.columns.tolist() == ["left", "right", "winner", "annotator", "item"]
+    again = dx.pairs(table, annotator="annotator", item="item")
+    xr.testing.assert_equal(again, votes)
+    with pytest.raises(dx.AnnotationError, match="'outcome'"):
+        dx.validate(votes.drop_vars("outcome"))
+
+
+def test_voters_without_a_vote_are_left_out():
+    rows = {"left": list("aba"), "right": list("bcc"), "winner": ["left"] * 3, "who": list("uvw")}
+    some = checked_pairs(dx.pairs(rows, annotator="who").isel(vote=[0, 2]))
+    assert some["annotator"].to_numpy()[some["annotator_code"]].tolist() == ["u", "w"]
+    assert some.sizes["annotator"] == 2
+
+
+def test_where_each_system_has_one_prompt_prompts_are_left_out():
+    rng = np.random.default_rng(1)
+    left = rng.integers(3, size=60)
+    prompt = rng.integers(4, size=60)
+    right = (left + rng.integers(1, 3, 60)) % 3
+    names = np.array([[f"{p}{k}" for k in "abc"] for p in range(4)])
+    rows = {"left": names[prompt, left], "right": names[prompt, right], "winner": ["left"] * 60}
+    votes = dx.pairs(rows | {"prompt": prompt}, item="prompt")
+    with pytest.warns(dx.DesignWarning, match="groups"):
+        assert process(votes, items=None).form.items == 0
+    nested = pytest.warns(dx.DesignWarning, match="Each system has votes on one prompt only")
+    with pytest.warns(dx.DesignWarning, match="groups"), nested:
+        assert process(votes, items=True).form.items == 1
+    crossed = dx.pairs(rows | {"prompt": rng.integers(4, size=60)}, item="prompt")
+    with pytest.warns(dx.DesignWarning, match="groups"):
+        assert process(crossed, items=None).form.items == 1

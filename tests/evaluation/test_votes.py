@@ -165,7 +165,7 @@ def test_what_is_refused(result):
         ("model", lambda: dx.evaluate(votes, model="rasch", **QUIET), "model='rasch'"),
         ("keep_items", lambda: dx.evaluate(votes, keep_items=False, **QUIET), "keep_items=False"),
         ("labels", lambda: dx.evaluate(votes, labels, **QUIET), "judges' verdicts on pairs"),
-        ("swapped", lambda: dx.evaluate(labels, votes, **QUIET), "found 'pair'"),
+        ("swapped", lambda: dx.evaluate(labels, votes, **QUIET), "found votes or verdicts"),
         ("group", lambda: dx.summary(result, "nothing"), "leaderboard"),
     ])  # fmt: skip
 

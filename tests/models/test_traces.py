@@ -57,6 +57,26 @@ def test_two_ordered_labels_are_told_from_two_without_an_order():
         np.testing.assert_allclose(dx.icc(trace), item / (item + who + residual))
 
 
+def test_what_a_trace_does_not_hold_is_not_made_up():
+    """Labels other than the truth was computed from; more than two labels, and no cutpoints."""
+    ann = dx.simulate.confusion_study(8, 3, 3, random_seed=1).annotations
+    model = dx.models.symmetric_confusion.build(ann)
+    codes = model["label_code"].eval()
+    trace = drawn(model)
+    other = trace["observed_data"].to_dataset()
+    other["labels"] = other["labels"].copy(data=np.where(codes >= 0, (codes + 1) % 3, codes))
+    trace["observed_data"] = xr.DataTree(other)
+    with pytest.raises(dx.ArgumentError, match=r"found other labels, as after pymc\.observe"):
+        dx.items_to_review(trace)
+    three = dx.from_matrix([[0, 1, 2], [1, 2, 0], [0, 0, 1], [2, 0, 1]], kind="ordinal")
+    trace = drawn(dx.models.crossed_effects.build(three, family="ordinal"))
+    trace["posterior"] = xr.DataTree(trace["posterior"].to_dataset().rename(cutpoint="cuts"))
+    with pytest.raises(
+        dx.ArgumentError, match="draws of 'cutpoint', since there are more than two"
+    ):
+        dx.icc(trace)
+
+
 @pytest.mark.parametrize("name", ["plackett_luce", "inverse_rank"])
 def test_candidates_have_the_names_that_the_model_carries(name):
     study = dx.simulate.study(n_items=6, kind="ranking", n_labels=4, random_seed=1)

@@ -56,6 +56,7 @@ def as_fit(given: Any) -> Any:
     settings = _settings(posterior)
     if not settings or not {RESPONDENTS, LABELS} <= set(constant):
         return given
+    _require_same_labels(groups.get(OBSERVED, xr.Dataset()), constant)
     said = _Said.read(posterior, constant, settings)
     labels = {OBSERVED: constant[LABELS]}
     if PREDICTIVE in groups and "labels" in groups[PREDICTIVE]:
@@ -73,6 +74,19 @@ def as_fit(given: Any) -> Any:
     fit = xr.DataTree.from_dict(laid)
     fit.attrs = settings | ({NAMELESS: 1} if said.is_one else {})
     return fit
+
+
+def _require_same_labels(observed: xr.Dataset, constant: xr.Dataset) -> None:
+    """Raise if other labels were observed than those from which the model computes truths."""
+    if "labels" not in observed:
+        return
+    labels, codes = observed["labels"], constant[LABELS]
+    if labels.shape == codes.shape and not np.array_equal(labels, codes):
+        raise ArgumentError(
+            "fit", expected="a trace whose observed labels are the data 'label_code', from which "
+            "the truth is computed", found="other labels, as after pymc.observe",
+            hint='Change both: pymc.set_data({"label_code": ...}), or build the model anew',
+        )  # fmt: skip
 
 
 class _Said(NamedTuple):

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from dissensus.data.pairs import OUTCOMES, are_votes, checked_pairs
 from dissensus.data.schema import CODES, checked_annotations, checked_predictions
 from dissensus.data.sets import joined
-from dissensus.dims import ANNOTATION, ITEM, LABEL, SAMPLE, SYSTEM
+from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, shown
 
 _BESIDE = ("rank", "confidence", "trial")
@@ -18,12 +19,12 @@ _BESIDE = ("rank", "confidence", "trial")
 
 
 def to_dataframe(data: Any) -> pd.DataFrame:
-    """Write annotations, predictions, or draws as a tidy pandas table.
+    """Write annotations, predictions, votes on pairs, or draws as a tidy pandas table.
 
     Parameters
     ----------
     data : Dataset or DataArray
-        Annotations, predictions, or draws (chain, draw, ...).
+        Annotations, predictions, votes, or draws (chain, draw, ...).
 
     Returns
     -------
@@ -34,8 +35,8 @@ def to_dataframe(data: Any) -> pd.DataFrame:
         `dissensus.annotations` and `dissensus.predictions` read. Ordered labels are an ordered
         categorical, which keeps their order. For other labels pass ``kind=`` and ``labels=`` again
         when reading the table, which does not contain unused labels; and for sets ``separator=``
-        and ``none=``, which are attributes. For draws, one row per chain,
-        draw and place, and one column per variable.
+        and ``none=``, which are attributes. For votes, one row per vote. For draws, one row per
+        chain, draw and place, and one column per variable.
 
     Raises
     ------
@@ -51,6 +52,8 @@ def to_dataframe(data: Any) -> pd.DataFrame:
     0     1         a     x
     1     1         b     y
     """
+    if are_votes(data):
+        return _of_votes(checked_pairs(data))
     if isinstance(data, xr.Dataset) and SYSTEM in data.dims and not set(SAMPLE) & set(data.dims):
         return _of_predictions(checked_predictions(data, sets=True))
     if isinstance(data, xr.Dataset) and f"{ITEM}_code" in data:
@@ -58,7 +61,7 @@ def to_dataframe(data: Any) -> pd.DataFrame:
     if isinstance(data, xr.DataArray | xr.Dataset) and set(SAMPLE) <= set(data.dims):
         return _of_draws(data)
     raise ArgumentError(
-        "data", expected="annotations, predictions, or draws (chain, draw, ...)",
+        "data", expected="annotations, predictions, votes, or draws (chain, draw, ...)",
         found=f"dims {shown(list(data.dims))}" if isinstance(data, xr.DataArray | xr.Dataset)
         else type(data).__name__,
         hint="For tables of an evaluation or a fit use dissensus.summary"
@@ -81,6 +84,17 @@ def _of_annotations(data: xr.Dataset) -> pd.DataFrame:
         elif dim == LABEL:
             out[LABEL] = data["value"].to_numpy()
     return pd.DataFrame(out | {name: data[name].to_numpy() for name in _BESIDE if name in data})
+
+
+def _of_votes(data: xr.Dataset) -> pd.DataFrame:
+    """Write the two systems, the winner, and the voter and prompt where they are known."""
+    systems = data[SYSTEM].to_numpy()
+    out = {side: systems[data[f"{side}_code"].to_numpy()] for side in ("left", "right")}
+    out["winner"] = np.array(OUTCOMES)[data["outcome"].to_numpy()]
+    for dim in (ANNOTATOR, ITEM):
+        if dim in data.coords:
+            out[dim] = data[dim].to_numpy()[data[f"{dim}_code"].to_numpy()]
+    return pd.DataFrame(out)
 
 
 def _of_predictions(data: xr.Dataset) -> pd.DataFrame:

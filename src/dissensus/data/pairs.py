@@ -201,7 +201,9 @@ def _require_outcomes(
         + (f", with {shown(odd)})" if len(odd) > 1 else ")"),
         hint=misspelt(others, [*words, *systems.tolist()])
         + (f"If it means a tie, type ties={[*ties, *others][:5]}" if len(others) else
-           "The winner must be one of the two systems of its row"),
+           "The winner must be one of the two systems of its row")
+        + ("; words for the sides are the names of their columns: rename these"
+           if len(others) > 1 else ""),
     )  # fmt: skip
 
 
@@ -213,7 +215,8 @@ def are_votes(data: Any) -> bool:
     >>> are_votes(pairs({"left": ["a"], "right": ["b"], "winner": ["a"]})), are_votes(None)
     (True, False)
     """
-    return isinstance(data, xr.Dataset) and data.attrs.get("kind") == "pair"
+    kind = data.attrs.get("kind") if isinstance(data, xr.Dataset) else None
+    return isinstance(kind, str) and kind == "pair"
 
 
 def system_groups(pairs: xr.Dataset) -> Ints:
@@ -266,4 +269,8 @@ def checked_pairs(pairs: Any) -> xr.Dataset:
                 f"variable {name!r}", expected=f"one or more votes, with codes from 0 to {n - 1}",
                 found=f"codes from {values.min()} to {values.max()}" if len(values) else "no votes",
             )  # fmt: skip
+    if ANNOTATOR in pairs.coords:  # leave out voters without a vote, as after isel(vote=...)
+        used, code = np.unique(pairs["annotator_code"].to_numpy(), return_inverse=True)
+        if len(used) < pairs.sizes[ANNOTATOR]:
+            return pairs.isel({ANNOTATOR: used}).assign(annotator_code=(VOTE, code))
     return pairs

@@ -52,6 +52,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from dissensus.data.pairs import are_votes, checked_pairs
 from dissensus.data.rows import (
     given_numbers,
     label_counts,
@@ -500,12 +501,12 @@ def checked_once() -> Iterator[None]:
 
 
 def validate(data: xr.Dataset) -> xr.Dataset:
-    """Check that a Dataset of annotations (or of predictions) follows the schema.
+    """Check that a Dataset of annotations (or of predictions, or votes) follows the schema.
 
     Parameters
     ----------
     data : xarray.Dataset
-        From `annotations` or `predictions`, or made without them.
+        From `annotations`, `predictions` or `pairs`, or made without them.
 
     Returns
     -------
@@ -533,7 +534,9 @@ def validate(data: xr.Dataset) -> xr.Dataset:
     known = _CHECKED.get()
     if known is not None and known.get(id(data)) is data:
         return data
-    if SYSTEM in data.dims:
+    if are_votes(data):
+        checked_pairs(data)
+    elif SYSTEM in data.dims:
         check_predictions(data)
     else:
         check_annotations(data, {})
@@ -607,6 +610,12 @@ def checked_predictions(data: Any, *, sets: bool = False) -> xr.Dataset:
             expected="predictions of systems, a Dataset made by dissensus.predictions",
             found=f"{type(data).__name__}{of}",
         )
+    if are_votes(data):
+        raise PredictionError(
+            "predictions", expected="one label, a list or a number from each system and item",
+            found="votes or verdicts on pairs, from dissensus.pairs",
+            hint="models.bradley_terry, evaluate and plan take them beside votes",
+        )  # fmt: skip
     if data.attrs.get("kind") == "set" and not sets:
         raise PredictionError(
             "predictions", expected="one label, a list or a number from each system and item",

@@ -115,6 +115,12 @@ def _of_trace(fit: xr.DataTree) -> dict[str, Any]:
     if not {"mu", "sigma_item"} <= set(posterior) or not {"score", "label_code"} & set(observed):
         return {}
     of_labels = ORDINAL if "cutpoint" in posterior else BERNOULLI
+    if of_labels == BERNOULLI and "score" not in observed and int(observed["label_code"].max()) > 1:
+        raise ArgumentError(
+            "fit", expected="draws of 'cutpoint', since there are more than two labels",
+            found=f"draws of {shown([str(name) for name in posterior], 9)}",
+            hint="Metrics read a model by the names of its variables: name its cutpoints so",
+        )  # fmt: skip
     return {
         "model": CROSS_REPLICATION if "correlation" in posterior else CROSSED_EFFECTS,
         "hyper_family": GAUSSIAN if "score" in observed else of_labels,

@@ -39,7 +39,7 @@ def planned(ann, pred, **more):
 @pytest.mark.long
 def test_a_judge_who_knows_the_panel_saves_labels_and_systems_that_guess_save_none():
     good, guess = (
-        planned(*study(accuracies), items=(100,), annotators=(1,))
+        planned(*study(accuracies), items=(40,), annotators=(1,))
         for accuracies in ((0.97, 0.6), (0.0, 0.0))
     )
     assert good["half_width"].dims == ("annotator", "item")
@@ -51,7 +51,7 @@ def test_a_judge_who_knows_the_panel_saves_labels_and_systems_that_guess_save_no
     told, alone = (f"{float(good[f'half_width{name}'][0, 0]):.3f}" for name in ("", "_alone"))
     words = good.attrs["in_words"].replace("\N{NO-BREAK SPACE}", " ")
     assert words == (
-        "With 1 label for each of 100 of 200 predicted items, 89 % intervals of systems' agreement "
+        "With 1 label for each of 40 of 200 predicted items, 89 % intervals of systems' agreement "
         f"with the panel are on average ±{told.lstrip('0')}, and ±{alone.lstrip('0')} from the "
         f"labelled items alone. From the labelled items alone, ±{told.lstrip('0')} needs labels "
         f"for about {round(float(good['items_alone'][0, 0]))} items."

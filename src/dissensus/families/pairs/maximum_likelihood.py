@@ -108,11 +108,12 @@ _SINGULAR: Final = 1e13
 def _infinite(at: Floats, systems: Array, form: Form) -> AnnotationError:
     """Return the error for votes without a finite maximum, naming the most extreme systems."""
     strength = at[: len(systems)] - at[: len(systems)].mean()
-    names = systems[np.abs(strength) > 0.5 * np.abs(strength).max()].tolist()
+    far = systems[np.abs(strength) > 0.5 * np.abs(strength).max()].tolist()
+    names = f" (farthest: {shown(far)})" if far else ""
     beside = " or the tendency to ties" * form.ties + " or the left side's advantage" * form.side
     return AnnotationError(
         "pairs", expected="votes with finite estimates of maximum likelihood",
-        found=f"strengths{beside} that grow without end, or that the votes cannot separate "
-        f"(farthest: {shown(names)}): some systems always won, never won, or were not compared",
+        found=f"strengths{beside} that grow without end, or that the votes cannot "
+        f"separate{names}: some systems always won, never won, or were not compared",
         hint="models.bradley_terry.fit has priors, and takes these votes",
     )  # fmt: skip

@@ -142,6 +142,7 @@ def process(
     pairs, evidence = with_evidence(checked_pairs(pairs), predictions, answers)
     arguments.one_of("sampler", sampler, ("gibbs", "nuts"))
     arguments.flags(side=side)
+    alone = predictions is None and _on_one_prompt(pairs)
     asked = {}
     for name, value, dim in (("annotators", annotators, ANNOTATOR), ("items", items, ITEM)):
         if value is not None:
@@ -153,7 +154,7 @@ def process(
             )  # fmt: skip
         seen = len(np.unique(pairs[f"{dim}_code"])) if dim in pairs.coords else 0
         often = predictions is not None or pairs.sizes[VOTE] >= _LEAST * seen
-        several = seen > 1 and often
+        several = seen > 1 and often and not (dim == ITEM and alone)
         asked[name] = bool(several if value is None else value)
     tied = bool((pairs["outcome"] == 1).any())
     if ties is not None:
@@ -166,9 +167,26 @@ def process(
     form = Form(int(tied or bool(ties)), int(side), int(asked["items"]), int(asked["annotators"]))
     made = Process(pairs, form, _priors(priors), evidence)
     known = () if evidence is None else remarks(evidence, len(made.systems))
-    for text in (*_apart(made), *known):
+    nested = [_NESTED] if form.items and alone else []
+    for text in (*_apart(made), *nested, *known):
         warn_caller(text, DesignWarning)
     return made
+
+
+_NESTED: Final = (
+    "Each system has votes on one prompt only, so votes do not tell its strength from what the "
+    "prompt makes of it: leave items= out, or type items=False."
+)
+
+
+def _on_one_prompt(pairs: xr.Dataset) -> bool:
+    """Return whether each system has votes on a single prompt."""
+    if ITEM not in pairs.coords:
+        return False
+    item, n = pairs["item_code"].to_numpy(), pairs.sizes[ITEM]
+    sides = [pairs[f"{side}_code"].to_numpy() for side in ("left", "right")]
+    cells = np.unique(np.concatenate([side * n + item for side in sides]))
+    return len(cells) == len(np.unique(np.concatenate(sides)))
 
 
 def _priors(given: Any) -> dict[str, float]:

@@ -99,7 +99,8 @@ def _checked(pilot: Any, predictions: xr.Dataset) -> tuple[Array, Array]:
         raise AnnotationError(
             "pilot", expected="labels (nominal or ordinal), from dissensus.annotations, since "
             "predictions= asks how many labels they save", found=kind or type(pilot).__name__,
-            hint="Type plan(annotations, predictions=pred)",
+            hint="A fit is no pilot: type plan(annotations, predictions=pred)"
+            if isinstance(pilot, xr.DataTree) else "",
         )  # fmt: skip
     checked_annotations(pilot)
     check_lists(predictions)
