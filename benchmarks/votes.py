@@ -6,6 +6,9 @@
 Time: `models.bradley_terry.fit` beside 100 bootstraps (votes drawn with replacement) of maximum
 likelihood, by `bradley_terry.maximum_likelihood`, choix and evalica (a tie is half a win each).
 
+With ``--part agree``, how far maximum likelihood is from theirs where the models are the same:
+votes without ties.
+
 Scores: mean log probability of the outcomes (win, tie, loss) of votes left out by voter, prompt or
 pair of systems. Voters and prompts without votes in the fit have new effects, from the spreads of
 each draw. Standard errors take votes of a fold together. "Constant share of ties": P(tie) = c,
@@ -253,6 +256,20 @@ def clocked(call: Callable[..., Any], repeats: int = REPEATS) -> tuple[list[Any]
                      f"{statistics.median(wall):.1f}")  # fmt: skip
 
 
+def agree(table: pd.DataFrame) -> None:
+    """Print how far maximum likelihood of votes without ties is from the peers', which is alike."""
+    decided = table[table["outcome"] != 1]
+    systems, one = np.unique(decided[["left", "right"]]), estimators(decided)
+    ours = one.pop("bradley_terry.maximum_likelihood")(decided)["strength"]
+    ours = ours.sel(system=systems).to_numpy()
+    for name, peer in one.items():
+        found = peer(decided)
+        if name.startswith("evalica"):
+            found = np.log(pd.Series(found.scores).loc[systems].to_numpy())
+        apart = (ours - ours.mean()) - (np.asarray(found) - np.mean(found))
+        print(f"| {name} | {np.abs(apart).max():.1g} |", flush=True)
+
+
 def times(table: pd.DataFrame) -> None:
     """Print a row for each number of sweeps, and for each peer."""
     fit = partial(model.fit, votes(table), progressbar=False)
@@ -287,6 +304,10 @@ def main() -> None:
         print("| LLMFAO | processor seconds | wall | smallest effective sample | r-hat |")
         print("|---|--:|--:|--:|--:|", flush=True)
         times(read(asked.shared, "LLMFAO"))
+    if "agree" in asked.part:
+        for name in ("LLMFAO", "MT-Bench"):
+            print(f"\n| {name} | largest difference of log strengths |\n|---|--:|")
+            agree(read(asked.shared, name))
     if "scores" in asked.part:
         print("\n| votes | by | method | score | more than neither | all voters the same |")
         print("|---|---|---|--:|--:|--:|", flush=True)
