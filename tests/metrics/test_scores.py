@@ -251,3 +251,20 @@ def test_what_a_system_knows_of_the_panel_is_not_taken_for_error():
         for name, value in true.items():
             low, high = found[name].quantile([0.01, 0.99], ("chain", "draw"))
             assert (low <= value <= high) == holds, name
+
+
+@pytest.mark.parametrize(("shape", "codes", "warns"), [
+    (0.8, range(8), True), (1.5, range(8), False), (0.8, range(9), False),
+])  # fmt: skip
+def test_items_without_scores_and_without_a_finite_variance_are_warned_of(shape, codes, warns):
+    """A mean has a t distribution with 2 a degrees of freedom: its variance is finite for a > 1."""
+    fit = xr.DataTree.from_dict({
+        "posterior": FIT.to_dataset().assign(prior_shape=(DIMS[:2], np.full((2, 4), shape))),
+        "constant_data": xr.Dataset({"item_code": ("annotation", np.repeat(codes, 2))}),
+    })  # fmt: skip
+    pred = dx.predictions({"item": ITEMS, "system": ["a"] * 9, "label": NUMBER["a"]})
+    if warns:
+        with pytest.warns(dx.DissensusWarning, match=r"1 of 9 items have no .* 100.%.* do not use"):
+            dx.score_error(fit, pred)
+    else:
+        dx.score_error(fit, pred)

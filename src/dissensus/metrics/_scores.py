@@ -10,11 +10,15 @@ import xarray as xr
 from dissensus.data.alignment import common_items
 from dissensus.data.predictions import predicted_numbers
 from dissensus.data.schema import checked_predictions
+from dissensus.data.tables import match
 from dissensus.dims import ITEM, SAMPLE, SYSTEM
-from dissensus.errors import ArgumentError
+from dissensus.errors import ArgumentError, warn_caller
+from dissensus.kernels.types import Array
 from dissensus.metrics._items import by_system, over_items, weights_for
+from dissensus.wording import percent
 
 MEAN = "mean"
+_RARE: Final = 0.01
 _BETTER: Final = {
     "mean_absolute_error": "lower", "mean_squared_error": "lower", "correlation": "higher",
 }  # fmt: skip
@@ -60,6 +64,12 @@ def score_error(
 
     Notes
     -----
+    Items without scores count too: their means are as far from their predictions as the model says
+    (thirteen real sets, a third of the items scored: 89 % intervals of the correlation held in .83,
+    from the scored items alone in .92). The model lets an item's mean be as uncertain as its scores
+    vary; if this differs very much between items, squared errors have no finite mean, and a warning
+    says so.
+
     Fit with ``predictions=``, as `evaluate` does. A fit without them takes what a system knows of
     the panel beyond an item's few scores for its error: on rated faces, videos and translations
     with two or three scores of an item, errors were then twice too large and correlations a third
@@ -82,6 +92,7 @@ def score_error(
     (('chain', 'draw', 'system'), True)
     """
     mean, predictions = common_items(_means(fit), checked_predictions(predictions), on_missing)
+    _warn_of_tails(fit, mean[ITEM].to_numpy())
     weights = weights_for(mean, weights, random_seed)
     number = predicted_numbers(predictions).astype(np.float64)
     names = number[SYSTEM].to_numpy()
@@ -114,6 +125,29 @@ def _means(fit: Any) -> xr.DataArray:
             found=f"{found.dtype} over {found.dims}",
         )  # fmt: skip
     return found.astype(np.float64, copy=False)
+
+
+def _warn_of_tails(fit: Any, items: Array) -> None:
+    """Warn if means of items without scores have draws without a finite variance.
+
+    Given the prior, such a mean has a t distribution with twice ``prior_shape`` degrees of freedom.
+    """
+    if not isinstance(fit, xr.DataTree) or not {"posterior", "constant_data"} <= set(fit.children):
+        return
+    posterior, known = fit["posterior"].to_dataset(), fit["constant_data"].to_dataset()
+    if "prior_shape" not in posterior or "item_code" not in known:
+        return
+    names = posterior[ITEM].to_numpy()
+    scored = names[np.unique(known["item_code"].to_numpy())]
+    bare = int((match(items, scored) < 0).sum())
+    heavy = float((posterior["prior_shape"] <= 1.0).mean())
+    if bare and heavy > _RARE:
+        warn_caller(
+            f"{bare:,} of {len(items):,} items have no scores, and in {percent(heavy)} of draws "
+            "their means have no finite variance: do not use mean_squared_error, whose mean and "
+            "interval can be far too large. Take mean_absolute_error, or the items with scores: "
+            "predictions.sel(item=[...])."
+        )
 
 
 def _errors(mean: xr.DataArray, number: xr.DataArray, weights: xr.DataArray | None) -> xr.Dataset:
