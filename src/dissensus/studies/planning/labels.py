@@ -42,7 +42,7 @@ def plan_labels(
     annotators: Sequence[int],
     items: Sequence[int] | None,
     *,
-    predictions: xr.Dataset,
+    predictions: Any,
     prob: float | None = None,
     draws: int = 400,
     random_seed: Any = None,

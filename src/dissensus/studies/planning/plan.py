@@ -12,6 +12,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import arguments, models
+from dissensus.data.pairs import are_votes
 from dissensus.data.predictions import Features
 from dissensus.dims import ANNOTATOR, ITEM
 from dissensus.errors import AnnotationError, ArgumentError, brief
@@ -279,25 +280,20 @@ def plan(
     _all_known(settings)
     own = {"accuracy": accuracy, "reliability": reliability, "prior_count": prior_count}
     shared = {"prob": prob, "draws": draws, "random_seed": random_seed}
-    if isinstance(pilot, xr.Dataset) and pilot.attrs.get("kind") == "pair":
-        others = {"difference": difference, "margin": margin} | own | settings
-        others |= {"target": target, "width": width, "family": family}
-        _none_of(others, "none, since win rates are planned")
-        return plan_votes(
-            pilot, (1,) if annotators is None else annotators, items, predictions=predictions,
-            **_given(shared), progressbar=progressbar,
-        )  # fmt: skip
     if isinstance(pilot, xr.DataTree) and pilot.attrs.get("model") == "bradley_terry":
         raise ArgumentError(
             "pilot", expected="votes, from dissensus.pairs", found="a fit of bradley_terry",
             hint="Type plan(votes, predictions=verdicts)",
         )  # fmt: skip
-    if predictions is not None:
-        settled = {"difference": difference, "margin": margin} | own | settings
-        settled |= {"target": target, "width": width, "family": family}
-        _none_of(settled, "none, since agreement with the panel is planned beside predictions")
-        return plan_labels(
-            pilot, (3,) if annotators is None else annotators, items, predictions=predictions,
+    voted = are_votes(pilot)
+    if voted or predictions is not None:
+        others = {"difference": difference, "margin": margin} | own | settings
+        others |= {"target": target, "width": width, "family": family}
+        planned_here = "win rates are" if voted else "agreement with the panel is"
+        _none_of(others, f"none, since {planned_here} planned")
+        beside, usual = (plan_votes, (1,)) if voted else (plan_labels, (3,))
+        return beside(
+            pilot, usual if annotators is None else annotators, items, predictions=predictions,
             **_given(shared), progressbar=progressbar,
         )  # fmt: skip
     annotators = _ANNOTATORS if annotators is None else annotators

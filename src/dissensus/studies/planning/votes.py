@@ -32,7 +32,7 @@ WORDS: Final = Words(
 
 
 def plan_votes(
-    pilot: xr.Dataset,
+    pilot: Any,
     annotators: Sequence[int],
     items: Sequence[int] | None,
     *,
