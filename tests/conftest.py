@@ -95,9 +95,11 @@ def pytest_collection_modifyitems(config, items):
                 item.add_marker("slow")
     part = os.environ.get("DISSENSUS_LONG_PART")
     if part is not None:
-        other = [item for item in items if _is_of_another_run(item, int(part))]
+        here, other = [], []
+        for item in items:
+            (other if _is_of_another_run(item, int(part)) else here).append(item)
         config.hook.pytest_deselected(items=other)
-        items[:] = [item for item in items if item not in set(other)]
+        items[:] = here
 
 
 def _is_of_another_run(item, part):

@@ -24,6 +24,7 @@ from dissensus.metrics._insight import insight_of
 from dissensus.sampling import fitting
 from dissensus.sampling.learned_prior import LEARNED, learned, plausibilities
 from dissensus.statistics._reader_study import is_reader_study
+from dissensus.studies.planning.judged import half_width
 from dissensus.studies.planning.labels import plan_labels
 from dissensus.studies.planning.readers import plan_readers
 from dissensus.studies.planning.reliability import plan_reliability
@@ -117,8 +118,7 @@ def _half_width(scores: Floats, level: float, rng: np.random.Generator) -> float
     """Return half the interval's length, items by the Bayesian bootstrap."""
     weights = rng.standard_exponential(scores.shape)
     values = (scores * weights).sum(axis=1) / weights.sum(axis=1)
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-    return float(high - low) / 2
+    return half_width(values[:, np.newaxis], level)
 
 
 _ANNOTATORS: Final = (1, 2, 3, 5, 8, 12)
@@ -289,8 +289,8 @@ def plan(
     if voted or predictions is not None:
         others = {"difference": difference, "margin": margin} | own | settings
         others |= {"target": target, "width": width, "family": family}
-        planned_here = "win rates are" if voted else "agreement with the panel is"
-        _none_of(others, f"none, since {planned_here} planned")
+        quantity = "win rates are" if voted else "agreement with the panel is"
+        _none_of(others, f"none, since {quantity} planned")
         beside, usual = (plan_votes, (1,)) if voted else (plan_labels, (3,))
         return beside(
             pilot, usual if annotators is None else annotators, items, predictions=predictions,
