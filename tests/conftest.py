@@ -83,13 +83,13 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(pytest.mark.filterwarnings(_OF_DESIGNS))
     words = set(re.findall(r"\w+", config.option.keyword.lower())) - {"and", "or", "not"}
     for name, every in cases.items():
-        mark = every[0].get_closest_marker("unit") or pytest.mark.unit(_CASES).mark
+        mark = every[0].get_closest_marker("unit") or _USUAL
         short = [item for item in every if not item.get_closest_marker("long")]
         unit, _ = _spread(name, short, *mark.args)
         rest = [item for item in every if item not in unit]
         for item in rest:
             item.add_marker("long")
-        number = mark.kwargs.get("long", _MORE if unit else _CASES)
+        number = mark.kwargs.get("long", _MORE if unit else _ALONE)
         for item in _spread(name, rest, len(rest) if number == "all" else number)[1]:
             if not _is_named(item, words):
                 item.add_marker("slow")
@@ -115,10 +115,13 @@ def _is_named(item, words):
     return any(word in case for word in words)
 
 
-_CASES = 3
-"""Cases of a function among the unit tests, unless it says otherwise."""
+_USUAL = pytest.mark.unit(2, long=2).mark
+"""Cases of a function among the unit tests, and beside them among the long tests, unless it says
+otherwise. The others are slow."""
 _MORE = 1
-"""Cases beside them among the long tests; `_CASES` if none is a unit test. The others are slow."""
+"""Cases among the long tests where a function says its unit tests only."""
+_ALONE = 3
+"""Cases among the long tests if none is a unit test."""
 
 
 def _spread(name, every, number):

@@ -17,7 +17,6 @@ import dissensus as dx
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
-TWEETS = ROOT.parent / "shared" / "data" / "annotation_paradigms" / "ratings.csv.gz"
 
 
 def table(first_column):
@@ -79,15 +78,21 @@ def test_a_toy_of_four_items_has_the_printed_disagreements():
     assert float(dx.cross_kappa(ann)) == pytest.approx(0.43, abs=5e-3)
 
 
-def test_a_normalised_kappa_exceeds_1():
+def test_a_normalised_kappa_exceeds_1(shared):
     # The README of the data: 1.0512 between the groups g1 and g3.
-    if not TWEETS.exists():
-        pytest.skip(f"the labels of Röttger et al. (2022) are not at {TWEETS.parent.name}")
+    path = shared / "annotation_paradigms" / "ratings.csv.gz"
     ann = dx.annotations(
-        pd.read_csv(TWEETS, usecols=["item", "annotator", "label", "group"]),
+        pd.read_csv(path, usecols=["item", "annotator", "label", "group"]),
         pool="group",
         kind="nominal",
     )
     found = float(dx.cross_kappa(ann, ("g1", "g3"), normalized=True))
     assert found == pytest.approx(1.0512, abs=5.1e-5)
     assert "it is 1.05." in PAGE
+
+
+def test_the_printed_normalised_kappa_is_that_of_the_printed_parts():
+    """The same in a bare clone: two alphas and a kappa_x of g1 and g3 (README of the data)."""
+    expected = 0.1798 / np.sqrt(0.1978 * 0.1478)
+    printed = re.search(r"labelled the same 200 tweets, it is (1\.\d+)\.", PAGE)
+    assert float(printed[1]) == pytest.approx(expected, abs=5e-3)

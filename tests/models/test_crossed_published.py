@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
+from scipy import optimize, special, stats
 from statsmodels.formula.api import mixedlm
+from statsmodels.tools.numdiff import approx_hess
 
 import dissensus as dx
 from dissensus.models import crossed_effects
@@ -315,3 +316,57 @@ def test_everybody_labels_everything_and_experts_divide_the_items(shared):
     draws = dx.contrast(found, {"gold[Yes]": 1.0})
     assert abs(float(draws.mean()) - difference) < 0.1 * error
     assert float(draws.std()) == pytest.approx(error, rel=0.07)
+
+
+@pytest.mark.long
+def test_a_covariate_of_annotators_who_labelled_everything_is_a_t_test():
+    """Of the annotators' means, as effects of items cancel."""
+    table = complete(12, 60, (0.7, 0.5, 1.0), seed=6)
+    old = np.arange(60) % 3 == 0
+    table += 0.5 * old
+    mean = table.mean(axis=0)
+    difference = mean[old].mean() - mean[~old].mean()
+    error = difference / stats.ttest_ind(mean[old], mean[~old]).statistic
+    people = pd.DataFrame({"annotator": range(60), "group": np.where(old, "old", "young")})
+    found = fit(
+        dx.from_matrix(table.tolist(), kind="continuous"), formula="~ group", annotators=people,
+        draws=4000,
+    )  # fmt: skip
+    draws = dx.contrast(found, {"group[young]": -1.0})
+    assert abs(float(draws.mean()) - difference) < 0.1 * error
+    assert float(draws.std()) == pytest.approx(error, rel=0.07)
+
+
+@pytest.mark.long
+def test_grades_by_two_groups_of_annotators_beside_maximum_likelihood():
+    """Cumulative probit, effects of items integrated by Gauss-Hermite nodes, as R's clmm does."""
+    rng = np.random.default_rng(3)
+    who = np.concatenate([rng.permutation(30)[:8] for _ in range(150)])
+    item, group, words = np.repeat(np.arange(150), 8), np.arange(30) % 2, rng.normal(size=150)
+    x = np.column_stack([group[who], words[item], group[who] * words[item]])
+    latent = 0.8 * rng.normal(size=150)[item] + x @ [0.5, -0.3, 0.4] + rng.normal(size=1200)
+    grade = np.digitize(latent, [-0.5, 0.4, 1.3])
+    node, weight = np.polynomial.hermite_e.hermegauss(25)
+
+    def minus(free):
+        cut = np.r_[-np.inf, free[0] + np.cumsum(np.r_[0.0, np.exp(free[1:3])]), np.inf]
+        eta = (x @ free[4:])[:, None] + np.exp(free[3]) * node
+        above, below = (special.ndtr(cut[grade + k][:, None] - eta) for k in (1, 0))
+        each = np.log(np.maximum(above - below, 1e-300)).reshape(150, 8, -1).sum(axis=1)
+        return -np.log(np.exp(each) @ weight).sum()
+
+    best = optimize.minimize(minus, [-0.5, *np.zeros(6)]).x
+    errors = np.sqrt(np.diag(np.linalg.inv(approx_hess(best, minus))))
+    found = fit(
+        dx.annotations({"item": item, "annotator": who, "label": grade}, kind="ordinal"),
+        family="ordinal", anonymous=True, formula="~ group * words",
+        items={"item": range(150), "words": words},
+        annotators={"annotator": range(30), "group": np.where(group, "b", "a")},
+    )["posterior"]  # fmt: skip
+    gaps = np.log(found["cutpoint"].diff("boundary"))
+    terms = ("group[b]", "words", "group[b]:words")
+    drawn = [gaps[..., 0], gaps[..., 1], np.log(found["sigma_item"])]
+    drawn += [found["coefficient"].sel(term=term) for term in terms]
+    for one, value, error in zip(drawn, best[1:], errors[1:], strict=True):
+        assert abs(float(one.mean()) - value) < 0.25 * error
+        assert float(one.std()) == pytest.approx(error, rel=0.15)

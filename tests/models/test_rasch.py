@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
 
 import crossed_reference
 import numpy as np
@@ -24,7 +23,6 @@ slow = pytest.mark.slow
 # Short runs, where spreads are not what is asked for.
 short = pytest.mark.filterwarnings("ignore:The chains have not run long enough")
 fit = dx.models.get("rasch").module.fit
-READERS = Path(__file__).parents[3] / "shared" / "data" / "mrmc_readers"
 
 
 TINY = {
@@ -316,12 +314,9 @@ def test_refuses_annotations_it_cannot_use():
         fit(dx.from_matrix([["a", "a"], ["a", "a"]]))
 
 
-def readers(name):
+def readers(shared, name):
     """Read a study of radiologists of ``mrmc_readers``: label, truth and study (row)."""
-    path = READERS / f"{name}_ratings.csv"
-    if not path.exists():
-        pytest.skip("needs ../shared/data/mrmc_readers, which is not committed")
-    table = pd.read_csv(path)
+    table = pd.read_csv(shared / "mrmc_readers" / f"{name}_ratings.csv")
     return table.assign(label=table["label"] >= 3, truth=table["gold"] == 1)
 
 
@@ -329,9 +324,9 @@ def readers(name):
 @pytest.mark.parametrize(
     ("name", "group"), [("vandyke", 1), ("vandyke", 2), ("franken", 1), ("franken", 2)]
 )
-def test_readers_accuracies_are_recovered(name, group):
+def test_readers_accuracies_are_recovered(shared, name, group):
     """Of readers of known truth: the share each has right lies in the interval of his accuracy."""
-    table = readers(name).query("group == @group")
+    table = readers(shared, name).query("group == @group")
     ann = dx.annotations(table[["item", "annotator", "label"]], kind="nominal")
     gold = table.groupby("item")["truth"].first()
     found = fit(ann, truth=gold, draws=500, random_seed=1, progressbar=False)["posterior"]
@@ -346,8 +341,8 @@ def test_readers_accuracies_are_recovered(name, group):
 
 @pytest.mark.long
 @short
-def test_without_the_truth_guessing_keeps_accuracies_where_they_are():
-    table = readers("vandyke").query("group == 2")
+def test_without_the_truth_guessing_keeps_accuracies_where_they_are(shared):
+    table = readers(shared, "vandyke").query("group == 2")
     ann = dx.annotations(table[["item", "annotator", "label"]], kind="nominal")
     share = (table["label"] == table["truth"]).groupby(table["annotator"]).mean()
     found = fit(ann, draws=500, random_seed=1, progressbar=False)["posterior"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pymc as pm
@@ -16,7 +14,6 @@ import dissensus as dx
 SAMPLE = ("chain", "draw")
 TRUTH = dict(zip(range(12), "aabbbcaabbbc", strict=True))
 SAID = [["a", "b"], ["b", "b"], ["b", "b"], ["a", "b"], ["c", "b"], ["c", "b"]] * 2
-DATA = Path(__file__).parents[3] / "shared" / "data"
 
 
 @pytest.fixture
@@ -172,10 +169,9 @@ def test_the_same_seed_gives_the_same_draws(ann):
     xr.testing.assert_identical(one, two)
 
 
-@pytest.mark.skipif(not (DATA / "mrmc_readers").is_dir(), reason="needs ../shared/data")
-def test_readers_of_scans_are_where_their_counts_put_them():
+def test_readers_of_scans_are_where_their_counts_put_them(shared):
     # Van Dyke et al.: five readers, first technique, disease if 3 or more of 5.
-    frame = pd.read_csv(DATA / "mrmc_readers" / "vandyke_ratings.csv").query("group == 1")
+    frame = pd.read_csv(shared / "mrmc_readers" / "vandyke_ratings.csv").query("group == 1")
     frame = frame.assign(yes=(frame["label"] >= 3).astype(int))
     ann = dx.annotations(frame, label="yes")
     roc = dx.annotator_roc(ann, frame.groupby("item")["gold"].first(), random_seed=1)

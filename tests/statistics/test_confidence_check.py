@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,8 +14,6 @@ from sklearn.metrics import roc_auc_score
 import dissensus as dx
 
 SAMPLE = ("chain", "draw")
-DATA = Path(__file__).parents[3] / "shared" / "data"
-needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="needs ../shared/data")
 
 
 def labels(n=300, people=3, seed=1, levels=(0.2, 0.6, 1.0)):
@@ -219,21 +216,20 @@ def test_bad_settings_are_named(name, bad):
         dx.confidence_check(ann, **({"truth": truth} | {name: bad}))
 
 
-def soup():
-    frame = pd.read_csv(DATA / "soup_sureness" / "ratings.csv")
+def soup(shared):
+    frame = pd.read_csv(shared / "soup_sureness" / "ratings.csv")
     frame["case"] = frame["annotator"] + "-" + frame["trial"].astype(str)
     frame["sure"] = frame["confidence_level"].map({1: 0.0, 2: 0.5, 3: 1.0})
     ann = dx.annotations(frame, item="case", label="label", confidence="sure", cluster="annotator")
     return ann, dict(zip(frame["case"], frame["gold"], strict=True))
 
 
-@needs_data
-def test_soups_have_the_error_rates_of_their_folder():
+def test_soups_have_the_error_rates_of_their_folder(shared):
     # README of soup_sureness: right if guessed .5728 (n = 213), not sure .5903 (537), sure .7129
     # (1,097).
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", dx.DissensusWarning)  # some are never wrong
-        check = dx.confidence_check(*soup(), random_seed=1)
+        check = dx.confidence_check(*soup(shared), random_seed=1)
     right = 1.0 - check["error_rate"].mean(SAMPLE).to_numpy()
     np.testing.assert_allclose(right, [0.5728, 0.5903, 0.7129], atol=0.005)
     np.testing.assert_array_equal(check.attrs["n_labels"], [213, 537, 1097])
@@ -258,10 +254,9 @@ def test_a_table_in_words():
     assert check.attrs["in_words"].startswith("50 % of wrong labels were given with the highest")
 
 
-@needs_data
-def test_gratings_have_the_error_rates_of_their_folder():
+def test_gratings_have_the_error_rates_of_their_folder(shared):
     # README of masked_orientation: right by confidence5 .5573, .6588, .7240, .8230, .9658.
-    frame = pd.read_csv(DATA / "masked_orientation" / "ratings.csv.gz")
+    frame = pd.read_csv(shared / "masked_orientation" / "ratings.csv.gz")
     frame["case"] = np.arange(len(frame))
     frame["sure"] = (frame["confidence5"] - 1) / 4
     ann = dx.annotations(frame, item="case", label="label", confidence="sure")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -21,7 +20,6 @@ from dissensus.statistics._reader_spread import Cells, Chance, of_new_readers, s
 from dissensus.wording import share
 
 SAMPLE = ("chain", "draw")
-DATA = Path(__file__).parents[3] / "shared" / "data" / "mrmc_readers"
 
 
 def table(n_readers=4, n_cases=60, distance=1.5, gain=0.5, seed=1, grades=None):
@@ -642,10 +640,8 @@ PUBLISHED = {"vandyke": (0.8970, 0.9408), "franken": (0.8477, 0.8369)}
 
 
 @pytest.mark.parametrize("name", sorted(PUBLISHED))
-def test_published_studies(name):
-    if not DATA.exists():
-        pytest.skip("the data are not here")
-    frame = pd.read_csv(DATA / f"{name}_ratings.csv")
+def test_published_studies(shared, name):
+    frame = pd.read_csv(shared / "mrmc_readers" / f"{name}_ratings.csv")
     options = {"reader": "annotator", "case": "item", "modality": "group", "score": "label"}
     found = study(frame, "gold", **options, draws=4000)
     seen = found["observed_auc"].mean("reader").values

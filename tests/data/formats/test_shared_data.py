@@ -117,6 +117,9 @@ def test_a_typed_table_says_what_the_nested_lists_say(tmp_path):
     assert (table.sizes["item"], table.sizes["annotator"], table.sizes["label"]) == (2, 2, 12)
     assert ranks(table) == ranks(ann)
     assert ranks(table)["c1", "r1", 9] == ranks(table)["c1", "r1", 3] == 2
+    alone = dx.read_annotations(path, label="class", rank="rank")
+    assert alone["label"].values.tolist() == [0, 3, 7, 9]  # what somebody named
+    assert ranks(alone) == ranks(table)
 
 
 def test_typed_long_tables(file, statements, tmp_path):

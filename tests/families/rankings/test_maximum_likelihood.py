@@ -269,3 +269,35 @@ def test_numbers_are_no_rankings():
     scores = dx.annotations({"item": [1, 1], "annotator": [1, 2], "label": [0.5, 1.5]})
     with pytest.raises(dx.AnnotationError, match="kind 'nominal' or 'ordinal' or 'ranking'"):
         maximum_likelihood(scores)
+
+
+BASEBALL = """
+    Milwaukee - 7 9 7 7 9 11   Detroit 6 - 7 5 11 9 9   Toronto 4 6 - 7 7 8 12
+    NewYork 6 8 6 - 6 7 10    Boston 6 2 6 7 - 7 12    Cleveland 4 4 5 6 6 - 6
+    Baltimore 2 4 1 3 1 7 -
+"""
+"""Games of 1987, American League East: how often each team (row) won against each, in order of the
+rows; every two played 13 times. Agresti (2002), Categorical data analysis, Table 10.10, with games
+at home and away added up."""
+
+
+def test_baseball_teams_have_the_published_abilities():
+    """Agresti (2002), Table 10.11, without an effect of playing at home, relative to Baltimore."""
+    rows = np.array(BASEBALL.split()).reshape(7, 8)
+    teams, wins = rows[:, 0], np.char.replace(rows[:, 1:], "-", "0").astype(int)
+    assert ((wins + wins.T)[~np.eye(7, dtype=bool)] == 13).all()
+    first, second = (np.repeat(place, wins.ravel()) for place in np.indices((7, 7)).reshape(2, -1))
+    games = pd.DataFrame({
+        "annotator": np.repeat(np.arange(len(first)), 2), "rank": np.tile([1, 2], len(first)),
+        "item": teams[np.column_stack([first, second]).ravel()],
+    })  # fmt: skip
+    found = maximum_likelihood(season(games), unranked="absent")
+    worth = named(found, "all")
+    ability = {
+        "Milwaukee": 1.58, "Detroit": 1.44, "Toronto": 1.29, "NewYork": 1.25, "Boston": 1.11,
+        "Cleveland": 0.68,
+    }  # fmt: skip
+    ours = {name: np.log(worth[name] / worth["Baltimore"]) for name in ability}
+    assert ours == pytest.approx(ability, abs=0.005)
+    assert found["unique"].item()
+    assert not found["boundary"].item()
