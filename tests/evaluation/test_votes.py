@@ -190,6 +190,7 @@ def test_a_circle_does_not_fit():
 # The next votes.
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("new_items", [False, True])
 def test_a_vote_adds_as_much_as_in_a_simulation(new_items):
     """The variance of the score of n votes, over its slope squared: the delta method."""

@@ -45,6 +45,7 @@ def shares(a, n=20_000, size=5):
     return _split(np.array([1.0]), codes, sizes, a, keys(n), size)
 
 
+@pytest.mark.long
 def test_expand_puts_named_labels_in_their_places():
     theta = np.array([0.5, 0.2, 0.0, 0.3])
     out = _split(theta, CODES, SIZES, np.inf, keys(1), 7)[0]

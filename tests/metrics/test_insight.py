@@ -25,6 +25,7 @@ def test_none_at_all_changes_nothing(make, k):
     xr.testing.assert_allclose(found, dx.top_k_accuracy(theta, pred, k), atol=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("k", [1, 2])
 def test_odds_of_every_item_are_as_many_times_what_they_were(make, k):
     theta = make.theta(5, n_items=200, chains=2, draws=4000)

@@ -190,6 +190,7 @@ def test_accuracies_of_all_pairs_and_likelihoods_know_the_covariates(n_known, mo
     assert fit.sample_stats["log_likelihood"].isel(chain=1, draw=3) == pytest.approx(whole)
 
 
+@pytest.mark.long
 @short
 @SETTINGS
 def test_new_labels_are_as_often_right_as_accuracies_say(n_known, more):

@@ -140,6 +140,7 @@ def test_poor_chains_are_no_small_print(evaluation, page):
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sign", [1, -1])
 def test_who_is_closer_to_the_reference_is_told_by_the_draws(sign):
     tree = everything.evaluation()

@@ -120,6 +120,7 @@ def test_a_seed_of_the_function_itself_is_kept(study):
     np.testing.assert_array_equal(drawn.sel(element="joy"), drawn.sel(element="twin"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n", [63, 64, 1000])
 def test_labels_that_hardly_differ_have_draws_that_hardly_differ(n):
     """Items with equal sums are not merged, as they are for one statistic."""

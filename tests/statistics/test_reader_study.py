@@ -63,6 +63,7 @@ def test_observed_areas_are_those_of_scikit_learn(grades):
         assert float(at) == pytest.approx(roc_auc_score(rows["ill"], rows["score"]), abs=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("grades", [None, 5])
 def test_draws_for_new_cases_have_the_covariance_of_delong(grades):
     frame = table(grades=grades, n_cases=80)

@@ -262,6 +262,7 @@ def test_systems_are_right_without_labels_as_a_hierarchy_of_shares_has_it(counts
     assert share.std() == pytest.approx(np.sqrt(variance + noise), rel=0.08)
 
 
+@pytest.mark.long
 def test_annotators_on_easier_items_without_labels_are_right_as_a_hierarchy_of_shares_has_it():
     """Two annotators had different items, all of known truth; shares by importance sampling."""
     rng = np.random.default_rng(5)

@@ -28,6 +28,7 @@ def test_more_annotators_settle_more_and_more_items_narrow_the_interval(pilot):
     np.testing.assert_allclose(ratio, 4, rtol=0.35)
 
 
+@pytest.mark.long
 def test_half_width_approaches_that_of_a_binomial(pilot):
     # With the truth settled, a Bayesian bootstrap interval is that of a mean of n coin flips.
     found = dx.plan(
@@ -37,6 +38,7 @@ def test_half_width_approaches_that_of_a_binomial(pilot):
     np.testing.assert_allclose(found["half_width"].item(), expected, rtol=0.15)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("insight", [-1.0, 1.0])
 def test_plans_leave_open_what_the_system_knows(pilot, monkeypatch, insight):
     from dissensus.studies.planning import plan
