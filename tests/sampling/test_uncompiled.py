@@ -103,3 +103,25 @@ def test_a_trace_is_compiled_for_who_says_so_and_in_other_models(mode, written):
         pytest.raises(AssertionError, match="a compiler was called"),
     ):
         traced(written)
+
+
+def test_the_function_of_the_trace_is_made_once(written):
+    first = traced(written)
+    assert traced(written) is first
+    with written:
+        drawn = pt.exp(written["x"])
+    drawn.name = "y"  # another graph by the name of a variable
+    other = written.compile_fn(
+        [pytensor.Out(drawn, borrow=True)], inputs=written.value_vars, point_fn=False,
+        on_unused_input="ignore",
+    )  # fmt: skip
+    assert other is not first
+
+
+def test_an_initial_point_is_that_of_the_model_as_it_is_now(written):
+    assert written.initial_point()["x"].tolist() == [0.0, 0.0, 0.0]
+    written.set_initval(written["x"], np.array([1.0, 2.0, 3.0]))
+    assert written.initial_point()["x"].tolist() == [1.0, 2.0, 3.0]
+    with written:
+        pm.Normal("z", 4.0)
+    assert written.initial_point()["z"] == 4.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from operator import is_
@@ -20,6 +20,7 @@ from pymc.sampling import mcmc
 from pymc.step_methods.compound import BlockedStep, Competence
 from pymc.util import get_random_generator
 from pytensor.compile.sharedvalue import SharedVariable
+from pytensor.graph.basic import equal_computations
 from pytensor.graph.traversal import ancestors
 
 from dissensus.errors import ArgumentError, warn_caller
@@ -70,10 +71,16 @@ class Model(pm.Model):
     def compile_fn(self, outs: Any, *, mode: Any = None, **options: Any) -> Any:
         """Compile a function as `pymc.Model.compile_fn`, unless it is that of the trace."""
         is_default = mode is None and pytensor.config.mode == _DEFAULT_MODE
-        if is_default and self._is_traced(outs, options.get("inputs")):
+        if not is_default or not self._is_traced(outs, options.get("inputs")):
+            return super().compile_fn(outs, mode=mode, **options)
+
+        def make() -> Any:
             with uncompiled():
-                return super().compile_fn(outs, **options)
-        return super().compile_fn(outs, mode=mode, **options)
+                return super(Model, self).compile_fn(outs, **options)
+
+        given = [*outs, *options["inputs"]]
+        asked = [getattr(one, "borrow", None) for one in given], options | {"inputs": None}
+        return self._made_once([getattr(one, "variable", one) for one in given], asked, make)
 
     def _make_initial_point(self, **options: Any) -> Any:
         """Interpret the function of initial points.
@@ -82,8 +89,30 @@ class Model(pm.Model):
         """
         if pytensor.config.mode != _DEFAULT_MODE:
             return super()._make_initial_point(**options)
-        with uncompiled():
-            return super()._make_initial_point(**options)
+
+        def make() -> Any:
+            with uncompiled():
+                return super(Model, self)._make_initial_point(**options)
+
+        if options.get("overrides") or options.get("jitter_rvs"):
+            return make()
+        return self._made_once(self.basic_RVs, options, make)
+
+    def _made_once(self, graph: list[Any], asked: Any, make: Callable[[], Any]) -> Any:
+        """Return what was made before of an equal graph.
+
+        PyMC makes both functions anew for each chain and each initial point.
+        """
+        made = _MADE.setdefault(self, [])
+        with_these = [*self.rvs_to_transforms.values(), *self.rvs_to_initial_values.values()]
+        for before, wanted, parts, function in made:
+            if (
+                len(before) == len(graph) and repr(wanted) == repr(asked)
+                and _are(parts, with_these) and equal_computations(before, graph)
+            ):  # fmt: skip
+                return function
+        made.append((list(graph), asked, with_these, function := make()))
+        return function
 
     def _is_traced(self, outs: Any, inputs: Any) -> bool:
         """Return whether a function is from a state to variables of the model as it was written."""
@@ -94,6 +123,10 @@ class Model(pm.Model):
         traced = {variable.name for variable in self.unobserved_value_vars}
         return given == set(self.value_vars) and {one.name for one in made} <= traced
 
+
+_MADE: WeakKeyDictionary[Any, list[tuple[list[Any], Any, list[Any], Any]]] = WeakKeyDictionary()
+"""For each model the functions it has made: of which graph, with which settings, transforms and
+initial values. They are not part of the model, which may be copied, or sent to another process."""
 
 _LEFT_OUT: ContextVar[bool] = ContextVar("gibbs_steps_left_out", default=False)
 
@@ -200,6 +233,7 @@ class WholeModelStep(BlockedStep):
     would not be exact, and returns a tuple with the ``names`` of the variables it moves, and in
     ``aside``, if it has this field, why it leaves others that it knows to PyMC."""
     _reading: Any
+    _returned: dict[str, Any] | None = None
     stats_dtypes_shapes: dict[str, Any] = {}  # noqa: RUF012 (as PyMC declares it)
 
     def __init__(
@@ -242,6 +276,16 @@ class WholeModelStep(BlockedStep):
         """Update all variables, as `step`."""
         raise NotImplementedError
 
+    def _continues(self, point: Any) -> bool:
+        """Return whether the chain is at this point already: it returned these very arrays."""
+        before, self._returned = self._returned, None  # a sweep may be interrupted half-way
+        return before is not None and all(point[name] is before[name] for name in before)
+
+    def _moved_to(self, point: Any, values: Iterable[Any]) -> Any:
+        """Return a point with other values of the variables that the step moves."""
+        self._returned = dict(zip(self._values.values(), values, strict=True))
+        return {**point, **self._returned}, [{}]
+
     @classmethod
     def competence(cls, var: Any, has_grad: bool = False) -> Any:  # noqa: ARG003
         """Return whether the step moves a variable of the model that is sampled."""
@@ -283,7 +327,12 @@ def _known(step: type[WholeModelStep], model: Any) -> tuple[bool, Any]:
     """Return whether a step has read a model of which no part was replaced since, and what."""
     before, reading = _READ.get(model, {}).get(step, ([], None))
     now = _parts(model)
-    return len(before) == len(now) and all(map(is_, before, now)), reading
+    return _are(before, now), reading
+
+
+def _are(before: list[Any], now: list[Any]) -> bool:
+    """Return whether two lists are of the same objects."""
+    return len(before) == len(now) and all(map(is_, before, now))
 
 
 def _parts(model: Any) -> list[Any]:
