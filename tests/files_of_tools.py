@@ -14,6 +14,17 @@ MT_BENCH = [
      "winner": "tie (inconsistent)", "judge": ["gpt-4", "pair-v2"], "conversation_a": TALK,
      "conversation_b": TALK, "turn": 1},
 ]  # fmt: skip
+FASTCHAT = [
+    {"question_id": 81, "model_1": "alpaca-13b", "model_2": "gpt-4", "g1_winner": "model_2",
+     "g2_winner": "model_2", "judge": ["gpt-4", "pair-v2"], "g1_user_prompt": "a",
+     "g1_judgment": "[[B]]", "g2_user_prompt": "b", "g2_judgment": "[[A]]", "turn": 1,
+     "tstamp": 1687222222.1},
+    {"question_id": 81, "model_1": "alpaca-13b", "model_2": "gpt-4", "g1_winner": "tie",
+     "g2_winner": "model_1", "judge": ["gpt-4", "pair-v2-multi-turn"], "g1_user_prompt": "a",
+     "g1_judgment": "[[C]]", "g2_user_prompt": "b", "g2_judgment": "[[B]]", "turn": 2,
+     "tstamp": 1687222223.1},
+]  # fmt: skip
+"""After `play_a_match_pair` of FastChat's fastchat/llm_judge/common.py."""
 ARENA = [
     {"question_id": "58210e39", "model_a": "chatglm-6b", "model_b": "koala-13b",
      "winner": "model_b", "judge": "arena_user_973", "conversation_a": TALK,

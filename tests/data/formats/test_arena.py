@@ -6,7 +6,7 @@ import json
 
 import pandas as pd
 import pytest
-from files_of_tools import ARENA, KAGGLE, MT_BENCH
+from files_of_tools import ARENA, FASTCHAT, KAGGLE, MT_BENCH
 from refusals import check_refused
 
 import dissensus as dx
@@ -54,6 +54,20 @@ def test_votes_of_kaggle_have_three_columns_and_no_voters(file):
     assert read.attrs["ties"] == "tie: 1"
 
 
+def test_verdicts_of_a_judge_are_two_votes_with_the_sides_changed(file):
+    path = file("gpt-4_pair.jsonl", "\n".join(map(json.dumps, FASTCHAT)))
+    read = dx.read_annotations(path, format="arena")
+    one, two = "gpt-4,pair-v2", "gpt-4,pair-v2-multi-turn"
+    assert votes(read) == [
+        ("alpaca-13b", "gpt-4", 2, one, "81, turn 1"),
+        ("gpt-4", "alpaca-13b", 0, one, "81, turn 1"),
+        ("alpaca-13b", "gpt-4", 1, two, "81, turn 2"),
+        ("gpt-4", "alpaca-13b", 2, two, "81, turn 2"),
+    ]
+    assert read.attrs == {"kind": "pair", "format": "arena", "ties": "tie: 1"}
+    assert dx.read_annotations(path, format="arena", annotator="turn")["annotator"].size == 2
+
+
 def test_the_newest_word_for_two_bad_answers(file):
     rows = [{"id": "x", "model_a": "a", "model_b": "b", "winner": "both_bad"}]
     read = dx.read_annotations(file("a.json", rows), format="arena")
@@ -86,6 +100,13 @@ def test_other_files_and_arguments_are_refused(file):
          r"found 'draw' \(such rows: 1\).*dx\.pairs\("),
         ("all words", read([MT_BENCH[0] | {"winner": w} for w in ("draw", None, ["x"], "draw")]),
          r"found 'draw', no value, \['x'\] \(such rows: 4\)"),
+        ("no verdict", read([FASTCHAT[0], FASTCHAT[1] | {"g2_winner": "error"}]),
+         r"v.json: column 'g2_winner', row 1: expected one of 'model_1', 'model_2', 'tie'; found "
+         r"'error' \(such rows: 1\).*Delete the rows without a verdict"),
+        ("one model", read([FASTCHAT[0], FASTCHAT[1] | {"model_2": "alpaca-13b"}]), "row 1: "
+         "expected two different"),
+        ("half a judge", read([{"model_1": "a", "model_2": "b", "g1_winner": "tie"}]),
+         r"expected 'model_1', .*found no 'g2_winner'"),
         ("columns", read([{"model_a": "a", "winner_tie": 1}]),
          r"expected 'model_a', 'model_b', 'winner_model_a', .*found no 'model_b', "
          r"'winner_model_a', 'winner_model_b' among 'model_a', 'winner_tie'"),

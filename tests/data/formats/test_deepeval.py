@@ -52,6 +52,13 @@ def test_the_result_of_evaluate(read):
     assert read(content).drop_attrs().identical(read().drop_attrs())
 
 
+def test_the_file_of_the_last_run(read, file):
+    content = {"testRunData": DEEPEVAL, "testRunLink": "https://example.org/run"}
+    assert read(content).drop_attrs().identical(read().drop_attrs())
+    with pytest.raises(dx.FormatError, match="format='deepeval'"):
+        dx.read_predictions(file("d.json", content))
+
+
 def test_conversations_are_test_cases_too(read):
     content = copy.deepcopy(DEEPEVAL)
     content["conversationalTestCases"], content["testCases"] = content["testCases"], []

@@ -11,13 +11,17 @@ The file is a table (.csv, .tsv, .json, .jsonl, .parquet) with one row for each 
 * ``question_id``, or else ``id``: the item. With a column ``turn`` each turn of a question is an
   item ("81, turn 2"), since its answers are others.
 
+The verdicts of a judge as FastChat writes them are read too (``gpt-4_pair.jsonl``): a row with
+``model_1``, ``model_2``, ``g1_winner`` and ``g2_winner`` ("model_1", "model_2" or "tie") is two
+votes, the second with ``model_2`` on the left. A row without a verdict ("error") is refused.
+
 ``annotator=`` and ``item=`` name other columns. All ties are the same outcome; ``attrs["ties"]``
 counts them by their words. Other columns are not read.
 
 The Dataset is of votes on pairs, as `dissensus.pairs` makes it, for
 `dissensus.models.bradley_terry`.
 
-Structure: FastChat, ``fastchat/llm_judge`` (README.md, compute_agreement.py) and
+Structure: FastChat, ``fastchat/llm_judge`` (README.md, compute_agreement.py, common.py) and
 ``fastchat/serve/monitor/clean_battle_data.py``; cards of the data sets
 lmsys/mt_bench_human_judgments, lmsys/chatbot_arena_conversations,
 lmarena-ai/arena-human-preference-55k and lmarena-ai/arena-human-preference-140k.
@@ -50,17 +54,23 @@ _QUESTION: Final = "question_id"
 _TURN: Final = "turn"
 _ONE_HOT: Final = {f"winner_{side}": side for side in (*SIDES, "tie")}
 """The winner that each column of 0 and 1 stands for."""
+_GAMES: Final = ("g1_winner", "g2_winner")
+"""The verdicts of a judge on one pair, in the second with the sides changed."""
+_MODELS: Final = ("model_1", "model_2")
 
 
 def recognised(columns: Collection[str]) -> bool:
     """Return whether a table with these columns looks like such votes."""
-    return {*SIDES} <= {*columns} and (_WINNER in columns or {*_ONE_HOT} <= {*columns})
+    votes = {*SIDES} <= {*columns} and (_WINNER in columns or {*_ONE_HOT} <= {*columns})
+    return votes or {*_MODELS, *_GAMES} <= {*columns}
 
 
 def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
     """Read a table of votes."""
     refuse_labels("arena", options)
     table = read_table(path, options)
+    if any(game in table.columns for game in _GAMES):
+        table = _as_votes(table)
     columns, chosen = table.columns, _chosen(table, options)
     votes = {side: columns[side] for side in SIDES} | {_WINNER: _winners(table)}
     if ANNOTATOR in chosen:
@@ -79,6 +89,22 @@ def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
         return pairs(votes, *SIDES, _WINNER, **named, ties=TIES)
 
 
+def _as_votes(table: Table) -> Table:
+    """Return a table with a row for each game of a judge, first the one, then the other order."""
+    _require([*_MODELS, *_GAMES], table)
+    frame, games = pd.DataFrame(dict(table.columns)), []
+    for game, sides in zip(_GAMES, (_MODELS, _MODELS[::-1]), strict=True):
+        _require_words(
+            table, game, [*_MODELS, "tie"],
+            'Delete the rows without a verdict, such as "error"; FastChat leaves them out too.',
+        )  # fmt: skip
+        side_of = dict(zip(sides, SIDES, strict=True))
+        winner = frame[game].replace(side_of)
+        games.append(frame.rename(columns=side_of).assign(**{_WINNER: winner}))
+    in_turns = pd.concat(games).sort_index(kind="stable", ignore_index=True)
+    return Table(in_turns, table.name, place=lambda row: table.place(row // 2))
+
+
 def refuse_labels(name: str, options: ReadOptions) -> None:
     """Raise if an argument is given that is for labels, and not for votes on pairs."""
     roles = (LABEL, "rank", "confidence", POOL, CLUSTER, STRATUM, "trial")
@@ -94,14 +120,7 @@ def _chosen(table: Table, options: ReadOptions) -> dict[str, str]:
     columns = list(table.columns)
     one_hot = _WINNER not in columns and any(name in columns for name in _ONE_HOT)
     needed = [*SIDES, *(_ONE_HOT if one_hot else [_WINNER])]
-    missing = [name for name in needed if name not in columns]
-    if missing:
-        raise FormatError(
-            f"{table.name}: the columns", expected=shown(needed),
-            found=f"no {shown(missing)} among {shown(columns, 12)}",
-            hint="Rename the columns. For other tables of votes: dx.pairs(table, left=..., "
-            "right=..., winner=...)",
-        )  # fmt: skip
+    _require(needed, table)
     named = {role: name for role in (ANNOTATOR, ITEM) if (name := options.named(role))}
     require_columns(named, columns, FormatError, table.name)
     own = {ANNOTATOR: ("judge",), ITEM: (_QUESTION, "id")}
@@ -112,25 +131,45 @@ def _chosen(table: Table, options: ReadOptions) -> dict[str, str]:
     return named
 
 
+def _require(needed: list[str], table: Table) -> None:
+    """Raise if columns are missing."""
+    columns = list(table.columns)
+    missing = [name for name in needed if name not in columns]
+    if missing:
+        raise FormatError(
+            f"{table.name}: the columns", expected=shown(needed),
+            found=f"no {shown(missing)} among {shown(columns, 12)}",
+            hint="Rename the columns. For other tables of votes: dx.pairs(table, left=..., "
+            "right=..., winner=...)",
+        )  # fmt: skip
+
+
 def _winners(table: Table) -> pd.Series[Any]:
     """Return the winner of each vote in words, or raise if a vote has none."""
     columns = table.columns
     if _WINNER not in columns:
         return _of_one_hot(table)
-    won = columns[_WINNER].astype(object)
-    known = [isinstance(word, str) and word in {*SIDES, *TIES} for word in won]
+    _require_words(
+        table, _WINNER, [*SIDES, *TIES], "Delete rows without a winner. For other words, read the "
+        "table yourself, and name the ties: dx.pairs(table, \"model_a\", \"model_b\", "
+        f"ties={[*TIES[:1], '...']})",
+    )  # fmt: skip
+    return columns[_WINNER].astype(object)
+
+
+def _require_words(table: Table, column: str, words: list[str], hint: str) -> None:
+    """Raise unless a column has only these words."""
+    given = table.columns[column].astype(object)
+    known = [isinstance(word, str) and word in words for word in given]
     bad = np.flatnonzero(~np.array(known, dtype=bool))
     if len(bad):
-        nothing = tables.missing(won)
-        odd = list(dict.fromkeys("no value" if nothing[n] else brief(won[n]) for n in bad))
+        nothing = tables.missing(given)
+        odd = list(dict.fromkeys("no value" if nothing[n] else brief(given[n]) for n in bad))
         raise FormatError(
-            f"{table.name}: column {_WINNER!r}", where=table.place(int(bad[0])),
-            expected=f"one of {shown([*SIDES, *TIES], 6)}",
-            found=f"{', '.join(odd[:5])} (such rows: {len(bad):,})",
-            hint="Delete rows without a winner. For other words, read the table yourself, and "
-            f'name the ties: dx.pairs(table, "model_a", "model_b", ties={[*TIES[:1], "..."]})',
+            f"{table.name}: column {column!r}", where=table.place(int(bad[0])),
+            expected=f"one of {shown(words, 6)}",
+            found=f"{', '.join(odd[:5])} (such rows: {len(bad):,})", hint=hint,
         )  # fmt: skip
-    return won
 
 
 def _of_one_hot(table: Table) -> pd.Series[Any]:

@@ -1,7 +1,8 @@
 """A test run of DeepEval in JSON, in the folder that ``DEEPEVAL_RESULTS_FOLDER`` names.
 
 The file is one object. ``testCases`` and ``conversationalTestCases`` list test cases, each with a
-list ``metricsData``. The result of ``evaluate`` as JSON (``model_dump_json``) is read too: there
+list ``metricsData``. In ``.deepeval/.latest_test_run.json`` this object is ``testRunData``. The
+result of ``evaluate`` as JSON (``model_dump_json``) is read too: there
 the names are ``test_results`` and ``metrics_data``.
 
 Each metric is an annotator or system. Its label for a test case is ``success``, true or false; with
@@ -46,12 +47,14 @@ _CASES: Final = {
     "test_results": "metrics_data",
 }
 """The lists of test cases, and the field of their metrics."""
+_LATEST: Final = "testRunData"
+"""What has the test run in the file that DeepEval keeps of the last one."""
 _ALIKE: Final = 'Test cases have the same name: name another field, such as item="input"'
 
 
 def recognised(columns: Collection[str]) -> bool:
     """Return whether an object with these names looks like a test run."""
-    return any(name in columns for name in _CASES)
+    return any(name in columns for name in (*_CASES, _LATEST))
 
 
 def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
@@ -67,7 +70,8 @@ def read_predictions(path: Path, options: ReadOptions) -> xr.Dataset:
 def _scores(path: Path, options: ReadOptions) -> Scores:
     refuse_roles(options)
     content = read_document(path, options.encoding)
-    if not recognised(content):
+    content = content[_LATEST] if isinstance(content.get(_LATEST), dict) else content
+    if not any(name in content for name in _CASES):
         expected = f"one of the lists {shown(list(_CASES))}"
         found = f"the names {shown(list(content), 12)}"
         raise FormatError(path.name, expected=expected, found=found)
