@@ -197,3 +197,13 @@ def test_data_of_others_are_refused(votes, rankings):
         ("file", partial(dx.compare_truth_models, votes[0], "systems.csv", draws=10,
                          progressbar=False), "predictions of systems"),
     ])  # fmt: skip
+
+
+def test_names_in_another_order_are_refused():
+    """Codes are read by place: with names exchanged a check would speak of somebody else."""
+    fit = fitted("dawid_skene", WORDS)
+    for dim, words in (("annotator", "the fit's annotators, in their order"), ("label", OTHERS)):
+        other = WORDS.assign_coords({dim: WORDS[dim].to_numpy()[::-1]})
+        with pytest.raises(dx.AnnotationError, match=words):
+            dx.label_check(fit, other)
+    assert dx.label_check(fit, WORDS)["annotator"].values.tolist() == ["a", "b", "c"]

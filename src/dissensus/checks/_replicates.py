@@ -15,7 +15,15 @@ import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
-from dissensus.checks._traces import CONSTANT, NAMELESS, NO_MODEL, OBSERVED, PREDICTIVE, as_fit
+from dissensus.checks._traces import (
+    CONSTANT,
+    NAMELESS,
+    NO_MODEL,
+    NUMBERED,
+    OBSERVED,
+    PREDICTIVE,
+    as_fit,
+)
 from dissensus.data import tables
 from dissensus.data.plausibility import REMAINDER, Space, plausibility_of, space
 from dissensus.data.rows import given_numbers, label_counts
@@ -223,6 +231,7 @@ class _Source(NamedTuple):
         if self.annotations is None:
             return
         if same and np.array_equal(self.annotations[ITEM].to_numpy(), items):
+            self._require_names()
             return
         raise AnnotationError(
             "annotations", expected="the annotations of the fit",
@@ -230,6 +239,23 @@ class _Source(NamedTuple):
             f"{shown(list(self.annotations[ITEM].to_numpy()), 3)}, kind "
             f"{self.annotations.attrs['kind']!r}",
         )  # fmt: skip
+
+    def _require_names(self) -> None:
+        """Raise if codes of annotators or labels would get names that are not those of the fit."""
+        assert self.annotations is not None
+        names = [name for name in ("posterior", CONSTANT) if name in self.fit.children]
+        groups = [self.fit[name].to_dataset() for name in names]
+        for dim in (ANNOTATOR, LABEL):
+            held = [group for group in (*groups, self.annotations) if dim in group.coords]
+            own, given = ([*map(str, held[k][dim].values)] if held else [] for k in (0, -1))
+            numbered = [f"{NUMBERED} {k + 1}" for k in range(len(own))]
+            unknown = dim == ANNOTATOR and (own == numbered or NAMELESS in self.fit.attrs)
+            if own != given and not unknown:
+                raise AnnotationError(
+                    "annotations", expected=f"the fit's {dim}s, in their order: {shown(own, 6)}",
+                    found=shown(given, 6),
+                    hint="Give the annotations that were fitted, as they were read then",
+                )  # fmt: skip
 
     def items(self) -> npt.NDArray[Any]:
         """Return the names of items, also if the posterior does not have them."""

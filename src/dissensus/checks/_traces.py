@@ -22,6 +22,8 @@ OBSERVED: Final = "observed_data"
 PREDICTIVE: Final = "posterior_predictive"
 NAMELESS: Final = "annotators_unknown"
 """Attribute of a trace, laid out, whose annotators are one respondent: one accuracy, or matrix."""
+NUMBERED: Final = "number"
+"""Before the numbers of annotators of whom a trace, laid out, has no names."""
 _PLACES: Final = (ITEM, PLACE)
 _NAMES: Final[dict[str, frozenset[str]]] = {
     model: frozenset(f"prevalence truth {names}".split()) for model, names in {
@@ -151,7 +153,7 @@ class _Said(NamedTuple):
         elif not self.is_one and "respondent" in posterior.coords:
             people = posterior["respondent"].to_numpy()[: self.n_people]
         elif not self.is_one:  # their names are not in the trace
-            people = np.array([f"number {k + 1}" for k in people])
+            people = np.array([f"{NUMBERED} {k + 1}" for k in people])
         return xr.Dataset(
             {"item_code": (ANNOTATION, item),
              "annotator_code": (ANNOTATION, self.who[item, place])},
