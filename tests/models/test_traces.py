@@ -427,7 +427,7 @@ SPOILED = {
     "one label": (lambda trace: trace.isel(label=[0, 1], response=[0, 1]), "some were dropped"),
     "items": (lambda trace: trace.isel(item=[0, 1]), None),  # of draws and data alike
     "one chain": (lambda trace: trace.isel(chain=0), "dimension 'chain'"),
-    "another variable": (with_an_extra, "variables that these checks do not read"),
+    "another variable": (with_an_extra, "these checks do not read: 'discrimination'"),
 }
 
 

@@ -18,11 +18,11 @@ import xarray as xr
 from dissensus.checks._traces import (
     CONSTANT,
     NAMELESS,
-    NO_MODEL,
     NUMBERED,
     OBSERVED,
     PREDICTIVE,
     as_fit,
+    no_model,
 )
 from dissensus.data import tables
 from dissensus.data.plausibility import REMAINDER, Space, plausibility_of, space
@@ -191,11 +191,12 @@ def replicates(fit: Any, annotations: Any = None) -> Replicates:
     for name, reader in READERS.items():
         if name in drawn and set(SAMPLE) <= set(drawn[name].dims):
             return reader(_Source(fit, drawn, observed, given))
+    hint = f"Found {no_model(fit)}" if "labels" in drawn else ""
     raise ArgumentError(
         "fit",
         expected=f"predictive draws (chain, draw, ...) of {' or '.join(READERS)}",
         found=f"the variables {shown(list(drawn.data_vars)) or 'none'}",
-        hint=next((hint for name, hint in _OF_TRACES.items() if name in drawn), ""),
+        hint=_OF_RANKINGS if "rankings" in drawn else hint,
     )
 
 
@@ -203,8 +204,6 @@ _OF_RANKINGS: Final = (
     "A trace of a model of rankings has ranks, not the labels that were given: type "
     "dissensus.models.plackett_luce.fit(annotations, posterior_predictive=True), or inverse_rank"
 )
-
-_OF_TRACES: Final = {"rankings": _OF_RANKINGS, "labels": f"Found {NO_MODEL}"}
 
 
 class _Source(NamedTuple):

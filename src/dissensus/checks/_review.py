@@ -12,7 +12,7 @@ import xarray as xr
 
 from dissensus import arguments
 from dissensus.checks._replicates import group_of
-from dissensus.checks._traces import CONSTANT, NO_MODEL, as_fit
+from dissensus.checks._traces import CONSTANT, as_fit, no_model
 from dissensus.checks._truth import common_confusion, require_whole
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE, SAMPLE
 from dissensus.errors import ArgumentError, ConvergenceWarning, shown, warn_caller
@@ -86,7 +86,7 @@ def review_draws(fit: Any) -> ReviewDraws:
     if model not in MODELS:
         raise ArgumentError(
             "fit", expected=f"a fit of {', '.join(MODELS[:-1])} or {MODELS[-1]}",
-            found=f"one of {model}" if model else NO_MODEL,
+            found=f"one of {model}" if model else no_model(fit),
         )  # fmt: skip
     if model == RASCH and fit is not given:
         data = given[CONSTANT].to_dataset()

@@ -13,7 +13,7 @@ import xarray as xr
 
 from dissensus.data.layout import LABELS, PLACE, RESPONDENTS
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, SAMPLE, SYSTEM
-from dissensus.errors import ArgumentError
+from dissensus.errors import ArgumentError, shown
 from dissensus.kernels.types import Ints
 from dissensus.statistics._accuracies import OF_RASCH
 
@@ -40,11 +40,20 @@ _NAMES: Final[dict[str, frozenset[str]]] = {
 } | {"rasch": OF_RASCH}  # fmt: skip
 """Variables of each model. Those of ``dawid_skene`` with items of different difficulty are not
 among them: its matrices are then of typical items."""
-NO_MODEL: Final = (
-    "a trace without 'truth' (as with error_correlation=), or with variables that these checks do "
-    "not read (as of dawid_skene with difficulty=True)"
-)
 _HINT: Final = "Type dissensus.models.{}.fit(annotations, ...), or give the trace as it was sampled"
+
+
+def no_model(trace: xr.DataTree) -> str:
+    """Say why a trace is not read as that of a model."""
+    names = list(map(str, trace["posterior"].data_vars)) if "posterior" in trace.children else []
+    strange = [name for name in names if not any(name in known for known in _NAMES.values())]
+    if strange:
+        hard = any(name.startswith("typical_") for name in strange)
+        of = " (of dawid_skene with difficulty=True)" if hard else ""
+        return f"a trace with variables that these checks do not read: {shown(strange, 6)}{of}"
+    if "truth" not in names:
+        return "a trace without 'truth' (as with error_correlation=)"
+    return f"a trace with the variables of no one model: {shown(names, 12)}"
 
 
 def as_fit(given: Any) -> Any:

@@ -15,7 +15,7 @@ import xarray as xr
 
 from dissensus import arguments
 from dissensus.checks._replicates import group_of, tail_probability
-from dissensus.checks._traces import NAMELESS, NO_MODEL, OBSERVED, PREDICTIVE
+from dissensus.checks._traces import NAMELESS, OBSERVED, PREDICTIVE, no_model
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL, RESPONSE, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError
 from dissensus.kernels.types import Floats
@@ -67,7 +67,7 @@ def read(fit: Any, draws: int | None) -> Labels:
     if model not in MODELS:
         raise ArgumentError(
             "fit", expected=f"a fit of {' or '.join(MODELS)}",
-            found=f"one of {model}" if model else NO_MODEL,
+            found=f"one of {model}" if model else no_model(fit),
             hint="For other models use dissensus.agreement_check",
         )  # fmt: skip
     drawn, constant = group_of(fit, PREDICTIVE), group_of(fit, "constant_data")
