@@ -120,8 +120,11 @@ def test_the_function_of_the_trace_is_made_once(written):
 
 def test_an_initial_point_is_that_of_the_model_as_it_is_now(written):
     assert written.initial_point()["x"].tolist() == [0.0, 0.0, 0.0]
-    written.set_initval(written["x"], np.array([1.0, 2.0, 3.0]))
+    start = np.array([1.0, 2.0, 3.0])
+    written.set_initval(written["x"], start)
     assert written.initial_point()["x"].tolist() == [1.0, 2.0, 3.0]
+    start[:] = 5.0
+    assert written.initial_point()["x"].tolist() == [5.0, 5.0, 5.0]
     with written:
         pm.Normal("z", 4.0)
     assert written.initial_point()["z"] == 4.0

@@ -80,6 +80,8 @@ class Model(pm.Model):
 
         given = [*outs, *options["inputs"]]
         asked = [getattr(one, "borrow", None) for one in given], options | {"inputs": None}
+        if not all(isinstance(value, bool | str | None) for value in asked[1].values()):
+            return make()
         return self._made_once([getattr(one, "variable", one) for one in given], asked, make)
 
     def _make_initial_point(self, **options: Any) -> Any:
@@ -94,7 +96,8 @@ class Model(pm.Model):
             with uncompiled():
                 return super(Model, self)._make_initial_point(**options)
 
-        if options.get("overrides") or options.get("jitter_rvs"):
+        is_stated = any(value is not None for value in self.rvs_to_initial_values.values())
+        if is_stated or options.get("overrides") or options.get("jitter_rvs"):
             return make()
         return self._made_once(self.basic_RVs, options, make)
 
@@ -104,14 +107,14 @@ class Model(pm.Model):
         PyMC makes both functions anew for each chain and each initial point.
         """
         made = _MADE.setdefault(self, [])
-        with_these = [*self.rvs_to_transforms.values(), *self.rvs_to_initial_values.values()]
-        for before, wanted, parts, function in made:
+        now = list(self.rvs_to_transforms.values())
+        for before, wanted, transforms, function in made:
             if (
-                len(before) == len(graph) and repr(wanted) == repr(asked)
-                and _are(parts, with_these) and equal_computations(before, graph)
+                len(before) == len(graph) and wanted == asked
+                and _are(transforms, now) and equal_computations(before, graph)
             ):  # fmt: skip
                 return function
-        made.append((list(graph), asked, with_these, function := make()))
+        made.append((list(graph), asked, now, function := make()))
         return function
 
     def _is_traced(self, outs: Any, inputs: Any) -> bool:
@@ -125,8 +128,8 @@ class Model(pm.Model):
 
 
 _MADE: WeakKeyDictionary[Any, list[tuple[list[Any], Any, list[Any], Any]]] = WeakKeyDictionary()
-"""For each model the functions it has made: of which graph, with which settings, transforms and
-initial values. They are not part of the model, which may be copied, or sent to another process."""
+"""For each model the functions it has made: of which graph, with which settings and transforms.
+They are not part of the model, which may be copied, or sent to another process."""
 
 _LEFT_OUT: ContextVar[bool] = ContextVar("gibbs_steps_left_out", default=False)
 
@@ -233,7 +236,6 @@ class WholeModelStep(BlockedStep):
     would not be exact, and returns a tuple with the ``names`` of the variables it moves, and in
     ``aside``, if it has this field, why it leaves others that it knows to PyMC."""
     _reading: Any
-    _returned: dict[str, Any] | None = None
     stats_dtypes_shapes: dict[str, Any] = {}  # noqa: RUF012 (as PyMC declares it)
 
     def __init__(
@@ -275,16 +277,6 @@ class WholeModelStep(BlockedStep):
     def move(self, point: Any) -> Any:
         """Update all variables, as `step`."""
         raise NotImplementedError
-
-    def _continues(self, point: Any) -> bool:
-        """Return whether the chain is at this point already: it returned these very arrays."""
-        before, self._returned = self._returned, None  # a sweep may be interrupted half-way
-        return before is not None and all(point[name] is before[name] for name in before)
-
-    def _moved_to(self, point: Any, values: Iterable[Any]) -> Any:
-        """Return a point with other values of the variables that the step moves."""
-        self._returned = dict(zip(self._values.values(), values, strict=True))
-        return {**point, **self._returned}, [{}]
 
     @classmethod
     def competence(cls, var: Any, has_grad: bool = False) -> Any:  # noqa: ARG003

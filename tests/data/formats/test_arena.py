@@ -105,6 +105,7 @@ def test_other_files_and_arguments_are_refused(file):
          r"'error' \(such rows: 1\).*Delete the rows without a verdict"),
         ("one model", read([FASTCHAT[0], FASTCHAT[1] | {"model_2": "alpaca-13b"}]), "row 1: "
          "expected two different"),
+        ("both forms", read([FASTCHAT[0] | {"model_a": "x"}]), "'g2_winner'; found also 'model_a'"),
         ("half a judge", read([{"model_1": "a", "model_2": "b", "g1_winner": "tie"}]),
          r"expected 'model_1', .*found no 'g2_winner'"),
         ("columns", read([{"model_a": "a", "winner_tie": 1}]),

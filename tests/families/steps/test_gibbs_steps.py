@@ -276,28 +276,6 @@ def test_leaves_its_point_alone_and_stops_learning(step):
         np.testing.assert_array_equal(width, was)
 
 
-@by_step
-def test_it_goes_on_where_it_was_as_from_a_copy_of_its_point(step):
-    """From arrays that it returned itself it reads nothing anew; from others it does."""
-    model = form(EACH[step][0]).build()
-    ends = []
-    for copied in (False, True):
-        with model:
-            made = step(rng=1)
-        point, way = model.initial_point(), []
-        for _ in range(4):
-            point, _ = made.step(point)
-            way.append(point)
-            if copied:
-                point = {name: np.array(value) for name, value in point.items()}
-        made.step(way[0])  # from an earlier one, in between
-        ends.append(made.step(way[0])[0])
-        for name, value in point.items():
-            np.testing.assert_array_equal(value, way[-1][name])
-    for name, value in ends[0].items():
-        np.testing.assert_allclose(value, ends[1][name], rtol=1e-6, atol=1e-9)
-
-
 def test_has_nothing_to_do_with_other_models():
     with pm.Model() as model:
         ability = pm.Normal("ability")

@@ -92,6 +92,13 @@ def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
 def _as_votes(table: Table) -> Table:
     """Return a table with a row for each game of a judge, first the one, then the other order."""
     _require([*_MODELS, *_GAMES], table)
+    others = [name for name in (*SIDES, _WINNER) if name in table.columns]
+    if others:
+        raise FormatError(
+            f"{table.name}: the columns", expected=f"either {shown([*SIDES, _WINNER])}, or "
+            f"{shown([*_MODELS, *_GAMES])}", found=f"also {shown(others)}",
+            hint="Delete the columns that are not to be read",
+        )  # fmt: skip
     frame, games = pd.DataFrame(dict(table.columns)), []
     for game, sides in zip(_GAMES, (_MODELS, _MODELS[::-1]), strict=True):
         _require_words(

@@ -70,11 +70,11 @@ class LatentTruthGibbs(WholeModelStep):
     def move(self, point: Any) -> Any:
         """Update all variables; the given point is not changed."""
         (process, names, natural), chain = self._reading, self._chain
-        if not self._continues(point):
-            values = {name: value[None] for name, value in natural(point).items()}
-            self._many = to_kernel(process.form, values)
-            chain.par = Parameters(*(part[0] for part in self._many))  # views, which it writes over
+        values = {name: value[None] for name, value in natural(point).items()}
+        many = to_kernel(process.form, values)
+        chain.par = Parameters(*(part[0] for part in many))  # views, which the sweep writes over
         chain.state = started(self.rng.integers(2**64, dtype=np.uint64))
         chain.advance(-1, 1)
-        moved = from_kernel(process.form, self._many, names)
-        return self._moved_to(point, self._to_values(*(moved[name][0] for name in names)))
+        moved = from_kernel(process.form, many, names)
+        values = self._to_values(*(moved[name][0] for name in names))
+        return {**point, **dict(zip(self._values.values(), values, strict=True))}, [{}]

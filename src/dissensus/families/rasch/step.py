@@ -89,9 +89,7 @@ class RaschGibbs(WholeModelStep):
     def move(self, point: Any) -> Any:
         """Return a new point; the given one is not changed."""
         data, said = self._data, self._said
-        if not self._continues(point):
-            self._place = self._placed(point)
-        par, now = self._place
+        par, now = self._placed(point)
         tuning = self.known.tuning if self.tune else self.known.tuning._replace(rate=0.0)
         state = started(self.rng.integers(2**64, dtype=np.uint64))
         sweep.advance(
@@ -100,7 +98,7 @@ class RaschGibbs(WholeModelStep):
         )  # fmt: skip
         natural = self._natural(par, now)
         values = self._to_values(*(natural[name] for name in self._reading.names))
-        return self._moved_to(point, values)
+        return {**point, **dict(zip(self._values.values(), values, strict=True))}, [{}]
 
     def _placed(self, point: Any) -> tuple[Parameters, Truth]:
         """Return the state of the chain at a point."""
