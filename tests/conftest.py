@@ -84,12 +84,14 @@ def pytest_collection_modifyitems(config, items):
     words = set(re.findall(r"\w+", config.option.keyword.lower())) - {"and", "or", "not"}
     for name, every in cases.items():
         short = [item for item in every if not item.get_closest_marker("long")]
-        mark = every[0].get_closest_marker("unit") or (_USUAL if short else _ALONE)
+        mark = every[0].get_closest_marker("unit") or (
+            _USUAL if short else pytest.mark.unit(0).mark
+        )
         unit, _ = _spread(name, short, *mark.args)
         rest = [item for item in every if item not in unit]
         for item in rest:
             item.add_marker("long")
-        number = mark.kwargs.get("long", _MORE if unit else _ALONE.kwargs["long"])
+        number = mark.kwargs.get("long", _MORE if unit else _ALONE)
         for item in _spread(name, rest, len(rest) if number == "all" else number)[1]:
             if not _is_named(item, words):
                 item.add_marker("slow")
@@ -120,7 +122,7 @@ _USUAL = pytest.mark.unit(2, long=2).mark
 otherwise. The others are slow."""
 _MORE = 1
 """Cases among the long tests where a function says its unit tests only."""
-_ALONE = pytest.mark.unit(0, long=3).mark
+_ALONE = 3
 """Cases among the long tests if none is a unit test."""
 
 

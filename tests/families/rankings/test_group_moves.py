@@ -35,7 +35,7 @@ def moved(rankings, shape, sharpness, power, logs):
 
 
 @pytest.mark.long
-@pytest.mark.unit(5, long=5)
+@pytest.mark.unit(0, long=5)
 @pytest.mark.parametrize(
     ("power", "low", "high"), [(1.0, 1.0, 1.0), (0.5, 2.0, 2.0), (1.5, 0.5, 2.0), (2.0, 1.0, 1.0)]
 )

@@ -2,8 +2,8 @@
 
 The file is one object. ``testCases`` and ``conversationalTestCases`` list test cases, each with a
 list ``metricsData``. In ``.deepeval/.latest_test_run.json`` this object is ``testRunData``. The
-result of ``evaluate`` as JSON (``model_dump_json``) is read too: there
-the names are ``test_results`` and ``metrics_data``.
+result of ``evaluate`` as JSON (``model_dump_json``) is read too: there the names are
+``test_results`` and ``metrics_data``.
 
 Each metric is an annotator or system. Its label for a test case is ``success``, true or false; with
 ``kind="continuous"`` (or "ordinal") it is ``score``. ``label=`` names one metric to read alone.
