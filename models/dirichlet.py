@@ -32,6 +32,15 @@ posterior of an item with the annotations a, b, b does not depend on the predict
 systems are underestimated. A number :math:`\alpha` for ``prior_count`` fixes the prior
 at Dirichlet(:math:`\alpha, \dots, \alpha`), as in the source; 1 is uniform over the simplex.
 
+Strata. If the annotations have ``stratum=``, such as the systems whose outputs a judge labelled,
+each stratum g has weights of its own, :math:`a_{gk} \sim \mathrm{Normal}(a_k, \sigma_a)`,
+:math:`b_{gs} \sim \mathrm{Normal}(b_s, \sigma_b)` and :math:`c_{gs} \sim \mathrm{Normal}(c_s,
+\sigma_c)`, with :math:`\log \sigma \sim \mathrm{Normal}(0, 1)`: ``stratum_label_weight``,
+``stratum_prediction_weight``, ``stratum_probability_weight``, and ``label_weight_sd`` and so on.
+So a label by a judge that favours one system counts for less there, and systems with few labelled
+outputs borrow from the others. Without strata, the favoured system's share of good outputs is too
+high, and the others' too low.
+
 Limits. A few annotations do not show how well a system predicts items on which the panel is split
 nearly evenly. On these items, the prior treats the system as a member of the panel.
 `top_k_accuracy(insight="learned")` adds this uncertainty, and so does `dissensus.evaluate`; the
@@ -99,7 +108,7 @@ def build(
     Parameters
     ----------
     annotations : xarray.Dataset
-        Nominal or ordinal annotations.
+        Nominal or ordinal annotations. With ``stratum=``, the prior depends on the item's stratum.
     reliability : float
         Weight of one annotation; > 0.
     prior_count : "learned" or float
@@ -165,7 +174,7 @@ def _prior_of_all(annotations: xr.Dataset, settings: Mapping[str, Any]) -> Settl
     if not isinstance(prior, LearnedPrior):
         return Settled({}, {})
     labels = annotations[LABEL].to_numpy()
-    said = features(settings["predictions"], labels[:0], labels)
+    said = features(settings["predictions"], labels[:0], labels).by_stratum(annotations)
     return settled_prior(prior, "prior_count", labels, said)
 
 
@@ -189,7 +198,7 @@ def fit(
     Parameters
     ----------
     annotations : xarray.Dataset
-        Nominal or ordinal annotations.
+        Nominal or ordinal annotations. With ``stratum=``, the prior depends on the item's stratum.
     draws, chains : int
         Numbers of draws and chains. Successive draws of a learned prior are slightly dependent;
         given the prior, draws of plausibilities are independent.
@@ -210,8 +219,8 @@ def fit(
     xarray.DataTree
         ``posterior`` with ``plausibility`` (chain, draw, item, label) and the learned prior's
         ``concentration``, ``label_weight`` (label), ``prediction_weight`` (system) and
-        ``probability_weight`` (scored_system), if the model has them; ``sample_stats``,
-        ``observed_data``, ``constant_data``.
+        ``probability_weight`` (scored_system), if the model has them, with strata also those of
+        the card; ``sample_stats``, ``observed_data``, ``constant_data``.
 
     Examples
     --------
@@ -227,7 +236,7 @@ def fit(
     more = Settled({}, {})
     if is_learned(alpha):
         warm_up, seeds = arguments.whole("tune", tune, 0), generator(random_seed, "prior")
-        alpha = learned([(counts, said.values)], size, warm_up, seeds, progressbar=progressbar)
+        alpha = learned([(counts, said)], size, warm_up, seeds, progressbar=progressbar)
     if isinstance(alpha, LearnedPrior) and alpha.told:
         more = settled_prior(alpha, "prior_count", names[LABEL], said)
     rng = generator(random_seed, "fit")
@@ -284,7 +293,8 @@ def _data(
     gamma = arguments.positive("reliability", reliability)
     if isinstance(prior_count, LearnedPrior) or is_learned(prior_count):
         names = _names(annotations)
-        return counts, gamma, prior_count, features(predictions, names[ITEM], names[LABEL])
+        said = features(predictions, names[ITEM], names[LABEL]).by_stratum(annotations)
+        return counts, gamma, prior_count, said
     alpha = arguments.positive("prior_count", prior_count, other=LEARNED)
     no_evidence(predictions, "prior_count", f"{alpha:g}")
     return counts, gamma, alpha, features(None, *_names(annotations).values())

@@ -32,6 +32,12 @@ with :math:`p_{ij}` the number that system j of J predicts, :math:`w_j` its weig
 ``prediction_weight``, and t the standard deviation of items' mean scores, at least s. Without them,
 metrics would take what a system knows beyond an item's few scores for its error.
 
+Strata. If the annotations have ``stratum=``, such as the systems whose outputs were scored, each
+stratum has a prior mean and weights of its own around m and w: ``stratum_prior_mean`` and
+``stratum_prediction_weight``. Their standard deviations are learned: ``prior_mean_sd``, in scores,
+and ``prediction_weight_sd``, in units of the prior standard deviation of the weight;
+both have the prior LogNormal(0, 1) in units of s and of that standard deviation.
+
 In the posterior they are ``prior_mean`` m, ``prior_count`` k, ``prior_shape`` a and
 ``prior_variance`` b/a. At most a thousand items are used to learn them. On a coarse scale, items
 with equal scores count with the variance of rounding, not with 0.
@@ -99,7 +105,8 @@ def build(
     Parameters
     ----------
     annotations : xarray.Dataset
-        Continuous annotations, or ordinal ones whose labels are numbers.
+        Continuous annotations, or ordinal ones whose labels are numbers. With ``stratum=``, a
+        learned prior depends on the item's stratum.
     prior : "learned" or (m, k, a, b)
         "learned" learns the prior from all items; for the numbers see the card.
     predictions : xarray.Dataset, optional
@@ -138,7 +145,7 @@ def build(
             taught = teaching(data, grid_step(score), which)
             if not np.array_equal(taught, data):  # rounded scores, or a part of very many
                 m, *rest = before
-                of_them = (m[which.nonzero()] if said.systems else m, *rest)
+                of_them = (m[which.nonzero()] if said.systems or said.strata else m, *rest)
                 wanted = log_marginal(of_them, taught)
                 pm.Potential("learned_from", wanted - log_marginal(before, data))
         m, k, a, b = before
@@ -163,7 +170,7 @@ def _learned(annotations: xr.Dataset, settings: Mapping[str, Any]) -> NormalPrio
     which = teachers(annotations[ITEM].to_numpy())
     warn_of_many(int(which.sum()), said)
     return learned(
-        teaching(data, grid_step(score), which), said._replace(centred=said.centred[which]),
+        teaching(data, grid_step(score), which), said.of(which),
         units_of(data), arguments.sample_shape(settings["draws"], settings["chains"]),
         arguments.whole("tune", settings["tune"], 0), generator(settings["random_seed"], "prior"),
     )  # fmt: skip
@@ -188,7 +195,8 @@ def fit(
     Parameters
     ----------
     annotations : xarray.Dataset
-        Continuous annotations, or ordinal ones whose labels are numbers.
+        Continuous annotations, or ordinal ones whose labels are numbers. With ``stratum=``, a
+        learned prior depends on the item's stratum.
     draws, chains : int
         Numbers of draws and chains. Successive draws of a learned prior are slightly dependent;
         given the prior, draws of items are independent.
@@ -208,7 +216,8 @@ def fit(
     xarray.DataTree
         ``posterior`` with ``mean`` and ``variance`` (chain, draw, item), and the learned prior's
         ``prior_mean``, ``prior_count``, ``prior_shape``, ``prior_variance`` and
-        ``prediction_weight`` (system), if there are predictions.
+        ``prediction_weight`` (system), if there are predictions; with strata also those of the
+        card.
 
     Examples
     --------
@@ -280,7 +289,7 @@ def _data(
     item = annotations["item_code"].to_numpy()
     _require_size(score)
     data = normal.moments(score, item, annotations.sizes[ITEM])
-    said = numbers(predictions, annotations[ITEM].to_numpy())
+    said = numbers(predictions, annotations[ITEM].to_numpy()).by_stratum(annotations)
     if is_learned(prior) or isinstance(prior, NormalPrior):
         return score, item, data, None, said
     given = _given(prior)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import xarray as xr
 from data.formats.conftest import statements as said
@@ -137,9 +138,41 @@ def test_senseless_items_are_refused(items, words):
         dx.annotations(TABLE, items=items)
 
 
-def test_items_without_a_row_have_no_group():
-    with pytest.raises(dx.AnnotationError, match="items=: expected None beside cluster="):
-        dx.annotations({**TABLE, "place": list("ppqqq")}, cluster="place", items=["i1", "i2"])
+EVERY = {"item": ["i0", "i2", "i1", "i3"], "place": list("pqpq")}
+
+
+@pytest.mark.parametrize(
+    "items",
+    [EVERY, pd.DataFrame(EVERY), pl.DataFrame(EVERY), pd.DataFrame(EVERY).to_dict("records")],
+    ids=["mapping", "pandas", "polars", "rows"],
+)
+@pytest.mark.parametrize("role", ["cluster", "stratum"])
+@pytest.mark.parametrize("own", [False, True], ids=["apart", "in both"])
+def test_a_table_of_items_has_groups_of_items_without_a_row(items, role, own):
+    places = {"place": ["p" if item == "i1" else "q" for item in TABLE["item"]]}
+    ann = dx.annotations(TABLE | (places if own else {}), items=items, **{role: "place"})
+    assert ann["item"].values.tolist() == EVERY["item"]
+    assert ann[role].values[ann[f"{role}_code"].values].tolist() == EVERY["place"]
+    assert said(ann) == said(dx.annotations(TABLE))
+
+
+@pytest.mark.parametrize(
+    ("frame", "items", "words"),
+    [
+        ({}, ["i1", "i2"], r"items=: expected a table with the columns 'item' and 'place', since "
+                           r"cluster= is given; found list"),
+        ({}, {"item": ["i1", "i2", "i3"]}, r"items=: column 'place': expected a column of this "
+                                           r"name to read as cluster"),
+        ({}, {"item": ["i1", "i2", "i3", "i1"], "place": list("pqpq")},
+         r"column 'place', row 0 \(item 'i1'\): expected the same value in every row of one item; "
+         r"found 'p' here and 'q' elsewhere"),
+        ({"place": ["p", "q", "q", "q", "q"]}, EVERY, r"column 'place', row 1 \(item 'i1'\): "),
+        ({}, {"item": ["i1", "i2"], "place": list("pq")}, r"found 1 of them missing: 'i3'"),
+    ],
+)  # fmt: skip
+def test_senseless_tables_of_items_are_refused(frame, items, words):
+    with pytest.raises(dx.AnnotationError, match=words):
+        dx.annotations(TABLE | frame, cluster="place", items=items)
 
 
 def test_equal_numbers_of_different_types_are_one_label():

@@ -56,11 +56,11 @@ def test_the_density_is_that_of_the_textbook(n_labels):
     counts = rng.poisson(0.6, (20, n_labels)) * rng.choice([1.0, 0.5], (20, 1))
     answer = np.eye(n_labels)[rng.integers(0, n_labels, 20)] * rng.choice([0, 1], (20, 1))
     logs = np.log(rng.dirichlet(np.ones(n_labels), 20))
-    where = learned_prior.layout(n_labels, 2)
-    centre = np.r_[np.log(n_labels), np.zeros(where.size - 1)]
+    where = learned_prior.layout(n_labels, (1, 1))
+    centre = where.centre(n_labels)
     data = (*cells(counts, [answer, logs]), centre, where.spreads(), where.n_free)
     for _ in range(3):
-        x = centre + rng.normal(0, 0.5, where.size)
+        x = centre + rng.normal(0, 0.5, len(centre))
         tilt = x[-2] * answer + x[-1] * logs + (x[1:-2] if where.n_free else 0.0)
         mean = np.exp(tilt) / np.exp(tilt).sum(1, keepdims=True)
         prior = stats.norm(centre, where.spreads()).logpdf(x).sum()
@@ -73,13 +73,13 @@ def test_items_that_are_alike_are_counted_and_not_gone_through():
     rng = np.random.default_rng(2)
     counts = rng.integers(0, 2, (200, 3)).astype(float)
     answer = np.eye(3)[rng.integers(0, 3, 200)]
-    fewer, features, times = learned_prior.alike(counts, [answer])
+    fewer, features, times, _ = learned_prior.alike(counts, [answer])
     assert len(fewer) < 40
     assert times.sum() == 200
-    where = learned_prior.layout(3, 1)
-    centre = np.zeros(where.size)
+    where = learned_prior.layout(3, (1,))
+    centre = np.zeros(1 + where.n_weights)
     few = learned_prior.cells_of(fewer, features, times)
-    x = rng.normal(0, 0.5, where.size)
+    x = rng.normal(0, 0.5, len(centre))
     one, other = (
         learned_prior.log_density(x, *data, centre, where.spreads(), where.n_free)
         for data in (few, cells(counts, [answer]))
@@ -269,3 +269,138 @@ def test_few_labels_tell_what_a_hundred_would_say(shared, n):
     away = 0.5 * np.abs(mean.to_numpy() - votes.to_numpy() / 100).sum(1).mean()
     plain = 0.5 * np.abs(few / n - votes.to_numpy() / 100).sum(1).mean()
     assert away < plain - 0.02
+
+
+# -- Strata: the systems whose outputs a judge labelled -----------------------------------------
+
+
+def judged(n_each=150, n_labelled=40, seed=2, systems=("ours", "theirs"), stratum="system"):
+    """A judge who passes .5 of our bad outputs and .1 of theirs; people are right.
+
+    Returns annotations of some outputs, the judge's labels of all, and the shares of good ones.
+    """
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame({"system": np.repeat(systems, n_each)})
+    table["item"] = np.arange(len(table))
+    first = table["system"] == systems[0]
+    good = rng.random(len(table)) < np.where(first, 0.4, 0.7)
+    passed = rng.random(len(table)) < np.where(good, 0.9, np.where(first, 0.5, 0.1))
+    table["judge"], table["label"] = (
+        np.where(passed, "pass", "fail"),
+        np.where(good, "pass", "fail"),
+    )
+    some = table.groupby("system").sample(n_labelled, random_state=seed).assign(annotator="ann")
+    more = {"items": table, "stratum": stratum} if stratum else {"items": table["item"]}
+    ann = dx.annotations(some, labels=["fail", "pass"], kind="nominal", **more)
+    pred = dx.predictions(table.assign(system="judge"), label="judge")
+    return ann, pred, table.set_index("item")["system"].to_xarray(), good
+
+
+def test_a_judge_who_favours_a_system_is_seen_by_stratum():
+    """Simulated not as the model has it: pass rates of good and bad outputs, by system."""
+    rates = {}
+    for stratum in ("system", None):
+        ann, pred, system, good = judged(300, 100, stratum=stratum)
+        theta = dirichlet.fit(ann, predictions=pred, draws=500, **RUN)["posterior"]["plausibility"]
+        rates[stratum] = theta.sel(label="pass").groupby(system).mean().stack(s=SAMPLE)
+    truth = xr.DataArray(good, dims="item").groupby(system).mean()
+    low, high = rates["system"].quantile([0.055, 0.945], "s")
+    assert ((low < truth) & (truth < high)).all()
+    bias = {name: rate.mean("s") - truth for name, rate in rates.items()}
+    assert float(bias[None].sel(system="ours")) > 0.05  # too high for the favoured one
+    assert float(bias[None].sel(system="theirs")) < -0.05
+    assert float(abs(bias["system"]).max()) < 0.05
+
+
+def test_a_stratum_with_few_labels_borrows_from_the_others():
+    ann, pred, *_ = judged(systems=("a", "b", "c", "d"), n_labelled=30)
+    few = ann.isel(annotation=np.r_[0, 30:120])  # one label of the first system
+    fit = dirichlet.fit(few, predictions=pred, draws=500, **RUN)["posterior"]
+    weight = fit["stratum_prediction_weight"].squeeze("system")
+    sd = weight.std(SAMPLE)
+    assert float(sd[0]) > 1.3 * float(sd[1:].max())
+    assert float(weight.mean(SAMPLE)[0]) > 0.5  # and not 0, as without the others
+    assert list(weight["stratum"].values) == ["a", "b", "c", "d"]
+
+
+def test_one_stratum_is_none():
+    ann, pred, *_ = judged(stratum=None)
+    one = ann.assign_coords(stratum=["all"]).assign(stratum_code=("item", np.zeros(300, int)))
+    fits = [dirichlet.fit(a, predictions=pred, draws=50, **RUN)["posterior"] for a in (ann, one)]
+    xr.testing.assert_identical(*(fit.to_dataset() for fit in fits))
+
+
+def test_names_of_strata_and_of_what_they_have():
+    ann, *_ = judged(n_each=40, n_labelled=10)
+    wide = pd.DataFrame({
+        "item": np.arange(80), "system": "scores",
+        "fail": np.linspace(0.1, 0.9, 80), "pass": np.linspace(0.9, 0.1, 80),
+    })  # fmt: skip
+    scored = dx.predictions(wide)
+    fit = dirichlet.fit(ann, predictions=scored, draws=50, tune=50, **RUN)["posterior"]
+    assert {name: value.dims[2:] for name, value in fit.data_vars.items()} == {
+        "plausibility": ("item", "label"), "concentration": (),
+        "label_weight": ("label",), "label_weight_sd": (),
+        "stratum_label_weight": ("stratum", "label"),
+        "prediction_weight": ("system",), "prediction_weight_sd": (),
+        "stratum_prediction_weight": ("stratum", "system"),
+        "probability_weight": ("scored_system",), "probability_weight_sd": (),
+        "stratum_probability_weight": ("stratum", "scored_system"),
+    }  # fmt: skip
+    assert {v.name for v in dirichlet.build(ann, predictions=scored).free_RVs} == set(fit.data_vars)
+
+
+@pytest.mark.long
+@pytest.mark.unit(1, long=1)
+@pytest.mark.parametrize("reliability", [1.0, 2.5])
+def test_draws_of_strata_go_with_the_gradient_of_the_model(reliability):
+    rng = np.random.default_rng(3)
+    theta = rng.dirichlet([4, 3, 2], 12)
+    ann = panel(np.array([2 + rng.multinomial(6, row) for row in theta]))
+    ann = ann.assign_coords(stratum=["s", "t", "u"]).assign(
+        stratum_code=("item", np.repeat([0, 1, 2], 4))
+    )
+    pred = said(rng.integers(0, 3, 12))
+    options = {"predictions": pred, "reliability": reliability}
+    fit = dirichlet.fit(ann, draws=300, **options, **RUN)
+    model = dirichlet.build(ann, **options)
+    assert disagreements(model, points=points_of(fit, model, _simplex)) == {}
+    moved = ann.assign(stratum_code=("item", np.tile([0, 1, 2], 4)))
+    other = dirichlet.build(moved, **options)
+    assert disagreements(other, points=points_of(fit, other, _simplex))
+
+
+@pytest.mark.long
+def test_ranks_of_the_truth_are_even_by_stratum():
+    """As above, with three strata: standard deviations, and weights of a stratum."""
+    rng, ranks, n_items = np.random.default_rng(4), [], 45
+    stratum = np.repeat(np.arange(3), n_items // 3)
+    for study in range(60):
+        kappa, sds = np.exp(rng.normal(np.log(2), 1.5)), np.exp(rng.normal(0, 1, 2))
+        label, weight = rng.normal(0, 1, 2), rng.normal(0, 1.5)
+        labels = label + sds[0] * rng.normal(0, 1, (3, 2))
+        weights = weight + sds[1] * rng.normal(0, 1, 3)
+        codes = rng.integers(0, 2, n_items)
+        tilt = labels[stratum] + weights[stratum, None] * np.eye(2)[codes]
+        mean = np.exp(tilt) / np.exp(tilt).sum(1, keepdims=True)
+        gamma = np.maximum(rng.standard_gamma(kappa * mean), 1e-300)
+        theta = gamma / gamma.sum(1, keepdims=True)
+        ann = panel(np.array([rng.multinomial(3, row) for row in theta])).assign_coords(
+            stratum=["s", "t", "u"]
+        ).assign(stratum_code=("item", stratum))  # fmt: skip
+        posterior = dirichlet.fit(
+            ann, predictions=said(codes), draws=99, tune=100, chains=1, random_seed=study,
+            progressbar=False,
+        )["posterior"].isel(chain=0)  # fmt: skip
+        own = posterior["stratum_prediction_weight"].squeeze("system")
+        ranks.append([
+            int((posterior["label_weight_sd"] < sds[0]).sum()),
+            int((posterior["prediction_weight_sd"] < sds[1]).sum()),
+            int((posterior["prediction_weight"].squeeze() < weight).sum()),
+            int((own.isel(stratum=0) < weights[0]).sum()),
+            int((posterior["stratum_label_weight"].isel(stratum=1, label=0) < labels[1, 0]).sum()),
+            int((posterior["plausibility"].isel(item=0, label=1) < theta[0, 1]).sum()),
+        ])  # fmt: skip
+    for column in np.array(ranks).T:
+        found = np.histogram(column, bins=np.linspace(0, 100, 6))[0]
+        assert stats.chisquare(found).pvalue > 1e-3

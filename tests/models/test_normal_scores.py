@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pymc as pm
 import pytest
+import xarray as xr
 from gradients import disagreements, points_of
 from scipy import stats
 
@@ -215,6 +217,66 @@ def test_a_prior_with_predictions_goes_with_the_gradient_of_the_model(scores):
     got = fit(ann, prior="learned", predictions=pred, draws=900)
     model = normal_scores.build(ann, predictions=pred)
     assert disagreements(model, points=points_of(got, model)) == {}
+
+
+def of_strata(ann, stratum, names):
+    """Annotations whose items are of these strata."""
+    return ann.assign_coords(stratum=names).assign(stratum_code=("item", stratum))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("scores", [study(40, 3), np.rint(study(40, 3))], ids=["any", "whole"])
+def test_a_prior_by_stratum_goes_with_the_gradient_of_the_model(scores):
+    rng = np.random.default_rng(5)
+    ann = dx.from_matrix(scores, kind="continuous")
+    pred, stratum = predicted(ann), rng.integers(0, 3, 40)
+    for given in (pred, None):
+        mine = of_strata(ann, stratum, ["s", "t", "u"])
+        got = fit(mine, prior="learned", predictions=given, draws=300)
+        model = normal_scores.build(mine, predictions=given)
+        assert {v.name for v in model.free_RVs} == set(got["posterior"].data_vars)
+        assert disagreements(model, points=points_of(got, model)) == {}
+    moved = normal_scores.build(of_strata(ann, stratum[::-1].copy(), ["s", "t", "u"]))
+    assert disagreements(moved, points=points_of(got, moved))
+
+
+def judged_scores(n_each=80, n_scored=25, seed=1):
+    """Scores of two systems' outputs; the judge adds 8 points to ours.
+
+    Returns scores of some outputs by two people, all outputs, the judge's scores, and the means.
+    """
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame({"system": np.repeat(["ours", "theirs"], n_each)})
+    table["item"] = np.arange(len(table))
+    mean = rng.normal(50, 10, len(table))
+    favour = np.where(table["system"] == "ours", 8.0, 0.0)
+    table["judge"] = mean + favour + rng.normal(0, 4, len(table))
+    some = table.groupby("system").sample(n_scored, random_state=seed)["item"].to_numpy()
+    rows = pd.DataFrame({"item": np.repeat(some, 2), "annotator": np.tile(["a", "b"], len(some))})
+    rows["label"] = rng.normal(mean[rows["item"]], 5)
+    pred = dx.predictions(table.assign(system="judge"), label="judge", kind="continuous")
+    return rows, table, pred, mean
+
+
+def test_a_judge_who_favours_a_system_is_seen_in_scores_by_stratum():
+    rows, table, pred, mean = judged_scores()
+    system = table.set_index("item")["system"].to_xarray()
+    truth = xr.DataArray(mean, dims="item").groupby(system).mean()
+    found = {}
+    for name, more in {
+        "one": {"items": table["item"]}, "own": {"items": table, "stratum": "system"},
+    }.items():  # fmt: skip
+        ann = dx.annotations(rows, kind="continuous", **more)
+        got = fit(ann, prior="learned", predictions=pred, draws=500)["posterior"]
+        found[name] = got["mean"].groupby(system).mean().stack(s=SAMPLE)
+    low, high = found["own"].quantile([0.055, 0.945], "s")
+    assert ((low < truth) & (truth < high)).all()
+    bias = {name: each.mean("s") - truth for name, each in found.items()}
+    assert float(bias["one"].sel(system="ours")) > 1.5
+    assert float(bias["one"].sel(system="theirs")) < -1.5
+    assert float(abs(bias["own"]).max()) < 1
+    apart = got["stratum_prior_mean"].diff("stratum").mean()
+    assert float(apart) == pytest.approx(8, abs=3)  # of outputs with the same score by the judge
 
 
 @pytest.mark.long

@@ -2,7 +2,7 @@
 
 # No "from __future__ import annotations" here: type checkers would take that name, which is also
 # the name of the function below, for the feature.
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from dissensus.data import tables
-from dissensus.data.frames import columns
+from dissensus.data.frames import columns, is_rows, opened
 from dissensus.data.schema import KINDS, check_annotations
 from dissensus.data.sets import gathered, of_columns, refuse_words
 from dissensus.dims import ANNOTATION, ANNOTATOR, CLUSTER, ELEMENT, ITEM, LABEL, POOL, STRATUM
@@ -74,11 +74,12 @@ def annotations(
     labels : sequence, optional
         The whole label space, in order. Needed for ordinal labels in words, and to include unused
         labels.
-    items : sequence, optional
+    items : sequence or table, optional
         All items, if some have no annotation: such as those of the predictions, ``pred["item"]``,
         where people labelled a part of what a judge labelled. What the panel would say of the
         others is then learned from predictions (`dissensus.models.dirichlet`). Models of the truth
-        take such items too, with ``predictions=``.
+        take such items too, with ``predictions=``. With ``cluster=`` or ``stratum=``, a table that
+        has these columns and the column of items; ``frame`` may have them too.
     separator : str, optional
         What stands between labels of one row, such as ";". For sets only.
     none : label, optional
@@ -117,7 +118,10 @@ def annotations(
     }  # fmt: skip
     if isinstance(kind, str) and kind == "set":
         frame, labels = of_columns(frame, wanted, labels, none=none)
-    column = columns(frame, wanted, needed=("item", "annotator", "label"))
+    every = None if items is None else _every_item(items, wanted)
+    own = {role: name for role, name in wanted.items() if every is None or role not in _OF_ITEMS
+           or name in opened(frame)}  # fmt: skip
+    column = columns(frame, own, needed=("item", "annotator", "label"))
     names = {role: str(name) for role, name in wanted.items() if name is not None}
     ranked = rank is not None
     if isinstance(kind, str) and kind == "set":  # an array is refused below
@@ -128,30 +132,27 @@ def annotations(
         extra = {"member": ((LABEL, ELEMENT), answers.member), ELEMENT: answers.elements}
         attrs = {"kind": kind, "kind_source": "given", **answers.words}
         with relocated(lambda row: f"row {answers.first[row]}"):
-            return _assembled(answers.columns, names, answers.label, items, extra, attrs)
+            return _assembled(answers.columns, names, answers.label, every, extra, attrs)
     refuse_words(separator, none, "an answer")
     coded, kind, source = coded_labels(column["label"], names["label"], kind, labels, ranked)
-    return _assembled(column, names, coded, items, {}, {"kind": kind, "kind_source": source})
+    return _assembled(column, names, coded, every, {}, {"kind": kind, "kind_source": source})
 
 
 def _assembled(
     column: "dict[str, pd.Series[Any]]",
     names: dict[str, str],
     coded: tables.Encoded | Floats,
-    items: Any,
+    every: "dict[str, pd.Series[Any]] | None",
     extra: dict[str, Any],
     attrs: dict[str, str],
 ) -> xr.Dataset:
-    """Return the Dataset of columns, with further variables and coordinates."""
+    """Return the Dataset of columns, with further variables and coordinates.
+
+    ``every`` has columns of all items, also of those without a row.
+    """
     found = tables.encode(column["item"], names["item"])
-    if items is not None:
-        for dim in ("cluster", "stratum"):
-            if dim in column:
-                raise AnnotationError(
-                    "items=", expected=f"None beside {dim}=, which items without a row do not have",
-                    found=type(items).__name__,
-                )  # fmt: skip
-        found = _among(found, items, names["item"])
+    if every is not None:
+        found = _among(found, every["item"], names["item"])
     people = tables.encode(column["annotator"], names["annotator"])
     variables: dict[str, Any] = {
         "item_code": (ANNOTATION, found.codes),
@@ -178,9 +179,9 @@ def _assembled(
         pools = grouped(column["pool"], names["pool"])
         variables["pool_code"], coords[POOL] = (ANNOTATION, pools.codes), pools.values
     for dim in (CLUSTER, STRATUM):
-        if dim in column:
-            groups = grouped(column[dim], names[dim])
-            variables[f"{dim}_code"] = (ITEM, _per_item(groups, found, names[dim]))
+        if dim in column or (every is not None and dim in every):
+            groups, among = _groups_of_items(column, every, dim, names, found)
+            variables[f"{dim}_code"] = (ITEM, _per_item(groups, among, names[dim]))
             coords[dim] = groups.values
     out = xr.Dataset(variables, coords=coords, attrs=attrs)
     check_annotations(out, names)
@@ -324,18 +325,35 @@ def grouped(column: "pd.Series[Any]", name: str) -> tables.Encoded:
     return tables.encode(column, name, sort=True)
 
 
-def _among(found: tables.Encoded, items: Any, name: str) -> tables.Encoded:
-    """Return the items of the table as places among all items."""
-    if isinstance(items, str | bytes | xr.Dataset | pd.DataFrame) or not isinstance(
-        items, Iterable
-    ):
+_OF_ITEMS = (CLUSTER, STRATUM)
+"""Columns whose values are those of an item, in all of its rows."""
+
+
+def _every_item(items: Any, wanted: Mapping[str, str | None]) -> "dict[str, pd.Series[Any]]":
+    """Return the column of all items, and their clusters and strata."""
+    groups = {role: wanted[role] for role in _OF_ITEMS if wanted[role] is not None}
+    if isinstance(items, str | bytes | xr.Dataset) or not isinstance(items, Iterable):
         raise AnnotationError(
             "items=", expected="a sequence of names of items", found=brief(items),
             hint='Of predictions: items=pred["item"]' if isinstance(items, xr.Dataset) else "",
         )  # fmt: skip
+    if isinstance(items, Mapping) or hasattr(items, "columns") or is_rows(items):
+        return columns(items, {"item": wanted["item"], **groups}, source="items=")
+    if groups:
+        role, name = next(iter(groups.items()))
+        raise AnnotationError(
+            "items=", expected=f"a table with the columns {wanted['item']!r} and {name!r}, since "
+            f"{role}= is given", found=type(items).__name__,
+            hint="Items without an annotation have no other row that could say it",
+        )  # fmt: skip
     names = items if isinstance(items, pd.Index | pd.Series | np.ndarray) else list(items)
     names = [x.item() if isinstance(x, xr.DataArray) else x for x in names]
-    every = tables.encode(pd.Series(names), "items=").values
+    return {"item": pd.Series(names)}
+
+
+def _among(found: tables.Encoded, items: "pd.Series[Any]", name: str) -> tables.Encoded:
+    """Return the items of the table as places among all items."""
+    every = tables.encode(items, "items=").values
     place = tables.match(found.values, every)
     if (place < 0).any():
         odd = found.values[place < 0]
@@ -344,6 +362,25 @@ def _among(found: tables.Encoded, items: Any, name: str) -> tables.Encoded:
             found=f"{len(odd)} of them missing: {shown(list(odd))}",
         )  # fmt: skip
     return tables.Encoded(place[found.codes], every)
+
+
+def _groups_of_items(
+    column: "dict[str, pd.Series[Any]]", every: "dict[str, pd.Series[Any]] | None", dim: str,
+    names: dict[str, str], found: tables.Encoded,
+) -> tuple[tables.Encoded, tables.Encoded]:  # fmt: skip
+    """Return the groups in both tables, and the items that they are of.
+
+    Rows of annotations come first, so that a row with another group is called by its number.
+    """
+    values, places = [], []
+    if dim in column:
+        values.append(column[dim])
+        places.append(found.codes)
+    if every is not None:  # whose items are those of ``found``, in this order
+        values.append(every[dim])
+        places.append(tables.encode(every["item"], names["item"]).codes)
+    together = values[0] if len(values) == 1 else pd.concat(values, ignore_index=True)
+    return grouped(together, names[dim]), found._replace(codes=np.concatenate(places))
 
 
 def _per_item(groups: tables.Encoded, items: tables.Encoded, name: str) -> Ints:

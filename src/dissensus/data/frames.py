@@ -15,7 +15,7 @@ from narwhals.exceptions import DuplicateError
 from dissensus.errors import AnnotationError, brief, folded, resembling, shown
 
 
-def _is_rows(frame: Any) -> bool:
+def is_rows(frame: Any) -> bool:
     """Return whether a value is a list of rows, each a mapping from column to cell."""
     rows = isinstance(frame, Sequence) and not isinstance(frame, str | bytes)
     return rows and len(frame) > 0 and any(isinstance(row, Mapping) for row in frame)
@@ -62,17 +62,19 @@ def columns(
     wanted: Mapping[str, str | None],
     error: type[AnnotationError] = AnnotationError,
     needed: Iterable[str] = (),
+    source: str = "",
 ) -> dict[str, pd.Series[Any]]:
     """Return the wanted columns of a table by role, with a new index 0, 1, 2, ....
 
-    Roles with the name None are left out, unless they are ``needed``.
+    Roles with the name None are left out, unless they are ``needed``. ``source`` is the argument,
+    for the message, where there are two tables.
     """
     names = {role: str(name) for role, name in wanted.items() if name is not None}
     for role in needed:
         if role not in names:
             raise error(f"{role}=", expected="the name of a column", found="None")
     table = opened(frame, error)
-    require_columns(names, list(table), error)
+    require_columns(names, list(table), error, source)
     taken = {role: table[name] for role, name in names.items()}
     if any(len(values) == 0 for values in taken.values()):
         raise error("the table", expected="at least one row", found="0 rows")
@@ -170,7 +172,7 @@ def opened(
     """Return any table as a mapping from column name to pandas Series."""
     if type(frame).__module__.partition(".")[0] == "datasets":  # without importing it
         return of_hub(frame, error)
-    if _is_rows(frame):
+    if is_rows(frame):
         frame = _of_rows(frame, error)
     if isinstance(frame, Mapping):
         return _from_mapping(frame, error)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 import xarray as xr
 
@@ -17,7 +18,7 @@ from dissensus.data.schema import (
     checked_predictions,
 )
 from dissensus.data.sets import gathered, of_columns, refuse_words
-from dissensus.dims import ITEM, LABEL, POSITION, SCORED_SYSTEM, SYSTEM
+from dissensus.dims import ITEM, LABEL, POSITION, SCORED_SYSTEM, STRATUM, SYSTEM
 from dissensus.errors import (
     AnnotationError,
     PredictionError,
@@ -383,6 +384,14 @@ def predicted_numbers(predictions: xr.Dataset, hint: str = "") -> xr.DataArray:
     return code.copy(data=labels.astype(np.float64)[code.to_numpy()]).rename("value")
 
 
+def _strata(annotations: xr.Dataset) -> dict[str, Any]:
+    """Return the strata of the annotations' items, if there are several."""
+    if annotations.sizes.get(STRATUM, 1) < 2:
+        return {}
+    code = annotations["stratum_code"].to_numpy().astype(np.int64)
+    return {"stratum": code, "strata": tuple(annotations[STRATUM].to_numpy())}
+
+
 class Numbers(NamedTuple):
     """Numbers of systems, as evidence for the means of items."""
 
@@ -392,10 +401,24 @@ class Numbers(NamedTuple):
     """(system): the standard deviation of a system's numbers; 1 if they are all equal."""
     systems: list[Any]
     """Names of the systems."""
+    stratum: Ints | None = None
+    """(item): place of its stratum; None if all items are of one."""
+    strata: tuple[Any, ...] = ()
+    """Names of the strata."""
 
     def coords(self) -> dict[str, list[Any]]:
         """Return the names by dimension."""
-        return {SYSTEM: self.systems} if self.systems else {}
+        names = {SYSTEM: self.systems, STRATUM: list(self.strata)}
+        return {dim: each for dim, each in names.items() if each}
+
+    def by_stratum(self, annotations: xr.Dataset) -> Numbers:
+        """Return them with the strata of the annotations' items, if there are several."""
+        return self._replace(**_strata(annotations))
+
+    def of(self, which: npt.NDArray[np.bool_]) -> Numbers:
+        """Return those of some items."""
+        stratum = None if self.stratum is None else self.stratum[which]
+        return self._replace(centred=self.centred[which], stratum=stratum)
 
 
 def numbers(predictions: xr.Dataset | None, items: Array) -> Numbers:
@@ -419,7 +442,7 @@ a tenth of all annotators give."""
 
 
 class Features(NamedTuple):
-    """Features of labels: for each system's predictions, and for each system's probabilities."""
+    """What a learned prior depends on: systems' predictions and probabilities, items' strata."""
 
     values: list[Floats]
     """(item, label): predictions, then log probabilities; 0 where there is no prediction."""
@@ -427,10 +450,24 @@ class Features(NamedTuple):
     """Names of the systems with predictions, in the order of the features."""
     with_probabilities: list[Any]
     """Names of the systems with probabilities, in the order of the features."""
+    stratum: Ints | None = None
+    """(item): place of its stratum; None if all items are of one."""
+    strata: tuple[Any, ...] = ()
+    """Names of the strata."""
+
+    @property
+    def kinds(self) -> tuple[int, int]:
+        """Numbers of features of predictions and of probabilities."""
+        return len(self.systems), len(self.with_probabilities)
 
     def coords(self) -> dict[str, list[Any]]:
         """Return the names by dimension."""
-        return {SYSTEM: self.systems, SCORED_SYSTEM: self.with_probabilities}
+        names = {SYSTEM: self.systems, SCORED_SYSTEM: self.with_probabilities}
+        return names | ({STRATUM: list(self.strata)} if self.strata else {})
+
+    def by_stratum(self, annotations: xr.Dataset) -> Features:
+        """Return them with the strata of the annotations' items, if there are several."""
+        return self._replace(**_strata(annotations))
 
 
 def features(

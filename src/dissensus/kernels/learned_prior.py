@@ -13,9 +13,10 @@ with :math:`z_{if}` the values of feature f for the labels: a 1 at the label tha
 predicted, or the logarithms of its probabilities. Most labels of an item have the same count and
 features. The sum is therefore over *cells*, the labels with a count or feature that is not 0.
 
-Drawn by elliptical slices (Murray, Adams & MacKay 2010) around a normal approximation at the mode.
-With many items the approximation is good: each draw takes about one evaluation, and hardly depends
-on the one before.
+If items are of several strata, each stratum has weights :math:`(a, w)` of its own around these.
+Three standard deviations are learned: of weights of labels, of predictions, of probabilities.
+
+Drawn by elliptical slices around a normal approximation, see `dissensus.kernels.ellipses`.
 """
 
 from __future__ import annotations
@@ -25,85 +26,19 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 
 from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.ellipses import (
+    WIDER,
+    Strata,
+    around_likelihood,
+    around_mode,
+    draw_strata,
+)
 from dissensus.kernels.random import State, uniform
 from dissensus.kernels.special import log_rising_of
 from dissensus.kernels.types import Floats, Ints, Keys
 from dissensus.kernels.variates import LEAST, constants, gamma_of, log_gamma_variate, normal
-
-# Elliptical slices, and the normal approximation that they go around, of a few numbers.
-
-
-def elliptical(
-    rng: np.random.Generator, at: Floats, height: Callable[[Floats], float]
-) -> tuple[Floats, float]:
-    """Move along an ellipse; return the new point, and the height there.
-
-    Points are in units in which the normal approximation is standard; ``height`` is the log density
-    less that of the approximation.
-
-    >>> rng, at, kept = np.random.default_rng(1), np.zeros(1), []
-    >>> for _ in range(4000):  # the density is Normal(1, 1)
-    ...     at, _ = elliptical(rng, at, lambda x: x[0])
-    ...     kept.append(at[0])
-    >>> round(np.mean(kept), 1), round(np.std(kept), 1)
-    (np.float64(1.0), np.float64(1.0))
-    """
-    aside, level = rng.normal(size=len(at)), height(at) - rng.exponential()
-    if not math.isfinite(level):
-        raise FloatingPointError(f"a log density that is not finite: {level}")
-    angle = rng.uniform(0.0, 2 * math.pi)
-    low, top = angle - 2 * math.pi, angle
-    while True:
-        there = math.cos(angle) * at + math.sin(angle) * aside
-        found = height(there)
-        if found > level:
-            return there, found
-        low, top = (angle, top) if angle < 0 else (low, angle)
-        angle = rng.uniform(low, top)
-
-
-def around_mode(
-    loss: Callable[[Floats], float], start: Floats, spread: Floats
-) -> tuple[Floats, Floats]:
-    """Return the mode and a square root of the inverse curvature there.
-
-    ``loss`` is minus the log density; the root has no more ``spread`` in any direction than the
-    prior. A search ends at different last bits on different processors: one Newton step follows,
-    and the rest is rounded off. Slices are exact around any point.
-
-    >>> mode, root = around_mode(lambda x: 2 * (x[0] - 1) ** 2, np.zeros(1), np.ones(1))
-    >>> mode.round(3), root.round(3)
-    (array([1.]), array([[0.5]]))
-    """
-    found = minimize(loss, start, method="L-BFGS-B", options={"maxiter": 500}).x
-    slope, size, direction = _shape(loss, found, spread)
-    step = -direction @ ((direction.T @ slope) / size)
-    mode = spread * np.round(found / spread + np.clip(step, -0.1, 0.1), 4)
-    _, size, direction = _shape(loss, mode, spread)
-    # Symmetric, because the sign of a direction is arbitrary.
-    root = np.round((direction / np.sqrt(size)) @ direction.T, 5)
-    return mode, np.ascontiguousarray(spread[:, None] * root)
-
-
-def _shape(
-    loss: Callable[[Floats], float], at: Floats, spread: Floats
-) -> tuple[Floats, Floats, Floats]:
-    """Return the slope, curvatures and their directions by differences, in units of the spreads."""
-    n, here, steps = len(at), loss(at), 1e-3 * np.diag(spread)
-    ahead = np.array([[loss(at + sign * one) for sign in (1, -1)] for one in steps])
-    curved = np.diag(ahead.sum(1) - 2 * here)
-    for j in range(n):
-        for k in range(j):
-            both = loss(at + steps[j] + steps[k]) + loss(at - steps[j] - steps[k])
-            curved[j, k] = (both - ahead[j].sum() - ahead[k].sum() + 2 * here) / 2
-            curved[k, j] = curved[j, k]
-    # No direction is known less well than by the prior.
-    size, direction = np.linalg.eigh(curved / 1e-6)
-    return (ahead[:, 0] - ahead[:, 1]) / 2e-3, np.maximum(size, 1.0), direction
-
 
 MOST_FREE: Final = 30
 """Maximum number of labels with separate weights; of more, most are hardly ever given."""
@@ -111,8 +46,6 @@ CONCENTRATION_SPREAD: Final = 1.5
 """Of the logarithm of the concentration, around that of the number of labels."""
 LABEL_SPREAD: Final = 1.0
 FEATURE_SPREAD: Final = 1.5
-_WIDER: Final = 1.1
-"""Than the normal approximation: else chains would stand still in tails that are longer."""
 
 
 class Cells(NamedTuple):
@@ -133,13 +66,17 @@ class Cells(NamedTuple):
     """(word)"""
     value: Floats
     """(word): value of the feature for the label."""
+    stratum: Ints
+    """(item)"""
 
 
-def cells_of(counts: Floats, features: list[Floats], times: Floats | None = None) -> Cells:
+def cells_of(
+    counts: Floats, features: list[Floats], times: Floats | None = None, stratum: Ints | None = None
+) -> Cells:
     """Return the cells of counts and features (item, label); a feature of 0 is not informative.
 
     ``counts`` are multiplied by the reliability. ``times`` (item) is the number of items like each,
-    1 by default.
+    1 by default; ``stratum`` (item) is 0 by default.
 
     >>> cells = cells_of(np.array([[2.0, 0, 0]]), [np.array([[0, 1.0, 0]])])
     >>> cells.label.tolist(), cells.given.tolist(), np.diff(cells.spoken).tolist()
@@ -157,46 +94,81 @@ def cells_of(counts: Floats, features: list[Floats], times: Floats | None = None
         counts.shape[1], np.ones(len(counts)) if times is None else times,
         np.searchsorted(item, np.arange(len(counts) + 1)), label, counts[item, label],
         np.searchsorted(cell, np.arange(len(item) + 1)), feature, said[cell, feature],
+        np.zeros(len(counts), dtype=np.int64) if stratum is None else stratum,
     )  # fmt: skip
 
 
 def alike(
-    counts: Floats, features: list[Floats], times: Floats | None = None
-) -> tuple[Floats, list[Floats], Floats]:
-    """Return each kind of item once, and its number of items; ``times`` of those given.
+    counts: Floats, features: list[Floats], times: Floats | None = None, stratum: Ints | None = None
+) -> tuple[Floats, list[Floats], Floats, Ints]:
+    """Return each kind of item once, with its number of items and its stratum.
 
-    >>> counts, _, times = alike(np.array([[1.0, 0], [0, 1.0], [1.0, 0]]), [])
+    ``times`` and ``stratum`` (item) are of those given, 1 and 0 by default.
+
+    >>> counts, _, times, _ = alike(np.array([[1.0, 0], [0, 1.0], [1.0, 0]]), [])
     >>> counts.tolist(), times.tolist()
     ([[0.0, 1.0], [1.0, 0.0]], [1.0, 2.0])
     """
-    whole = np.concatenate([counts, *features], axis=1)
+    stratum = np.zeros(len(counts), dtype=np.int64) if stratum is None else stratum
+    whole = np.concatenate([counts, *features, stratum[:, np.newaxis]], axis=1)
     found, which = np.unique(whole, axis=0, return_inverse=True)
-    parts = np.split(found, len(features) + 1, axis=1)
-    return parts[0], parts[1:], np.bincount(which.ravel(), times).astype(np.float64)
+    parts = np.split(found[:, :-1], len(features) + 1, axis=1)
+    times = np.bincount(which.ravel(), times).astype(np.float64)
+    return parts[0], parts[1:], times, found[:, -1].astype(np.int64)
 
 
 class Layout(NamedTuple):
-    """Where a vector of hyperparameters holds what: first the logarithm of the concentration."""
+    """Where a vector of hyperparameters holds what: first the logarithm of the concentration.
+
+    Then come the weights of labels and features. If there are strata, the logarithms of their
+    standard deviations follow, and each stratum's weights.
+    """
 
     n_free: int
     """Number of labels with a weight: all, or 0."""
-    n_features: int
+    kinds: tuple[int, ...] = ()
+    """Numbers of features that share a standard deviation: of predictions, and of probabilities."""
+    n_strata: int = 0
+    """0 if there is only one."""
 
     @property
-    def size(self) -> int:
-        """Number of hyperparameters."""
-        return 1 + self.n_free + self.n_features
+    def sizes(self) -> list[int]:
+        """Numbers of weights that share a standard deviation."""
+        return [size for size in (self.n_free, *self.kinds) if size]
+
+    @property
+    def n_weights(self) -> int:
+        """Number of weights of labels and features."""
+        return sum(self.sizes)
 
     def spreads(self) -> Floats:
-        """Return the standard deviations of the normal priors."""
-        labels = np.full(self.n_free, LABEL_SPREAD)
-        features = np.full(self.n_features, FEATURE_SPREAD)
-        return np.concatenate([[CONCENTRATION_SPREAD], labels, features])
+        """Return the standard deviations of the normal priors, without strata."""
+        sizes = 1, self.n_free, sum(self.kinds)
+        return np.repeat([CONCENTRATION_SPREAD, LABEL_SPREAD, FEATURE_SPREAD], sizes)
+
+    def centre(self, n_labels: int) -> Floats:
+        """Return the means of the normal priors, without strata."""
+        out = np.zeros(1 + self.n_weights)
+        out[0] = math.log(n_labels)
+        return out
+
+    def strata(self, n_labels: int) -> Strata:
+        """Return the weights that each stratum has."""
+        kind = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        return Strata(self.centre(n_labels), self.spreads(), kind, self.n_strata)
+
+    def of_strata(self, values: Floats) -> Floats:
+        """Return the weights (..., stratum, weight) in hyperparameters."""
+        if not self.n_strata:
+            return values[..., np.newaxis, 1:]
+        last = 1 + self.n_weights + len(self.sizes)
+        return values[..., last:].reshape(*values.shape[:-1], self.n_strata, self.n_weights)
 
 
-def layout(n_labels: int, n_features: int) -> Layout:
+def layout(n_labels: int, kinds: tuple[int, ...] = (), n_strata: int = 0) -> Layout:
     """Decide whether labels have separate weights."""
-    return Layout(n_labels if n_labels <= MOST_FREE else 0, n_features)
+    found = Layout(n_labels if n_labels <= MOST_FREE else 0, kinds, n_strata if n_strata > 1 else 0)
+    return found if found.n_weights else found._replace(n_strata=0)
 
 
 _STEPS: Final = 3
@@ -204,7 +176,7 @@ _STEPS: Final = 3
 
 
 def draw_hyperparameters(
-    cells: Cells, n_features: int, draws: int, keys: Keys, tune: int,
+    cells: Cells, where: Layout, draws: int, keys: Keys, tune: int,
     run: Callable[..., list[Floats]],
 ) -> Floats:  # fmt: skip
     """Draw hyperparameters as in `Layout`, and their log density: (chain, draw, hyperparameter).
@@ -212,10 +184,9 @@ def draw_hyperparameters(
     ``keys`` (chain) start the random numbers. ``run`` takes a job and the number of chains, and
     does the job for each chain.
     """
-    where = layout(cells.n_labels, n_features)
-    spread = where.spreads()
-    centre = np.zeros(where.size)
-    centre[0] = math.log(cells.n_labels)
+    if where.n_strata:
+        return _of_strata(cells, where, draws, keys, tune, run)
+    spread, centre = where.spreads(), where.centre(cells.n_labels)
     data = (*cells, centre, spread, where.n_free)
 
     def loss(x: Floats) -> float:
@@ -224,7 +195,7 @@ def draw_hyperparameters(
     mode, root = around_mode(loss, centre, spread)
 
     def chain(number: int) -> Floats:
-        out = np.empty((draws, where.size + 1))
+        out = np.empty((draws, len(centre) + 1))
         state = keys[number : number + 1].copy()
         _sliced(state, mode, root, tune, out, *data)
         return out
@@ -232,23 +203,55 @@ def draw_hyperparameters(
     return np.stack(run(chain, len(keys)))
 
 
+def _of_strata(
+    cells: Cells, where: Layout, draws: int, keys: Keys, tune: int,
+    run: Callable[..., list[Floats]],
+) -> Floats:  # fmt: skip
+    strata = where.strata(cells.n_labels)
+
+    def likelihood(x: Floats) -> float:
+        return log_likelihood(x, *cells, where.n_weights, where.n_free)
+
+    around = around_likelihood(likelihood, strata)
+
+    def chain(number: int) -> Floats:
+        return draw_strata(likelihood, strata, around, draws, tune, int(keys[number]))
+
+    return np.stack(run(chain, len(keys)))
+
+
 @kernel
 def log_density(
     x: Floats, n_labels: int, times: Floats, start: Ints, label: Ints, given: Floats, spoken: Ints,
-    feature: Ints, value: Floats, centre: Floats, spread: Floats, n_free: int,
+    feature: Ints, value: Floats, stratum: Ints, centre: Floats, spread: Floats, n_free: int,
 ) -> float:  # fmt: skip
     """Return the log density of hyperparameters, priors included, up to a constant."""
-    out, total, own = 0.0, float(n_labels), np.empty(n_labels)
+    out = 0.0
     for k in range(len(x)):
         out -= 0.5 * ((x[k] - centre[k]) / spread[k]) ** 2
+    return out + log_likelihood(x, n_labels, times, start, label, given, spoken, feature, value,
+                                stratum, len(x) - 1, n_free)  # fmt: skip
+
+
+@kernel
+def log_likelihood(
+    x: Floats, n_labels: int, times: Floats, start: Ints, label: Ints, given: Floats, spoken: Ints,
+    feature: Ints, value: Floats, stratum: Ints, n_weights: int, n_free: int,
+) -> float:  # fmt: skip
+    """Return the log likelihood of a log concentration and the weights of each stratum, ``x``."""
+    out, own, kappa = 0.0, np.empty(n_labels), math.exp(x[0])
+    totals = np.full(max((len(x) - 1) // max(n_weights, 1), 1), float(n_labels))
     if n_free > 0:
-        total = 0.0
-        for k in range(n_free):
-            total += math.exp(x[1 + k])
-    kappa = math.exp(x[0])
+        for g in range(len(totals)):
+            totals[g] = 0.0
+            for k in range(n_free):
+                totals[g] += math.exp(x[1 + g * n_weights + k])
     for item in range(len(times)):
-        first, last = start[item], start[item + 1]
-        mass = _masses(x, own, total, n_labels, first, last, label, spoken, feature, value, n_free)
+        first, last, g = start[item], start[item + 1], stratum[item]
+        mass = _masses(
+            x[1 + g * n_weights : 1 + (g + 1) * n_weights], own, totals[g], n_labels, first, last,
+            label, spoken, feature, value, n_free,
+        )  # fmt: skip
         term, said = 0.0, 0.0
         for cell in range(first, last):
             if given[cell] > 0.0:
@@ -260,7 +263,7 @@ def log_density(
 
 @inner
 def _masses(
-    x: Floats, own: Floats, total: float, n_labels: int, first: int, last: int, label: Ints,
+    weights: Floats, own: Floats, total: float, n_labels: int, first: int, last: int, label: Ints,
     spoken: Ints, feature: Ints, value: Floats, n_free: int,
 ) -> float:  # fmt: skip
     """Fill in each cell's share of the prior, and return what all of an item's add up to."""
@@ -268,12 +271,12 @@ def _masses(
     for cell in range(first, last):
         tilt = 0.0
         if n_free > 0:
-            tilt = x[1 + label[cell]]
+            tilt = weights[label[cell]]
             other -= math.exp(tilt)
         else:
             other -= 1.0
         for word in range(spoken[cell], spoken[cell + 1]):
-            tilt += x[1 + n_free + feature[word]] * value[word]
+            tilt += weights[n_free + feature[word]] * value[word]
         own[cell - first] = math.exp(tilt)
         out += own[cell - first]
     if last - first == n_labels:  # nothing is left but what rounding leaves
@@ -285,18 +288,18 @@ def _masses(
 def _sliced(
     state: State, mode: Floats, root: Floats, tune: int, out: Floats, n_labels: int, times: Floats,
     start: Ints, label: Ints, given: Floats, spoken: Ints, feature: Ints, value: Floats,
-    centre: Floats, spread: Floats, n_free: int,
+    stratum: Ints, centre: Floats, spread: Floats, n_free: int,
 ) -> None:  # fmt: skip
     """Fill a chain with draws."""
     n = len(mode)
     at, aside, there, x = np.zeros(n), np.empty(n), np.empty(n), np.empty(n)
     for k in range(n):
-        at[k] = _WIDER * normal(state)
+        at[k] = WIDER * normal(state)
     height = _height(at, mode, root, x, n_labels, times, start, label, given, spoken, feature,
-                     value, centre, spread, n_free)  # fmt: skip
+                     value, stratum, centre, spread, n_free)  # fmt: skip
     for step in range(-tune, _STEPS * len(out)):
         for k in range(n):
-            aside[k] = _WIDER * normal(state)
+            aside[k] = WIDER * normal(state)
         level = height + math.log(uniform(state))
         angle = 2.0 * math.pi * uniform(state)
         low, high = angle - 2.0 * math.pi, angle
@@ -305,7 +308,7 @@ def _sliced(
             for k in range(n):
                 there[k] = c * at[k] + s * aside[k]
             height = _height(there, mode, root, x, n_labels, times, start, label, given, spoken,
-                             feature, value, centre, spread, n_free)  # fmt: skip
+                             feature, value, stratum, centre, spread, n_free)  # fmt: skip
             if height > level:
                 break
             if angle < 0.0:
@@ -320,14 +323,14 @@ def _sliced(
         if step >= 0 and step % _STEPS == _STEPS - 1:
             for k in range(n):
                 out[step // _STEPS, k] = x[k]
-            out[step // _STEPS, n] = height - 0.5 * square / (_WIDER * _WIDER)
+            out[step // _STEPS, n] = height - 0.5 * square / (WIDER * WIDER)
 
 
 @inner
 def _height(
     at: Floats, mode: Floats, root: Floats, x: Floats, n_labels: int, times: Floats, start: Ints,
-    label: Ints, given: Floats, spoken: Ints, feature: Ints, value: Floats, centre: Floats,
-    spread: Floats, n_free: int,
+    label: Ints, given: Floats, spoken: Ints, feature: Ints, value: Floats, stratum: Ints,
+    centre: Floats, spread: Floats, n_free: int,
 ) -> float:  # fmt: skip
     """Return the log ratio of the density to the normal density, at a place in its units."""
     square = 0.0
@@ -336,34 +339,41 @@ def _height(
         square += at[j] * at[j]
         for k in range(len(at)):
             x[j] += root[j, k] * at[k]
-    high = log_density(x, n_labels, times, start, label, given, spoken, feature, value, centre,
-                       spread, n_free)  # fmt: skip
-    return high + 0.5 * square / (_WIDER * _WIDER)
+    high = log_density(x, n_labels, times, start, label, given, spoken, feature, value, stratum,
+                       centre, spread, n_free)  # fmt: skip
+    return high + 0.5 * square / (WIDER * WIDER)
 
 
 @kernel
 def draw_plausibilities(
-    x: Floats, states: Keys, theta: Floats, n_labels: int, start: Ints, label: Ints, given: Floats,
-    spoken: Ints, feature: Ints, value: Floats, n_free: int,
+    log_kappa: Floats, weights: Floats, states: Keys, theta: Floats, n_labels: int, start: Ints,
+    label: Ints, given: Floats, spoken: Ints, feature: Ints, value: Floats, stratum: Ints,
+    n_free: int,
 ) -> None:  # fmt: skip
-    """Write each item's plausibilities, ``theta`` (draw, item, label), given hyperparameters ``x``.
+    """Write each item's plausibilities, ``theta`` (draw, item, label), given hyperparameters.
 
-    ``x`` (draw, hyperparameter); ``states`` (item) are streams of random numbers, and move on.
+    ``log_kappa`` (draw), ``weights`` (draw, stratum, weight); ``states`` (item) are streams of
+    random numbers, and move on.
     """
-    base, alpha, own = np.empty(n_labels), np.empty(n_labels), np.empty(n_labels)
-    for draw in range(len(x)):
-        at, total = x[draw], 0.0
-        kappa = math.exp(at[0])
-        for k in range(n_labels):
-            base[k] = math.exp(at[1 + k]) if n_free > 0 else 1.0
-            total += base[k]
-        for item in range(len(states)):
-            first, last = start[item], start[item + 1]
-            mass = _masses(
-                at, own, total, n_labels, first, last, label, spoken, feature, value, n_free
-            )
+    n_strata = weights.shape[1]
+    base, totals = np.ones((n_strata, n_labels)), np.empty(n_strata)
+    alpha, own = np.empty(n_labels), np.empty(n_labels)
+    for draw in range(len(log_kappa)):
+        kappa = math.exp(log_kappa[draw])
+        for g in range(n_strata):
+            totals[g] = 0.0
             for k in range(n_labels):
-                alpha[k] = kappa * base[k] / mass
+                if n_free > 0:
+                    base[g, k] = math.exp(weights[draw, g, k])
+                totals[g] += base[g, k]
+        for item in range(len(states)):
+            first, last, g = start[item], start[item + 1], stratum[item]
+            mass = _masses(
+                weights[draw, g], own, totals[g], n_labels, first, last, label, spoken, feature,
+                value, n_free,
+            )  # fmt: skip
+            for k in range(n_labels):
+                alpha[k] = kappa * base[g, k] / mass
             for cell in range(first, last):
                 alpha[label[cell]] = kappa * own[cell - first] / mass + given[cell]
             _one(states[item : item + 1], alpha, theta, draw, item)

@@ -15,12 +15,14 @@ from dissensus.data.chunks import chunks_of, is_chunked
 from dissensus.data.predictions import Features, features
 from dissensus.data.rows import label_counts
 from dissensus.data.schema import checked_annotations
-from dissensus.dims import ITEM, LABEL, SAMPLE, SCORED_SYSTEM, SYSTEM
+from dissensus.dims import ITEM, LABEL, SAMPLE, SCORED_SYSTEM, STRATUM, SYSTEM
 from dissensus.errors import ArgumentError
+from dissensus.kernels.ellipses import SD_SPREAD, TYPICAL_SD
 from dissensus.kernels.learned_prior import (
     CONCENTRATION_SPREAD,
     FEATURE_SPREAD,
     LABEL_SPREAD,
+    Layout,
     alike,
     cells_of,
     draw_hyperparameters,
@@ -60,24 +62,27 @@ class LearnedPrior(NamedTuple):
     unnamed: float | None = None
     """Of rankings: the mean shape of an unnamed label, for the remainder's split."""
 
-    @property
-    def n_free(self) -> int:
-        """Number of labels with a weight."""
-        return layout(self.n_labels, 0).n_free
-
     def draws(self, labels: npt.NDArray[Any], found: Features) -> dict[str, xr.DataArray]:
         """Return the hyperparameters by name."""
-        first, second = 1 + self.n_free, 1 + self.n_free + len(found.systems)
-        parts = {
-            "label_weight": (LABEL, labels, slice(1, first)),
-            "prediction_weight": (SYSTEM, found.systems, slice(first, second)),
-            "probability_weight": (SCORED_SYSTEM, found.with_probabilities, slice(second, None)),
-        }
+        where = _layout(self.n_labels, found)
         out = {"concentration": xr.DataArray(np.exp(self.values[..., 0]), dims=SAMPLE)}
-        for name, (dim, names, where) in parts.items():
-            values = self.values[..., where]
-            if values.shape[-1]:
-                out[name] = xr.DataArray(values, dims=(*SAMPLE, dim), coords={dim: names})
+        weights = self.values[..., 1 : 1 + where.n_weights]
+        of_strata = where.of_strata(self.values)
+        names = (list(labels[: where.n_free]), found.systems, found.with_probabilities)
+        first, place = 0, 1 + where.n_weights
+        for (name, dim), each in zip(WEIGHTS.items(), names, strict=True):
+            if not each:
+                continue
+            part = slice(first, first + len(each))
+            coords, first = {dim: each}, first + len(each)
+            out[name] = xr.DataArray(weights[..., part], dims=(*SAMPLE, dim), coords=coords)
+            if where.n_strata:
+                out[f"{name}_sd"] = xr.DataArray(np.exp(self.values[..., place]), dims=SAMPLE)
+                out[f"stratum_{name}"] = xr.DataArray(
+                    of_strata[..., part], dims=(*SAMPLE, STRATUM, dim),
+                    coords={STRATUM: list(found.strata)} | coords,
+                )  # fmt: skip
+                place += 1
         return out
 
     def diagnosed(
@@ -85,6 +90,10 @@ class LearnedPrior(NamedTuple):
     ) -> dict[str, Any]:
         """Judge the chains, and warn if they are poor."""
         return diagnosed_parameters(self.draws(labels, found), prefix)
+
+
+def _layout(n_labels: int, found: Features) -> Layout:
+    return layout(n_labels, found.kinds, len(found.strata))
 
 
 def chosen(items: npt.NDArray[np.generic], most: int) -> npt.NDArray[np.bool_]:
@@ -119,7 +128,7 @@ def prior_of(
     lots = (
         (
             label_counts(part).astype(np.float64),
-            features(predictions, part[ITEM].to_numpy(), part[LABEL].to_numpy()).values,
+            features(predictions, part[ITEM].to_numpy(), part[LABEL].to_numpy()).by_stratum(part),
         )
         for part in parts
     )
@@ -128,21 +137,23 @@ def prior_of(
 
 
 def learned(
-    lots: Iterable[tuple[Floats, list[Floats]]], size: Size, tune: int, rng: np.random.Generator,
+    lots: Iterable[tuple[Floats, Features]], size: Size, tune: int, rng: np.random.Generator,
     *, progressbar: bool = False,
 ) -> LearnedPrior:  # fmt: skip
     """Draw the hyperparameters from counts and features of some items each."""
-    kinds = [alike(*lot) for lot in lots]
-    n_features = len(kinds[0][1])
-    values = [np.concatenate([one[1][f] for one in kinds]) for f in range(n_features)]
-    counts, times = (np.concatenate([one[k] for one in kinds]) for k in (0, 2))
+    kinds = []
+    for lot, said in lots:
+        kinds.append(alike(lot, said.values, stratum=said.stratum))
+        where = _layout(lot.shape[1], said)
+    values = [np.concatenate([one[1][f] for one in kinds]) for f in range(len(kinds[0][1]))]
+    counts, times, stratum = (np.concatenate([one[k] for one in kinds]) for k in (0, 2, 3))
     if len(kinds) > 1:
-        counts, values, times = alike(counts, values, times)
+        counts, values, times, stratum = alike(counts, values, times, stratum)
     keys = row_keys(np.arange(size[0], dtype=np.uint64), seed=fitting.stream_seed(rng))
-    cells = cells_of(counts, values, times)
+    cells = cells_of(counts, values, times, stratum)
     shown = progressbar and len(cells.label) * (tune + size[1]) * size[0] > _SHOWN
     found = draw_hyperparameters(
-        cells, n_features, size[1], keys, tune,
+        cells, where, size[1], keys, tune,
         lambda job, n: mapped(job, range(n), "Learning the prior, chain", shown),
     )  # fmt: skip
     return LearnedPrior(found[..., :-1], found[..., -1], counts.shape[1])
@@ -158,22 +169,31 @@ def plausibilities(
     """
     keys = item_keys(items, size[0], seed=seed)
     theta = np.empty((*size, *counts.shape))
+    where = _layout(prior.n_labels, found)
+    weights = np.ascontiguousarray(where.of_strata(prior.values[:, : size[1]]))
+    log_kappa = np.ascontiguousarray(prior.values[:, : size[1], 0])
+    strata = np.zeros(len(counts), dtype=np.int64)
+    if where.n_strata and found.stratum is not None:
+        strata = found.stratum
 
     def draw_lot(chain: int, low: int, high: int) -> None:
-        cells = cells_of(counts[low:high], [each[low:high] for each in found.values])
+        values = [each[low:high] for each in found.values]
+        cells = cells_of(counts[low:high], values, stratum=strata[low:high])
         draw_plausibilities(
-            prior.values[chain, : size[1]], keys[chain, low:high], theta[chain, :, low:high],
+            log_kappa[chain], weights[chain], keys[chain, low:high], theta[chain, :, low:high],
             cells.n_labels, cells.start, cells.label, cells.given, cells.spoken, cells.feature,
-            cells.value, prior.n_free,
+            cells.value, cells.stratum, where.n_free,
         )  # fmt: skip
 
     by_lots(draw_lot, size[0], len(items))
     return theta
 
 
-HYPERPARAMETERS: Final[tuple[str, ...]] = (
-    "concentration", "label_weight", "prediction_weight", "probability_weight",
-)  # fmt: skip
+WEIGHTS: Final = {
+    "label_weight": LABEL, "prediction_weight": SYSTEM, "probability_weight": SCORED_SYSTEM,
+}  # fmt: skip
+"""Their dimensions by name."""
+HYPERPARAMETERS: Final[tuple[str, ...]] = ("concentration", *WEIGHTS)
 
 
 def prior_from(found: xr.Dataset, n_labels: int) -> LearnedPrior:
@@ -202,25 +222,33 @@ def no_evidence(predictions: xr.Dataset | None, name: str, value: Any) -> None:
 def in_graph(n_labels: int, found: Features, typical: float, code: Any = None) -> Any:
     """Write the prior's concentration and weights of labels as part of a PyMC model.
 
-    With ``code`` the features are of cells: it has the label of each, negative for none.
+    With ``code`` the features are of cells: it has the label of each, negative for none. With
+    strata, each item has the weights of its own.
     """
     import pymc as pm
     import pytensor.tensor as pt
 
+    def weights(name: str, spread: float) -> Any:
+        dim = WEIGHTS[name]
+        mean = pm.Normal(name, 0.0, spread, dims=dim)
+        if not found.strata:
+            return mean
+        sd = pm.LogNormal(f"{name}_sd", math.log(TYPICAL_SD), SD_SPREAD)
+        own = pm.Normal(f"stratum_{name}", mean, sd, dims=(STRATUM, dim))
+        return own[found.stratum]
+
     concentration = pm.LogNormal("concentration", math.log(typical), CONCENTRATION_SPREAD)
     tilt = 0.0
-    if layout(n_labels, 0).n_free:
-        tilt = pm.Normal("label_weight", 0.0, LABEL_SPREAD, dims=LABEL)
+    if layout(n_labels).n_free:
+        tilt = weights("label_weight", LABEL_SPREAD)
         if code is not None:
             tilt = pt.concatenate([tilt, [0.0]])[pt.maximum(code, -1)]  # the last entry is for none
     values = iter(found.values)
-    for name, dim, names in (
-        ("prediction_weight", SYSTEM, found.systems),
-        ("probability_weight", SCORED_SYSTEM, found.with_probabilities),
-    ):
-        if names:
-            weight = pm.Normal(name, 0.0, FEATURE_SPREAD, dims=dim)
-            tilt = tilt + sum(weight[k] * next(values) for k in range(len(names)))
+    for name, size in zip(("prediction_weight", "probability_weight"), found.kinds, strict=True):
+        if size:
+            weight = weights(name, FEATURE_SPREAD)
+            own = [weight[:, k, None] if found.strata else weight[k] for k in range(size)]
+            tilt = tilt + sum(each * next(values) for each in own)
     return concentration, tilt
 
 

@@ -103,9 +103,12 @@ def test_other_files_and_arguments_are_refused(file):
         ("no verdict", read([FASTCHAT[0], FASTCHAT[1] | {"g2_winner": "error"}]),
          r"v.json: column 'g2_winner', row 1: expected one of 'model_1', 'model_2', 'tie'; found "
          r"'error' \(such rows: 1\).*Delete the rows without a verdict"),
-        ("one model", read([FASTCHAT[0], FASTCHAT[1] | {"model_2": "alpaca-13b"}]), "row 1: "
-         "expected two different"),
+        ("one model", read([FASTCHAT[0], FASTCHAT[1] | {"model_2": "alpaca-13b"}]),
+         r"columns 'model_1', 'model_2', row 1: expected two different models; found 'alpaca-13b'"),
         ("both forms", read([FASTCHAT[0] | {"model_a": "x"}]), "'g2_winner'; found also 'model_a'"),
+        ("no first model", read([{"model_1": None, "model_2": "b", "g1_winner": "tie",
+                                  "g2_winner": "tie"}]),
+         r"v\.json.*: column 'model_1'.* expected a value"),
         ("half a judge", read([{"model_1": "a", "model_2": "b", "g1_winner": "tie"}]),
          r"expected 'model_1', .*found no 'g2_winner'"),
         ("columns", read([{"model_a": "a", "winner_tie": 1}]),

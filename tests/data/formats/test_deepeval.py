@@ -84,6 +84,8 @@ def test_other_files_and_arguments_are_refused(read, file):
     check_refused(dx.AnnotationError, [
         ("another object", lambda: read({"a": 1}),
          r"d.json: expected one of the lists 'testCases', .*found the names 'a'"),
+        ("no last run", lambda: read({"testRunData": None, "testRunLink": None}),
+         r"d.json: 'testRunData': expected an object with the test run; found None. The last run"),
         ("a case", lambda: read({"testCases": [3, {"metricsData": {}}]}),
          r"testCases 0: expected an object with a list 'metricsData'; found 3 \(such test cases"),
         ("twice", lambda: read(with_metrics(*[metric("Faithfulness", 0.5)] * 2)),

@@ -38,6 +38,18 @@ def test_one_of_several_labels_is_given_or_not(read, statements):
     assert ann.attrs["kind"] == "nominal"
 
 
+def test_several_labels_are_a_set(read):
+    ann = read(VARIERR, kind="set")  # "Ann1": "contradiction,neutral"
+    assert ann.attrs["kind"] == "set"
+    member, element = ann["member"].values[ann["label_code"].values], ann["element"].values
+    rows = zip(ann["item"].values[ann["item_code"]], ann["annotator"].values[ann["annotator_code"]],
+               [set(element[row]) for row in member], strict=True)  # fmt: skip
+    assert {(item, who): labels for item, who, labels in rows} == {
+        ("a", "Ann1"): {"contradiction", "neutral"}, ("a", "Ann3"): {"entailment"},
+        ("b", "Ann1"): {"neutral"},
+    }  # fmt: skip
+
+
 def test_items_of_a_test_set_are_counted_and_said(read):
     bare = {
         "3": LEWIDI_2023["1"] | {"annotations": ""},
@@ -74,7 +86,10 @@ def test_other_files_and_arguments_are_refused(read, file):
     check_refused(dx.AnnotationError, [
         ("several labels", lambda: read(VARIERR),
          r"l.json, item 'a': expected one label from each annotator; found "
-         r"'contradiction', 'neutral' from 'Ann1'. label=\"contradiction\" reads whether"),
+         r"'contradiction', 'neutral' from 'Ann1'. kind=\"set\" reads all of them; "
+         r"label=\"contradiction\" reads whether"),
+        ("one label of a set", lambda: read(VARIERR, kind="set", label="neutral"),
+         r"label=: expected None with kind=\"set\", which reads all labels; found 'neutral'"),
         ("no such label", lambda: read(VARIERR, label="other"),
          r"expected a label 'other', which label= names; found the labels 'contradiction', 'ent"),
         ("an empty label", lambda: read({"1": {"annotators": "A,B", "annotations": "0,"}}),

@@ -21,7 +21,7 @@ from dissensus.errors import AnnotationError, FormatError, PredictionError, brie
 from dissensus.storage import is_store
 from dissensus.wording import listed
 
-_WITH_LISTS = ("argilla", "label-studio", "prodigy")
+_WITH_LISTS = ("argilla", "label-studio", "lewidi", "prodigy")
 """Formats whose answers can be lists of labels."""
 
 __all__ = ["FORMATS", "Format", "get", "names", "read_annotations", "read_predictions"]
@@ -71,7 +71,7 @@ def read_annotations(
         As in `dissensus.annotations`. Named formats have other default names of columns.
     separator, none
         As in `dissensus.annotations`, for sets. Sets (``kind="set"``) are read from single files
-        without a format, and from "argilla", "label-studio" and "prodigy".
+        without a format, and from "argilla", "label-studio", "lewidi" and "prodigy".
     encoding : str
         Encoding of text files.
     delimiter : str, optional

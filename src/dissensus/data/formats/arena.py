@@ -99,7 +99,17 @@ def _as_votes(table: Table) -> Table:
             f"{shown([*_MODELS, *_GAMES])}", found=f"also {shown(others)}",
             hint="Delete the columns that are not to be read",
         )  # fmt: skip
+    with relocated(table.place, table.name):  # not as model_a and model_b, which are not there
+        for name in _MODELS:
+            tables.present(table.columns[name], name)
     frame, games = pd.DataFrame(dict(table.columns)), []
+    same = np.flatnonzero((frame[_MODELS[0]] == frame[_MODELS[1]]).to_numpy())
+    if len(same):
+        raise FormatError(
+            f"{table.name}: columns {shown(list(_MODELS))}", where=table.place(int(same[0])),
+            expected="two different models",
+            found=f"{brief(frame[_MODELS[0]].iloc[same[0]])} twice",
+        )  # fmt: skip
     for game, sides in zip(_GAMES, (_MODELS, _MODELS[::-1]), strict=True):
         _require_words(
             table, game, [*_MODELS, "tie"],

@@ -71,6 +71,12 @@ def _scores(path: Path, options: ReadOptions) -> Scores:
     refuse_roles(options)
     content = read_document(path, options.encoding)
     content = content[_LATEST] if isinstance(content.get(_LATEST), dict) else content
+    if _LATEST in content:  # still: it was no object
+        raise FormatError(
+            f"{path.name}: {_LATEST!r}", expected="an object with the test run",
+            found=brief(content[_LATEST]),
+            hint="The last run did not end, or was deleted: run deepeval again",
+        )  # fmt: skip
     if not any(name in content for name in _CASES):
         expected = f"one of the lists {shown(list(_CASES))}"
         found = f"the names {shown(list(content), 12)}"

@@ -6,8 +6,9 @@ same order; in 2025 an object from annotator to label.
 
 The item is its name in the file. ``item=``, ``cluster=`` and ``stratum=`` name a field of the
 record or of its ``other_info``, such as "lang". If annotators gave several labels to an item, as in
-VariErrNLI of 2025 ("contradiction,neutral"), ``label="neutral"`` reads whether an annotator gave
-this label: true or false. The file's ``soft_label`` treats each label in this way too.
+VariErrNLI of 2025 ("contradiction,neutral"), ``kind="set"`` reads all of an annotator as one
+answer, and ``label="neutral"`` whether an annotator gave this label: true or false. The file's
+``soft_label`` treats each label in this second way too.
 
 Items without annotations, as in test sets, are left out with a warning, and counted in
 ``attrs["empty_items"]``. Not read are ``soft_label``, ``hard_label``, and the other annotations in
@@ -32,7 +33,7 @@ from dissensus.data.formats._problems import Problems
 from dissensus.data.formats._records import Export, read_document
 from dissensus.data.formats._table import ReadOptions
 from dissensus.dims import ANNOTATOR, CLUSTER, ITEM, LABEL, POOL, STRATUM
-from dissensus.errors import brief, shown
+from dissensus.errors import FormatError, brief, shown
 
 _REASON = "a record of LeWiDi has no such field"
 _ANNOTATORS, _ANNOTATIONS = "annotators", "annotations"
@@ -46,6 +47,11 @@ def recognised(columns: Collection[str]) -> bool:
 def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
     """Read the ``annotations`` of each item."""
     options.refuse("lewidi", _REASON, ANNOTATOR, "rank", "confidence", POOL, "trial")
+    if options.kind == "set" and options.named(LABEL) is not None:
+        raise FormatError(
+            "label=", expected='None with kind="set", which reads all labels',
+            found=brief(options.named(LABEL)),
+        )  # fmt: skip
     records = read_document(path, options.encoding)
     export, problems = Export(path, options, "items"), Problems(path.name, "items")
     fields = [ITEM, *(role for role in (CLUSTER, STRATUM) if options.columns.get(role))]
@@ -64,12 +70,15 @@ def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
         known = {**(info if isinstance(info, dict) else {}), **records[name], "id": name}
         cells = {role: export.cell(place, role, known, "the record") for role in fields}
         for annotator, several in labels.items():
+            if export.sets:
+                export.add(place, {ANNOTATOR: annotator, LABEL: several, **cells})
+                continue
             value = several[0] if wanted is None else wanted in several
             if wanted is None and len(several) > 1:
                 problems.add(
                     place, "one label from each annotator", f"{shown(several)} from {annotator!r}",
-                    f'label="{several[0]}" reads whether an annotator gave this label, true or '
-                    "false",
+                    f'kind="set" reads all of them; label="{several[0]}" reads whether an '
+                    "annotator gave this label, true or false",
                 )  # fmt: skip
             export.add(place, {ANNOTATOR: annotator, LABEL: value, **cells})
     problems.check()

@@ -10,6 +10,10 @@ is in the units of the scores, and is hardly more informative. With predictions,
 is further :math:`t \sum_j w_j z_{ij}`, with z the standardised numbers of the systems j,
 :math:`w \sim \mathrm{Normal}(0, 1 / \sqrt J)` for J systems, and t the standard deviation of items'
 means, at least s.
+
+If items are of several strata, each has a mean and weights of its own around :math:`x_1` and w.
+Their standard deviations, :math:`\sigma` and :math:`\sigma' / \sqrt J` in the same units, are
+learned (`dissensus.kernels.ellipses`).
 """
 
 from __future__ import annotations
@@ -22,13 +26,21 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus.data.predictions import Numbers
-from dissensus.dims import CHAIN, DRAW, SAMPLE, SYSTEM
+from dissensus.dims import CHAIN, DRAW, SAMPLE, STRATUM, SYSTEM
 from dissensus.errors import AnnotationError, DesignWarning, warn_caller
 from dissensus.kernels import normal
-from dissensus.kernels.learned_prior import around_mode, elliptical
+from dissensus.kernels.ellipses import (
+    SD_SPREAD,
+    TYPICAL_SD,
+    Strata,
+    around_likelihood,
+    around_mode,
+    draw_strata,
+    elliptical,
+)
 from dissensus.kernels.normal import Moments, NormalGamma
 from dissensus.kernels.random import row_keys
-from dissensus.kernels.types import Floats
+from dissensus.kernels.types import Floats, Keys
 from dissensus.sampling import fitting
 from dissensus.sampling.chains import mapped
 from dissensus.sampling.convergence import diagnosed_parameters
@@ -180,6 +192,37 @@ def draw_priors(
     return out
 
 
+def draw_priors_of_strata(
+    units: Units, data: Moments, draws: int, tune: int, keys: Keys, said: Numbers
+) -> Floats:
+    """Draw priors whose means and weights are those of the item's stratum: (chain, draw, ...).
+
+    The last axis has places x_2 to x_4 and x_1, weights times the square root of the number of
+    systems, the logarithms of the standard deviations of strata, both for each stratum, and the log
+    density.
+    """
+    n = len(said.systems)
+    standard = said.centred / said.scale * weight_spread(max(n, 1)) * units.reach
+    where = Strata(
+        np.zeros(4 + n), np.array([*SPREADS[1:], SPREADS[0], *[1.0] * n]),
+        np.array([0, *[1] * n]), len(said.strata),
+    )  # fmt: skip
+
+    def log_likelihood(x: Floats) -> float:
+        own = x[3:].reshape(where.n_strata, 1 + n)[said.stratum]
+        prior = units.prior(np.append(0.0, x[:3]))
+        m = units.centre + units.spread * own[:, 0] + (standard * own[:, 1:]).sum(axis=1)
+        return float(normal.log_marginal(prior._replace(m=m), data).sum())
+
+    around = around_likelihood(log_likelihood, where)
+    return np.stack(
+        mapped(
+            lambda chain: draw_strata(log_likelihood, where, around, draws, tune, int(keys[chain])),
+            range(len(keys)), "", False,
+        )
+    )  # fmt: skip
+
+
 class NormalPrior(NamedTuple):
     """Draws of the prior, from all items."""
 
@@ -191,11 +234,19 @@ class NormalPrior(NamedTuple):
     """Names of the systems."""
     told: bool = True
     """Whether a fit contains these draws; false for a fit of a chunk of items."""
+    of_strata: dict[str, xr.DataArray] | None = None
+    """Standard deviations of strata, and their means and weights."""
 
     def each(self, said: Numbers) -> NormalGamma:
-        """Return the parameters (chain, draw, 1); m is (chain, draw, item) with predictions."""
+        """Return the parameters (chain, draw, 1); m is (chain, draw, item) if items differ."""
         m, k, a, variance = np.moveaxis(self.values[..., None, :4], -1, 0)
-        if said.systems:
+        if self.of_strata is not None:
+            m = self.of_strata[f"stratum_{NAMES[0]}"].to_numpy()[..., said.stratum]
+            if said.systems:
+                weight = self.of_strata[f"stratum_{WEIGHT}"].to_numpy()
+                for j in range(len(said.systems)):  # not all at once: (chain, draw, item, system)
+                    m = m + weight[..., said.stratum, j] * said.centred[:, j]
+        elif said.systems:
             m = m + self.values[..., 4:] @ said.centred.T
         return NormalGamma(m, k, a, a * variance)
 
@@ -206,6 +257,7 @@ class NormalPrior(NamedTuple):
         if self.systems:
             names = {SYSTEM: list(self.systems)}
             prior[WEIGHT] = xr.DataArray(self.values[..., 4:], dims=(*SAMPLE, SYSTEM), coords=names)
+        prior |= self.of_strata or {}
         density = xr.DataArray(self.log_density, dims=(CHAIN, DRAW))
         return {"posterior": prior, "sample_stats": {"lp": density}}
 
@@ -248,6 +300,10 @@ def learned(
     """Draw the prior, each chain in a thread; ``data`` and ``said`` are of the same items."""
     standard = said.centred / said.scale if said.systems else NO_NUMBERS
     keys = row_keys(np.arange(size[0], dtype=np.uint64), seed=fitting.stream_seed(rng))
+    if said.strata:
+        return _of_strata(
+            draw_priors_of_strata(units, data, size[1], tune, keys, said), units, said
+        )
     found = np.stack(
         mapped(
             lambda chain: draw_priors(units, data, size[1], tune, keys[chain], standard),
@@ -262,9 +318,39 @@ def learned(
     )
 
 
+def _of_strata(found: Floats, units: Units, said: Numbers) -> NormalPrior:
+    """Return draws of `draw_priors_of_strata` in the units of the scores."""
+    n, g = len(said.systems), len(said.strata)
+    weight = units.reach * weight_spread(max(n, 1)) / said.scale
+    m, k, a, b = units.prior(found[..., [3, 0, 1, 2]])
+    first = 4 + n + (2 if n else 1)
+    own = found[..., first:-1].reshape(*found.shape[:2], g, 1 + n)
+    names, dims = {STRATUM: list(said.strata)}, (*SAMPLE, STRATUM)
+    more = {
+        f"{NAMES[0]}_sd": xr.DataArray(units.spread * np.exp(found[..., 4 + n]), dims=SAMPLE),
+        f"stratum_{NAMES[0]}": xr.DataArray(
+            units.centre + units.spread * own[..., 0], dims=dims, coords=names
+        ),
+    }
+    if n:
+        more[f"{WEIGHT}_sd"] = xr.DataArray(np.exp(found[..., 5 + n]), dims=SAMPLE)
+        more[f"stratum_{WEIGHT}"] = xr.DataArray(
+            weight * own[..., 1:], dims=(*dims, SYSTEM), coords=names | {SYSTEM: said.systems}
+        )
+    values = np.concatenate(
+        [np.stack([m, k, a, b / a], axis=-1), weight * found[..., 4 : 4 + n]], axis=-1
+    )
+    return NormalPrior(values, found[..., -1], tuple(said.systems), of_strata=more)
+
+
 def in_graph(units: Units, said: Numbers) -> Any:
-    """Write the prior's parameters as part of a PyMC model; m is (item) with predictions."""
+    """Write the prior's parameters as part of a PyMC model; m is (item) if items differ."""
     import pymc as pm
+
+    def own(name: str, mean: Any, unit: Any, sd: Any, *dims: str) -> Any:
+        """Return the stratum's numbers, for each item."""
+        values = pm.Normal(f"stratum_{name}", mean, unit * sd, dims=(STRATUM, *dims))
+        return values[said.stratum]
 
     typical = (1.0, TYPICAL_SHAPE, units.variance)
     m = pm.Normal(NAMES[0], units.centre, units.spread * SPREADS[0])
@@ -272,9 +358,17 @@ def in_graph(units: Units, said: Numbers) -> Any:
         pm.LogNormal(name, math.log(middle), spread)
         for name, middle, spread in zip(NAMES[1:], typical, SPREADS[1:], strict=True)
     )
+    if said.strata:
+        sd = pm.LogNormal(f"{NAMES[0]}_sd", math.log(TYPICAL_SD * units.spread), SD_SPREAD)
+        m = own(NAMES[0], m, 1.0, sd)
     if said.systems:
         spread = units.reach * weight_spread(len(said.systems)) / said.scale
-        m = m + pm.math.dot(said.centred, pm.Normal(WEIGHT, 0.0, spread, dims=SYSTEM))
+        weight = pm.Normal(WEIGHT, 0.0, spread, dims=SYSTEM)
+        if said.strata:
+            sd = pm.LogNormal(f"{WEIGHT}_sd", math.log(TYPICAL_SD), SD_SPREAD)
+            m = m + (said.centred * own(WEIGHT, weight, spread, sd, SYSTEM)).sum(axis=1)
+        else:
+            m = m + pm.math.dot(said.centred, weight)
     return m, k, a, a * variance
 
 

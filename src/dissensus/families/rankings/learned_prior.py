@@ -35,7 +35,7 @@ class Taught(NamedTuple):
 
 def speaks(said: Features, n_items: int, n_labels: int) -> npt.NDArray[np.bool_]:
     """Return (item, label): whether the prior of a label is not that of all others."""
-    if free_of(n_labels, 0).n_free:
+    if free_of(n_labels).n_free:
         return np.ones((n_items, n_labels), dtype=np.bool_)
     out = np.zeros((n_items, n_labels), dtype=np.bool_)
     for each in said.values:
@@ -61,7 +61,7 @@ class PriorCells(NamedTuple):
         return Leaning(
             np.searchsorted(self.item, np.arange(self.item[-1] + 2)), self.size, self.label,
             np.searchsorted(cell, np.arange(len(self.item) + 1)), feature,
-            self.features[cell, feature], free_of(n_labels, 0).n_free, self.features.shape[1],
+            self.features[cell, feature], free_of(n_labels).n_free, self.features.shape[1],
         )  # fmt: skip
 
 

@@ -42,11 +42,11 @@ from dissensus.families.rankings.kernels.nested_choices import (
     telling,
 )
 from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.ellipses import around_mode
 from dissensus.kernels.learned_prior import (
     CONCENTRATION_SPREAD,
     FEATURE_SPREAD,
     LABEL_SPREAD,
-    around_mode,
 )
 from dissensus.kernels.random import State, uniform
 from dissensus.kernels.rankings import Rankings
