@@ -172,6 +172,11 @@ def test_pilots_of_other_kinds_are_refused():
     for pilot, found in ((numbers, "continuous"), (fit, "DataTree"), (xr.Dataset(), "Dataset")):
         with pytest.raises(dx.AnnotationError, match=f"pilot: expected labels .*found {found}"):
             planned(pilot, pred)
+    said = dx.predictions({"item": [0], "system": ["s"], "label": [0.5]})
+    with pytest.raises(
+        dx.AnnotationError, match=r"pilot: expected scores \(continuous or ordinal\).*found nominal"
+    ):
+        planned(ann, said)
     few = pred.isel(item=slice(50, None))
     with pytest.raises(
         dx.PredictionError, match="for all items of the pilot; found none for 50 of"

@@ -1,11 +1,12 @@
-"""Plans of labels by people beside systems' predictions for all items."""
+"""Plans of labels or scores by people beside systems' predictions for all items."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
-from typing import Any, Final
+from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -13,28 +14,125 @@ import xarray as xr
 from dissensus import arguments, models
 from dissensus.data.alignment import predicted_labels, respelled_item
 from dissensus.data.annotations import annotations as read
+from dissensus.data.rows import given_numbers
 from dissensus.data.schema import checked_annotations, checked_predictions
 from dissensus.data.tables import match
-from dissensus.dims import CHAIN, DRAW, ITEM, LABEL, SAMPLE
+from dissensus.dims import CHAIN, DRAW, ITEM, LABEL, SAMPLE, STRATUM, SYSTEM
 from dissensus.errors import AnnotationError, DissensusWarning, PredictionError, shown
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Array, Floats, Ints
 from dissensus.metrics._accuracy import top_k_accuracy
 from dissensus.metrics._insight import LEARNED
+from dissensus.metrics._items import over_items
 from dissensus.metrics._lists import check_lists
 from dissensus.sampling import fitting
 from dissensus.studies.planning.judged import STUDIES, Words, half_width, planned, sizes
 
+Answers = tuple[Ints, Array]
+"""The order in which items are labelled, and what annotators say of them (item, annotator)."""
 _TUNE: Final = 200
 _NOTABLE: Final = 1.25
 """Of systems that guess, the labelled items alone needed up to 1.23 times as many labels, as a urn
 adds to what is unknown of the labelled items; less is not called a saving."""
 _SHOWN: Final = 12
 """Maximum number of labels that an error names."""
-WORDS: Final = Words(
-    "label", "for", "predicted items", "item", "systems' agreement with the panel",
-    "predictions for the other items", "from the labelled items alone",
-)  # fmt: skip
+_OTHERS: Final = "predictions for the other items"
+_UNITS: Final = ("for", "predicted items", "item")
+
+
+@dataclass(frozen=True)
+class _Labels:
+    """Labels of people, and systems' agreement with the panel."""
+
+    labels: Array
+    """The label space."""
+
+    words: ClassVar[Words] = Words(
+        "label", *_UNITS, "systems' agreement with the panel", _OTHERS,
+        "from the labelled items alone",
+    )  # fmt: skip
+    model: ClassVar[str] = "dirichlet"
+
+    def given(self, annotations: xr.Dataset) -> Array:
+        """Return what each annotation says."""
+        return np.asarray(self.labels[annotations["label_code"].to_numpy()])
+
+    def read(self, rows: Mapping[str, Any], **items: Any) -> xr.Dataset:
+        """Return annotations."""
+        return read(rows, labels=self.labels.tolist(), kind="nominal", **items)
+
+    def simulated(self, posterior: Any, times: int, rng: np.random.Generator) -> list[Answers]:
+        """Draw what so many annotators say of each item, for each draw of the panel."""
+        panels = posterior["plausibility"].isel({CHAIN: 0}).transpose(DRAW, ITEM, LABEL)
+        drawn = [_labelled(panel, times, rng) for panel in panels.to_numpy()]
+        return [(order, self.labels[code]) for order, code in drawn]
+
+    def quantity(self, fit: xr.DataTree, said: xr.Dataset, weights: Any, seed: int) -> xr.DataArray:
+        """Return draws of what is planned (chain, draw, system)."""
+        return top_k_accuracy(fit, said, insight=LEARNED, weights=weights, random_seed=seed)
+
+
+@dataclass(frozen=True)
+class _Scores:
+    """Numbers of people, and the mean over items of what a panel would give."""
+
+    words: ClassVar[Words] = Words(
+        "score", *_UNITS, "the mean score of all items", _OTHERS, "from the scored items alone"
+    )
+    model: ClassVar[str] = "normal_scores"
+
+    def given(self, annotations: xr.Dataset) -> Array:
+        """Return what each annotation says."""
+        return given_numbers(annotations)
+
+    def read(self, rows: Mapping[str, Any], **items: Any) -> xr.Dataset:
+        """Return annotations."""
+        return read(rows, kind="continuous", **items)
+
+    def simulated(self, posterior: Any, times: int, rng: np.random.Generator) -> list[Answers]:
+        """Draw what so many annotators say of each item, for each draw of the panel."""
+        first = posterior[["mean", "variance"]].isel({CHAIN: 0}).transpose(DRAW, ITEM)
+        out = []
+        for mean, variance in zip(first["mean"].to_numpy(), first["variance"].to_numpy(),
+                                  strict=True):  # fmt: skip
+            order, own = rng.permutation(len(mean)), np.random.default_rng(rng.integers(2**32))
+            noise = own.standard_normal((times, len(mean))).T  # fewer annotators are the first ones
+            out.append((order, mean[:, np.newaxis] + np.sqrt(variance)[:, np.newaxis] * noise))
+        return out
+
+    def quantity(self, fit: xr.DataTree, said: xr.Dataset, weights: Any, seed: int) -> xr.DataArray:
+        """Return draws of what is planned (chain, draw, system)."""
+        del said, seed
+        return over_items(fit["posterior"].to_dataset()["mean"], weights).expand_dims(SYSTEM)
+
+
+class _Study(NamedTuple):
+    """What people are asked, and what systems have said of all items."""
+
+    kind: _Labels | _Scores
+    predictions: xr.Dataset
+    strata: Array | None
+    """(item): of the predicted items."""
+
+    def read(self, items_of: Array, given: Array, which: Any = slice(None)) -> xr.Dataset:
+        """Return annotations of some items; the model does not ask who gave a label."""
+        rows = {"item": items_of, "annotator": np.arange(len(given)), "label": given}
+        items = self.predictions[ITEM].to_numpy()[which]
+        if self.strata is None:
+            return self.kind.read(rows, items=items)
+        table = {"item": items, "stratum": self.strata[which]}
+        return self.kind.read(rows, items=table, stratum="stratum")
+
+    def fit(
+        self, annotations: xr.Dataset, predictions: xr.Dataset, size: tuple[int, int], seed: Any
+    ) -> xr.DataTree:
+        """Fit the model with (chains, draws)."""
+        fit = models.get(self.kind.model).module.fit(
+            annotations, predictions=predictions, chains=size[0], draws=size[1], tune=_TUNE,
+            random_seed=seed, progressbar=False,
+        )  # fmt: skip
+        assert isinstance(fit, xr.DataTree)
+        return fit
 
 
 def plan_labels(
@@ -48,65 +146,65 @@ def plan_labels(
     random_seed: Any = None,
     progressbar: bool = True,
 ) -> xr.Dataset:
-    """Return the plan of `dissensus.plan` for labels of items that systems have labelled.
+    """Return the plan of `dissensus.plan` for labels or scores of items that systems have judged.
 
     A study with more items, or more labels for each, has the labels of the smaller studies too.
     """
-    names, labels = _checked(pilot, predictions)
-    tried = sizes(annotators, items, len(names), prob, draws, WORDS)
+    study = _checked(pilot, predictions)
+    kind, names = study.kind, predictions[ITEM].to_numpy()
+    tried = sizes(annotators, items, len(names), prob, draws, kind.words)
     arguments.flags(progressbar=progressbar)
-    whole = _read(pilot[ITEM].to_numpy()[pilot["item_code"]], pilot["label_code"], labels, names)
-    fit = _fitted(whole, predictions, (1, STUDIES), random_seed)
-    panels = fit["posterior"]["plausibility"].isel({CHAIN: 0}).transpose(DRAW, ITEM, LABEL)
+    whole = study.read(pilot[ITEM].to_numpy()[pilot["item_code"]], kind.given(pilot))
+    fit = study.fit(whole, predictions, (1, STUDIES), random_seed)
     rng = generator(random_seed, "plan of labels")
     numbers = sorted({*tried.items, len(names)})
     half = np.zeros((2, STUDIES, len(tried.annotators), len(numbers)))
     size = 2, tried.draws // 2
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DissensusWarning)  # about simulated studies
-        labelled = [_labelled(panel, tried.annotators[-1], rng) for panel in panels.to_numpy()]
+        answers = kind.simulated(fit["posterior"].to_dataset(), tried.annotators[-1], rng)
         seeds = rng.integers(2**32, size=STUDIES)
         lots = list(product(range(STUDIES), np.ndindex(half.shape[2:])))
-        for study, place in fitting.tracked(lots, "Simulating studies", progressbar):
-            order, code = labelled[study]
+        for number, place in fitting.tracked(lots, "Simulating studies", progressbar):
+            order, said = answers[number]
             times, n = tried.annotators[place[0]], numbers[place[1]]
             chosen = np.sort(order[:n])
-            items_of, given = np.repeat(names[chosen], times), code[chosen, :times].ravel()
-            own = np.random.default_rng([int(seeds[study]), times, n])
-            some = predictions.isel({ITEM: chosen})
+            items_of, given = np.repeat(names[chosen], times), said[chosen, :times].ravel()
+            own = np.random.default_rng([int(seeds[number]), times, n])
             # With labels for all items, both are the same.
-            ways = [(predictions, None), (some, _filled(names[chosen], len(names), size, own))]
-            for row, (said, weights) in enumerate(ways[: 2 if n < len(names) else 1]):
-                ann = _read(items_of, given, labels, said[ITEM].to_numpy())
-                fit = _fitted(ann, said, size, int(seeds[study]))
-                agreement = top_k_accuracy(
-                    fit, said, insight=LEARNED, weights=weights, random_seed=int(seeds[study])
-                ).stack(sample=SAMPLE)
-                half[row:, study, *place] = half_width(agreement.to_numpy().T, tried.prob)
+            ways = [(slice(None), None), (chosen, _filled(names[chosen], len(names), size, own))]
+            for row, (which, weights) in enumerate(ways[: 2 if n < len(names) else 1]):
+                known, seed = predictions.isel({ITEM: which}), int(seeds[number])
+                fit = study.fit(study.read(items_of, given, which), known, size, seed)
+                quantity = kind.quantity(fit, known, weights, seed).stack(sample=SAMPLE)
+                half[row:, number, *place] = half_width(quantity.to_numpy().T, tried.prob)
     kept = [numbers.index(n) for n in tried.items]
     told, alone = half
     needed = _as_narrow(told.mean(axis=0), alone.mean(axis=0), np.array(numbers))
     return planned(
-        told[..., kept], alone[..., kept], needed[:, kept], tried, WORDS, notable=_NOTABLE
+        told[..., kept], alone[..., kept], needed[:, kept], tried, kind.words, notable=_NOTABLE
     )
 
 
-def _checked(pilot: Any, predictions: xr.Dataset) -> tuple[Array, Array]:
-    """Return the names of predicted items, which include the pilot's, and the labels."""
-    kinds = models.get("dirichlet").module.KINDS
+def _checked(pilot: Any, predictions: xr.Dataset) -> _Study:
+    """Return the study, or raise if the predictions are not of all of the pilot's items."""
     kind = pilot.attrs.get("kind") if isinstance(pilot, xr.Dataset) else None
+    as_numbers = isinstance(predictions, xr.Dataset) and "value" in predictions
+    kinds = models.get((_Scores if as_numbers else _Labels).model).module.KINDS
     if kind not in kinds:
         raise AnnotationError(
-            "pilot", expected="labels (nominal or ordinal), from dissensus.annotations, since "
-            "predictions= asks how many labels they save", found=kind or type(pilot).__name__,
-            hint="A fit is no pilot: type plan(annotations, predictions=pred)"
-            if isinstance(pilot, xr.DataTree) else "",
+            "pilot", expected=f"{'scores' if as_numbers else 'labels'} ({' or '.join(kinds)}), "
+            "from dissensus.annotations, since predictions= asks how many "
+            f"{'scores' if as_numbers else 'labels'} they save",
+            found=kind or type(pilot).__name__, hint=_hint(pilot, kind),
         )  # fmt: skip
     checked_annotations(pilot)
-    check_lists(predictions)
+    if not as_numbers:
+        check_lists(predictions)
     checked_predictions(predictions)
-    names, labels = predictions[ITEM].to_numpy(), pilot[LABEL].to_numpy()
-    _require_labels(labels, predictions)
+    names = predictions[ITEM].to_numpy()
+    if not as_numbers:
+        _require_labels(pilot[LABEL].to_numpy(), predictions)
     items = pilot[ITEM].to_numpy()
     bare = items[match(items, names) < 0]
     if len(bare):
@@ -115,7 +213,19 @@ def _checked(pilot: Any, predictions: xr.Dataset) -> tuple[Array, Array]:
             found=f"none for {len(bare):,} of its {len(items):,} items: {shown(list(bare))}",
             hint=respelled_item(items, names),
         )  # fmt: skip
-    return names, labels
+    place = match(names, items)
+    strata = None
+    if STRATUM in pilot.coords and (place >= 0).all():
+        strata = pilot[STRATUM].to_numpy()[pilot["stratum_code"].to_numpy()[place]]
+    return _Study(
+        _Scores() if as_numbers else _Labels(pilot[LABEL].to_numpy()), predictions, strata
+    )
+
+
+def _hint(pilot: Any, kind: str | None) -> str:
+    if isinstance(pilot, xr.DataTree):
+        return "A fit is no pilot: type plan(annotations, predictions=pred)"
+    return "Predicted numbers are compared with scores, predicted labels with labels" * bool(kind)
 
 
 def _require_labels(labels: Array, predictions: xr.Dataset) -> None:
@@ -132,25 +242,6 @@ def _require_labels(labels: Array, predictions: xr.Dataset) -> None:
         hint="Read the pilot with all labels that people may give"
         + (f": labels={every}" if len(strange) and len(every) <= _SHOWN else ": labels="),
     )  # fmt: skip
-
-
-def _read(items_of: Array, code: Any, labels: Array, items: Array) -> xr.Dataset:
-    """Return annotations of these items; the model does not ask who gave a label."""
-    code = np.asarray(code)
-    rows = {"item": items_of, "annotator": np.arange(len(code)), "label": labels[code]}
-    return read(rows, labels=labels.tolist(), items=items, kind="nominal")
-
-
-def _fitted(
-    annotations: xr.Dataset, predictions: xr.Dataset, size: tuple[int, int], seed: Any
-) -> xr.DataTree:
-    """Fit the model with (chains, draws)."""
-    fit = models.get("dirichlet").module.fit(
-        annotations, predictions=predictions, chains=size[0], draws=size[1], tune=_TUNE,
-        random_seed=seed, progressbar=False,
-    )  # fmt: skip
-    assert isinstance(fit, xr.DataTree)
-    return fit
 
 
 def _labelled(panel: Floats, times: int, rng: np.random.Generator) -> tuple[Ints, Ints]:

@@ -154,7 +154,8 @@ def plan(
     the ROC curve*: annotators are readers, items are cases. If the pilot has votes on pairs, it is
     for the precision of *win rates* beside a judge's verdicts: items are pairs of answers. With
     ``predictions=`` it is for the precision of *agreement with the panel* where systems, such as a
-    judge, have labelled all items and people label a part. Otherwise it is for the precision of a
+    judge, have labelled all items and people label a part; where they have scored all items, for
+    that of the *mean score* that a panel would give. Otherwise it is for the precision of a
     *system's accuracy*. If items have one true label, use `dissensus.plan_accuracy`.
 
     To plan a system's accuracy, new studies are drawn from the pilot's posterior. In them a system
@@ -190,8 +191,8 @@ def plan(
     margin : float, optional
         Of reader studies: margin of non-inferiority, above 0.
     predictions : xarray.Dataset, optional
-        Labels that systems gave to all items, from `dissensus.predictions`; of votes on pairs,
-        judges' verdicts on all pairs, as in `models.bradley_terry`.
+        Labels or scores that systems gave to all items, from `dissensus.predictions`; of votes on
+        pairs, judges' verdicts on all pairs, as in `models.bradley_terry`.
     prob : float, optional
         Probability of the (equal-tailed) interval; ArviZ's ``stats.ci_prob`` by default, .95 for
         reader studies.
@@ -230,8 +231,8 @@ def plan(
         With ``predictions=``, over five simulated studies:
 
         - ``half_width`` (annotator, item): half the length of the interval of a win rate on all
-          judged pairs, or of a system's agreement with the panel on all predicted items; the mean
-          over systems;
+          judged pairs, or of a system's agreement with the panel on all predicted items, the mean
+          over systems; or of the mean score of all items;
         - ``half_width_alone``: the same without the verdicts, or from the labelled items alone;
         - ``items_alone``: the number of pairs with votes, or of labelled items, that would then be
           needed for ``half_width``. Verdicts and predictions save the difference.
@@ -262,9 +263,11 @@ def plan(
     Labels beside predictions: labels of a random part of the items are drawn from the pilot's
     posterior and analysed by `models.dirichlet` and `top_k_accuracy` with ``insight="learned"``, as
     `evaluate` does: once with the predictions for all items, and once with the labelled items only,
-    whose scores stand for the other items by a Polya urn. Between the sizes tried, and up to labels
-    for all items, the square of an interval's length is taken as linear in :math:`1 / n`. The
-    numbers of items include the pilot's if these are a random part of all. Savings of less than a
+    which stand for the other items by a Polya urn. Scores are planned in the same way, by
+    `models.normal_scores` and its means of items. Between the sizes tried, and up to labels for all
+    items, the square of an interval's length is taken as linear in :math:`1 / n`. The numbers of
+    items include the pilot's if these are a random part of all. The pilot's strata are used if it
+    names all predicted items (``items=`` of `dissensus.annotations`). Savings of less than a
     quarter may be due to the two analyses. Of 20,000 items with 5 labels, a study takes 4 seconds
     and a gigabyte.
 
