@@ -14,8 +14,8 @@ import dissensus as dx
 
 N_ITEMS = 8
 PEOPLE = 6
-LABELS = {"two": 2, "nominal": 3, "ordinal": 3, "ranking": 4}
-"""Two labels are a kind of their own here, for models that take two only."""
+LABELS = {"two": 2, "nominal": 3, "strata": 2, "ordinal": 3, "ranking": 4}
+"""Two labels are a kind of their own here, for models that take two only; and items of strata."""
 
 
 @cache
@@ -37,13 +37,16 @@ def design(kind: str, seed: int = 20220318) -> xr.Dataset:
     place = np.concatenate([np.arange(n) for n in each])
     table = {"item": [f"i{i}" for i in item], "annotator": who,
              "pool": np.array(["p", "q"])[who % 2]}  # fmt: skip
+    if kind == "strata":
+        table["of"] = np.array(["s", "t", "u"])[item % 3]
     if kind == "continuous":
         return dx.annotations({**table, "label": 50 + rng.normal(size=len(item))}, pool="pool")
     n = LABELS[kind]
     label = np.where(place < n - 1, (place + item) % n, rng.integers(0, n, len(item)))
     return dx.annotations(
         {**table, "label": label}, pool="pool", labels=range(n),
-        kind="nominal" if kind == "two" else kind,
+        kind="nominal" if kind in {"two", "strata"} else kind,
+        stratum="of" if kind == "strata" else None,
     )  # fmt: skip
 
 
@@ -55,6 +58,14 @@ COVARIATES = {
                    "group": list("abbaab")},
 }  # fmt: skip
 """Terms of items, of annotators, and of both."""
+
+SAID = {
+    "predictions": dx.predictions({
+        "item": [f"i{i}" for i in range(N_ITEMS)], "system": ["judge"] * N_ITEMS,
+        "label": [0, 1, 1, 1, 0, 0, 0, 1],
+    }),
+}  # fmt: skip
+"""A judge's labels, who says both in each stratum of the design "strata"."""
 
 OF_ANNOTATORS = {"formula": "~ age + group", "annotators": COVARIATES["annotators"]}
 

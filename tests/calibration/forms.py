@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 from calibration import as_written
-from calibration.designs import COVARIATES, OF_ANNOTATORS, VERDICTS, design
+from calibration.designs import COVARIATES, OF_ANNOTATORS, SAID, VERDICTS, design
 from calibration.harness import Case
 
 from dissensus import models
@@ -56,6 +56,7 @@ FURTHER: Final = (
     ("symmetric_confusion", "ordinal", {"errors": "graded", "difficulty": True}),
     ("dawid_skene", "nominal", {"pooling": "none"}),
     ("dawid_skene", "nominal", OF_ANNOTATORS),
+    ("dirichlet", "strata", SAID),
     ("bradley_terry", "pair", {"ties": True, **VERDICTS}),
     ("plackett_luce", "ranking", {"tempering": "strength", "reliability": 2.0,
                                   "concentration": 1.0}),
