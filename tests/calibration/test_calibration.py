@@ -20,6 +20,7 @@ from calibration import (
     truth_settings,
     truth_simulators,
 )
+from calibration.full import FALSE_ALARM
 from calibration.simulators import SIMULATORS
 from scipy import stats
 
@@ -32,8 +33,6 @@ ONE_ANSWER = {"reduced": (10, 99), "faulty": (80, 99), "coarse": (12, 99)}
 """The same where a study has one answer to a question, and not one for each item."""
 TRUTH = {"reduced": (6, 39), "faulty": (100, 39), "coarse": (12, 39)}
 """The same of a latent truth: many variants, each a kernel's work."""
-FALSE_ALARM = 0.001
-"""Of one question; seeds are fixed, so that a run that passes goes on passing."""
 often = pytest.mark.parametrize("name", sorted(set(SIMULATORS) - truth_settings.LONG))
 
 
@@ -76,14 +75,23 @@ def test_calibrated(name):
     } == {}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", full.runs())
-def test_calibrated_in_full(name):
-    """What `make calibrate` has run already is read from its file."""
-    found = full.found(full.runs()[name]).places
-    assert {
-        q: harness.p_value(p) for q, p in found.items() if harness.p_value(p) < FALSE_ALARM
-    } == {}
+@pytest.mark.parametrize("fault", [False, True])
+def test_a_full_run_fails_if_a_form_is_not_calibrated(monkeypatch, capsys, fault):
+    """With a rank that is always the least, as of a posterior that is too high."""
+    places = np.zeros(200) if fault else (np.arange(200) + 0.5) / 200
+    run = full.Run("a form", None, None, 200, 999)
+    kept = full.saved.Found("a form", 200, 999, {"a question": places}, 1.0, "", "", {}, "")
+    monkeypatch.setattr(full, "runs", lambda: {"a form": run})
+    monkeypatch.setattr(full, "found", lambda run, studies, *, again: kept)
+    monkeypatch.setattr(full.saved, "read", lambda name: None)
+    monkeypatch.setattr(full.page, "write", lambda found, names: "written")
+    monkeypatch.setattr("sys.argv", ["full"])
+    if fault:
+        with pytest.raises(SystemExit, match="not calibrated: a form: a question"):
+            full.main()
+    else:
+        full.main()
+    assert "a form: 200 studies" in capsys.readouterr().out
 
 
 # -- Planted faults ---------------------------------------------------------------------------
