@@ -252,6 +252,8 @@ class WholeModelStep(BlockedStep):
                 "vars",
                 expected=f"all of {', '.join(names)}, which are updated together",
                 found=", ".join(str(v.name) for v in self.vars),
+                hint="To give some of them another step (step=), sample inside "
+                "dissensus.steps.without_gibbs()",
             )
         self.blocked = blocked
         self.rng = get_random_generator(rng)
