@@ -38,7 +38,8 @@ each stratum g has weights of its own, :math:`a_{gk} \sim \mathrm{Normal}(a_k, \
 \sigma_c)`, with :math:`\log \sigma \sim \mathrm{Normal}(0, 1)`: ``stratum_label_weight``,
 ``stratum_prediction_weight``, ``stratum_probability_weight``, and ``label_weight_sd`` and so on.
 So a label by a judge that favours one system counts for less there, and systems with few labelled
-outputs borrow from the others. Without strata, the favoured system's share of good outputs is too
+outputs borrow from the others. With more than 30 labels, only predictions and probabilities have
+weights by stratum. Without strata, the favoured system's share of good outputs is too
 high, and the others' too low.
 
 Limits. A few annotations do not show how well a system predicts items on which the panel is split

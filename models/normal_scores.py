@@ -141,9 +141,10 @@ def build(
     with pm.Model(coords=coords | said.coords(), model=None) as model:
         if before is None:
             before = in_graph(units_of(data), said)
-            which = teachers(coords[ITEM])
+            which = teachers(coords[ITEM], data)
             taught = teaching(data, grid_step(score), which)
-            if not np.array_equal(taught, data):  # rounded scores, or a part of very many
+            if not np.array_equal(taught, teaching(data, 0.0, data.n > 0)):
+                # Rounded scores, or a part of very many.
                 m, *rest = before
                 of_them = (m[which.nonzero()] if said.systems or said.strata else m, *rest)
                 wanted = log_marginal(of_them, taught)
@@ -167,7 +168,7 @@ def _prior_of_all(annotations: xr.Dataset, settings: Mapping[str, Any]) -> Settl
 
 def _learned(annotations: xr.Dataset, settings: Mapping[str, Any]) -> NormalPrior:
     score, _, data, _, said = _data(annotations, LEARNED, settings["predictions"])
-    which = teachers(annotations[ITEM].to_numpy())
+    which = teachers(annotations[ITEM].to_numpy(), data)
     warn_of_many(int(which.sum()), said)
     return learned(
         teaching(data, grid_step(score), which), said.of(which),

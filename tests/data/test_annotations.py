@@ -138,13 +138,27 @@ def test_senseless_items_are_refused(items, words):
         dx.annotations(TABLE, items=items)
 
 
+def test_sets_of_a_wide_table_have_strata_from_a_table_of_items():
+    wide = {"item": [1, 2], "annotator": ["a", "a"], "x": [1, 0], "y": [1, 1]}
+    every = {"item": [1, 2, 3], "of": ["s", "t", "s"]}
+    ann = dx.annotations(wide, kind="set", items=every, stratum="of")
+    assert ann["element"].values.tolist() == ["x", "y"]
+    assert ann["stratum"].values[ann["stratum_code"].values].tolist() == ["s", "t", "s"]
+
+
 EVERY = {"item": ["i0", "i2", "i1", "i3"], "place": list("pqpq")}
 
 
 @pytest.mark.parametrize(
     "items",
-    [EVERY, pd.DataFrame(EVERY), pl.DataFrame(EVERY), pd.DataFrame(EVERY).to_dict("records")],
-    ids=["mapping", "pandas", "polars", "rows"],
+    [
+        EVERY,
+        pd.DataFrame(EVERY),
+        pl.DataFrame(EVERY),
+        pl.DataFrame(EVERY).to_arrow(),
+        pd.DataFrame(EVERY).to_dict("records"),
+    ],
+    ids=["mapping", "pandas", "polars", "arrow", "rows"],
 )
 @pytest.mark.parametrize("role", ["cluster", "stratum"])
 @pytest.mark.parametrize("own", [False, True], ids=["apart", "in both"])
@@ -164,8 +178,12 @@ def test_a_table_of_items_has_groups_of_items_without_a_row(items, role, own):
         ({}, {"item": ["i1", "i2", "i3"]}, r"items=: column 'place': expected a column of this "
                                            r"name to read as cluster"),
         ({}, {"item": ["i1", "i2", "i3", "i1"], "place": list("pqpq")},
-         r"column 'place', row 0 \(item 'i1'\): expected the same value in every row of one item; "
-         r"found 'p' here and 'q' elsewhere"),
+         r"column 'items=: place', row 0 \(item 'i1'\): expected the same value in every row of "
+         r"one item; found 'p' here and 'q' elsewhere"),
+        ({}, {"item": ["i1", "i2", "i3"], "place": ["p", None, "q"]},
+         r"column 'items=: place', row 1: expected a value"),
+        ({"place": ["p", "p", None, "q", "q"]}, EVERY, r"column 'place', row 2: expected a value"),
+        ({}, {"item": [], "place": []}, r"items=: expected at least one row"),
         ({"place": ["p", "q", "q", "q", "q"]}, EVERY, r"column 'place', row 1 \(item 'i1'\): "),
         ({}, {"item": ["i1", "i2"], "place": list("pq")}, r"found 1 of them missing: 'i3'"),
     ],

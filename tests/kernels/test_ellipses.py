@@ -47,7 +47,7 @@ def test_strata_are_drawn_as_integration_says(data, noise):
     data = np.array(data)
 
     def log_likelihood(x):
-        return -0.5 * float(np.sum(((data - x) / noise) ** 2))
+        return -0.5 * ((data - x) / noise) ** 2
 
     where = Strata(np.zeros(1), np.ones(1), np.zeros(1, dtype=np.int64), len(data))
     around = around_likelihood(log_likelihood, where)
@@ -63,7 +63,9 @@ def test_the_log_density_stands_behind_each_draw_and_shared_numbers_are_told_fir
 
     def log_likelihood(x):
         assert x.shape == (5,)
-        return -0.5 * float(np.sum((x - np.array([9.0, 1.0, 2.0, 3.0, 4.0])) ** 2))
+        away = x - np.array([9.0, 1.0, 2.0, 3.0, 4.0])
+        shared = np.array([0.5, 0.5]) * away[0] ** 2  # a part of each stratum
+        return -0.5 * (shared + np.sum(away[1:].reshape(2, 2) ** 2, axis=1))
 
     where = Strata(np.zeros(3), np.array([5.0, 2.0, 2.0]), np.array([0, 1]), 2)
     drawn = draw_strata(log_likelihood, where, around_likelihood(log_likelihood, where), 300, 50, 3)
@@ -74,7 +76,7 @@ def test_the_log_density_stands_behind_each_draw_and_shared_numbers_are_told_fir
         -0.5 * (shared[:, 0] / 5) ** 2 - 0.5 * np.sum((mean / 2) ** 2, axis=1)
         - 0.5 * np.sum(apart**2, axis=(1, 2)) - 2 * log_sd.sum(axis=1)
         - 0.5 * np.sum((log_sd - 0.0) ** 2, axis=1)
-        + [log_likelihood(np.r_[a, b]) for a, b in zip(shared, own, strict=True)]
+        + [log_likelihood(np.r_[a, b]).sum() for a, b in zip(shared, own, strict=True)]
     )  # fmt: skip
     np.testing.assert_allclose(drawn[:, -1], wanted)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 
+import arviz as az
 import numpy as np
 import pandas as pd
 import pytest
@@ -362,12 +363,34 @@ def test_draws_of_strata_go_with_the_gradient_of_the_model(reliability):
     )
     pred = said(rng.integers(0, 3, 12))
     options = {"predictions": pred, "reliability": reliability}
-    fit = dirichlet.fit(ann, draws=300, **options, **RUN)
+    fit = dirichlet.fit(ann, draws=900, **options, **RUN)
     model = dirichlet.build(ann, **options)
     assert disagreements(model, points=points_of(fit, model, _simplex)) == {}
     moved = ann.assign(stratum_code=("item", np.tile([0, 1, 2], 4)))
     other = dirichlet.build(moved, **options)
     assert disagreements(other, points=points_of(fit, other, _simplex))
+
+
+def test_strata_of_chunks_are_those_of_all_items():
+    """Also of chunks of which each has items of one stratum."""
+    ann, pred, *_ = judged(n_each=60, n_labelled=20)
+    whole, parts = (
+        dirichlet.fit(a, predictions=pred, draws=40, tune=50, chains=2, **RUN)["posterior"]
+        for a in (ann, dx.chunked(ann, 25))
+    )
+    assert set(parts.data_vars) == set(whole.data_vars)
+    for name in whole.data_vars:
+        np.testing.assert_array_equal(parts[name].to_numpy(), whole[name].to_numpy(), name)
+
+
+@pytest.mark.long
+def test_many_strata_are_drawn():
+    """The approximation is a part for each stratum: no search ends early, no matrix is large."""
+    names = tuple(f"s{k:03d}" for k in range(80))
+    ann, pred, *_ = judged(n_each=12, n_labelled=8, systems=names)
+    fit = dirichlet.fit(ann, predictions=pred, draws=500, tune=200, **RUN)["posterior"]
+    ess = az.ess(fit.to_dataset()[["stratum_prediction_weight", "prediction_weight_sd"]])
+    assert float(ess.to_array().min()) > 150
 
 
 @pytest.mark.long

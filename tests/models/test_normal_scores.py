@@ -279,6 +279,31 @@ def test_a_judge_who_favours_a_system_is_seen_in_scores_by_stratum():
     assert float(apart) == pytest.approx(8, abs=3)  # of outputs with the same score by the judge
 
 
+def test_the_prior_is_learned_from_items_with_scores():
+    """However many others there are: of very many items the prior is learned from a thousand."""
+    rows, table, pred, _ = judged_scores()
+    more = pd.DataFrame({"item": 200 + np.arange(4000), "system": "theirs"})
+    every = pd.concat([table[["item", "system"]], more])
+    few, many = (
+        fit(dx.annotations(rows, kind="continuous", items=items, stratum="system"),
+            prior="learned", predictions=pred, draws=200)["posterior"]
+        for items in (table, every)
+    )  # fmt: skip
+    for name in ("prior_mean", "prior_count", "stratum_prediction_weight"):
+        np.testing.assert_allclose(many[name], few[name])
+
+
+def test_strata_of_scores_in_chunks():
+    rows, table, pred, _ = judged_scores(n_each=40)
+    ann = dx.annotations(rows, kind="continuous", items=table, stratum="system")
+    whole, parts = (
+        fit(a, prior="learned", predictions=pred, draws=40)["posterior"]
+        for a in (ann, dx.chunked(ann, 25))
+    )
+    for name in whole.data_vars:
+        np.testing.assert_allclose(parts[name].to_numpy(), whole[name].to_numpy(), err_msg=name)
+
+
 @pytest.mark.long
 def test_a_learned_prior_goes_with_the_gradient_of_the_model_that_build_writes():
     """Of whole numbers, where what `build` adds for rounding counts."""

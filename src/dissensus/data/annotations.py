@@ -10,7 +10,7 @@ import pandas as pd
 import xarray as xr
 
 from dissensus.data import tables
-from dissensus.data.frames import columns, is_rows, opened
+from dissensus.data.frames import columns, is_table, opened
 from dissensus.data.schema import KINDS, check_annotations
 from dissensus.data.sets import gathered, of_columns, refuse_words
 from dissensus.dims import ANNOTATION, ANNOTATOR, CLUSTER, ELEMENT, ITEM, LABEL, POOL, STRATUM
@@ -116,11 +116,11 @@ def annotations(
         "item": item, "annotator": annotator, "label": label, "rank": rank, "trial": trial,
         "confidence": confidence, "pool": pool, "cluster": cluster, "stratum": stratum,
     }  # fmt: skip
-    if isinstance(kind, str) and kind == "set":
-        frame, labels = of_columns(frame, wanted, labels, none=none)
     every = None if items is None else _every_item(items, wanted)
     own = {role: name for role, name in wanted.items() if every is None or role not in _OF_ITEMS
            or name in opened(frame)}  # fmt: skip
+    if isinstance(kind, str) and kind == "set":
+        frame, labels = of_columns(frame, own, labels, none=none)
     column = columns(frame, own, needed=("item", "annotator", "label"))
     names = {role: str(name) for role, name in wanted.items() if name is not None}
     ranked = rank is not None
@@ -332,13 +332,18 @@ _OF_ITEMS = (CLUSTER, STRATUM)
 def _every_item(items: Any, wanted: Mapping[str, str | None]) -> "dict[str, pd.Series[Any]]":
     """Return the column of all items, and their clusters and strata."""
     groups = {role: wanted[role] for role in _OF_ITEMS if wanted[role] is not None}
+    if not isinstance(items, xr.Dataset) and is_table(items):
+        found = columns(items, {"item": wanted["item"], **groups}, source="items=")
+        for role, name in groups.items():  # each table by itself, so that rows are called right
+            said = f"items=: {name}"
+            names_of = tables.encode(found["item"], "items=")
+            _per_item(grouped(found[role], said), names_of, said)
+        return found
     if isinstance(items, str | bytes | xr.Dataset) or not isinstance(items, Iterable):
         raise AnnotationError(
             "items=", expected="a sequence of names of items", found=brief(items),
             hint='Of predictions: items=pred["item"]' if isinstance(items, xr.Dataset) else "",
         )  # fmt: skip
-    if isinstance(items, Mapping) or hasattr(items, "columns") or is_rows(items):
-        return columns(items, {"item": wanted["item"], **groups}, source="items=")
     if groups:
         role, name = next(iter(groups.items()))
         raise AnnotationError(
@@ -374,6 +379,7 @@ def _groups_of_items(
     """
     values, places = [], []
     if dim in column:
+        tables.present(column[dim], names[dim])  # before rows of two tables are numbered together
         values.append(column[dim])
         places.append(found.codes)
     if every is not None:  # whose items are those of ``found``, in this order

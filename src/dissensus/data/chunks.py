@@ -20,7 +20,7 @@ import xarray as xr
 
 from dissensus import arguments
 from dissensus.data.schema import CODES, PART, checked_annotations
-from dissensus.dims import ANNOTATION, ITEM
+from dissensus.dims import ANNOTATION, ITEM, STRATUM
 from dissensus.errors import AnnotationError, ArgumentError, brief, relocated
 from dissensus.kernels.types import Array, Names
 from dissensus.storage import replace
@@ -157,10 +157,12 @@ class Frame(NamedTuple):
     """The common part of all chunks: everything except rows and items."""
 
     names: dict[str, Names]
-    """Annotators, labels, pools."""
+    """Annotators, labels, pools, strata."""
     columns: tuple[str, ...]
     """Names of the variables along rows."""
     attrs: dict[str, Any]
+    stratum: Array | None
+    """(item): place of the stratum of each item, of all chunks; None without strata."""
 
     @classmethod
     def of(cls, annotations: xr.Dataset) -> Frame:
@@ -170,9 +172,13 @@ class Frame(NamedTuple):
         )
         spelled = {CODES[name][1] for name in columns if name in CODES} - {ITEM}
         names = {name: annotations[name].to_numpy() for name in sorted(spelled)}
+        stratum = None
+        if STRATUM in annotations.coords:
+            names[STRATUM] = annotations[STRATUM].to_numpy()
+            stratum = annotations["stratum_code"].to_numpy()
         own = {ITEM_CHUNKS, ROW_CHUNKS}
         kept = {k: v for k, v in annotations.attrs.items() if k not in own}
-        return cls(names, columns, kept | {PART: 1})
+        return cls(names, columns, kept | {PART: 1}, stratum)
 
     def part(
         self, rows: Sequence[Array], items: Names, chunk: tuple[int, int], low: int
@@ -195,7 +201,9 @@ class Frame(NamedTuple):
         here = (code >= low) & (code < low + len(items))
         values = {name: value[here] for name, value in values.items()}
         values["item_code"] = code[here] - low
-        data = {name: (ANNOTATION, value) for name, value in values.items()}
+        data: dict[str, Any] = {name: (ANNOTATION, value) for name, value in values.items()}
+        if self.stratum is not None:
+            data["stratum_code"] = (ITEM, self.stratum[low : low + len(items)])
         return xr.Dataset(data, coords={ITEM: items, **self.names}, attrs=self.attrs)
 
 

@@ -15,6 +15,16 @@ from narwhals.exceptions import DuplicateError
 from dissensus.errors import AnnotationError, brief, folded, resembling, shown
 
 
+def is_table(value: Any) -> bool:
+    """Return whether a value is a table, and not a sequence of names."""
+    if isinstance(value, Mapping) or is_rows(value):
+        return True
+    if type(value).__module__.partition(".")[0] == "datasets":
+        return True
+    found = nw.from_native(value, pass_through=True)
+    return isinstance(found, nw.DataFrame | nw.LazyFrame)
+
+
 def is_rows(frame: Any) -> bool:
     """Return whether a value is a list of rows, each a mapping from column to cell."""
     rows = isinstance(frame, Sequence) and not isinstance(frame, str | bytes)
@@ -77,7 +87,7 @@ def columns(
     require_columns(names, list(table), error, source)
     taken = {role: table[name] for role, name in names.items()}
     if any(len(values) == 0 for values in taken.values()):
-        raise error("the table", expected="at least one row", found="0 rows")
+        raise error(source or "the table", expected="at least one row", found="0 rows")
     return taken
 
 

@@ -12,10 +12,12 @@ learned standard deviation:
     \log \sigma_t \sim \mathrm{Normal}(0, 1)
 
 for kinds t of weights, such as those of labels and of predictions. Given the standard deviations,
-the numbers are drawn around the normal approximation of the likelihood times the prior, which then
-has these standard deviations. Each standard deviation is drawn twice: given the weights, and with
-:math:`(w_{gj} - \mu_j) / \sigma_t` held fixed, when the weights move with it (Yu & Meng 2011). The
-first alone hardly moves where strata are alike, the second where the data show their weights.
+ellipses are laid around the normal approximation of the likelihood times the prior, which then has
+these standard deviations: one for the weights of each stratum, given all else, and one for the
+rest, with which the weights move. Each standard deviation is drawn twice: given the weights, and
+with :math:`(w_{gj} - \mu_j) / \sigma_t` held fixed, when the weights move with it (Yu & Meng
+2011). The first alone hardly moves where strata are alike, the second where the data show their
+weights.
 """
 
 from __future__ import annotations
@@ -25,21 +27,22 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
 
 from dissensus.kernels.types import Floats, Ints
 
 Density = Callable[[Floats], float]
+ByStratum = Callable[[Floats], Floats]
+"""A log likelihood of shared numbers and the weights of each stratum: its part of each stratum."""
 
 WIDER: Final = 1.1
 """Than the normal approximation: else chains would stand still in tails that are longer."""
-TYPICAL_SD: Final = 1.0
-"""Of the weights of strata around their mean."""
 SD_SPREAD: Final = 1.0
-"""Of the logarithm of that standard deviation."""
+"""Of the logarithm of the standard deviation of strata, around that of 1."""
 _STEPS: Final = 2
 """Steps per draw, so that successive draws are nearly independent."""
+_SEARCH, _HALVINGS, _ENOUGH = 30, 12, 1e-4
+"""Newton's steps at most, halved at most so often, until one gains less than this."""
 
 
 def elliptical(rng: np.random.Generator, at: Floats, height: Density) -> tuple[Floats, float]:
@@ -93,12 +96,8 @@ def around_mode(loss: Density, start: Floats, spread: Floats) -> tuple[Floats, F
     return mode, np.ascontiguousarray(spread[:, None] * root)
 
 
-def differences(
-    loss: Density, at: Floats, spread: Floats, apart: Callable[[int, int], bool] | None = None
-) -> tuple[Floats, Floats]:
+def differences(loss: Density, at: Floats, spread: Floats) -> tuple[Floats, Floats]:
     """Return the slope and curvature of a function by differences, in units of the spreads.
-
-    ``apart`` says of which two numbers the mixed derivative is known to be 0.
 
     >>> slope, curved = differences(lambda x: x[0] * x[1] + x[1] ** 2, np.ones(2), np.ones(2))
     >>> slope.round(3), curved.round(3)
@@ -110,8 +109,6 @@ def differences(
     curved = np.diag(ahead.sum(1) - 2 * here)
     for j in range(n):
         for k in range(j):
-            if apart is not None and apart(j, k):
-                continue
             both = loss(at + steps[j] + steps[k]) + loss(at - steps[j] - steps[k])
             curved[j, k] = (both - ahead[j].sum() - ahead[k].sum() + 2 * here) / 2
             curved[k, j] = curved[j, k]
@@ -134,26 +131,18 @@ class Strata(NamedTuple):
         """Number of numbers that all items share."""
         return len(self.centre) - len(self.kind)
 
-    def precision(self, sds: Floats) -> Floats:
-        """Return the prior precision of shared numbers, means, and the weights of each stratum."""
-        n, m, g = self.n_shared, len(self.kind), self.n_strata
-        out, own = np.diag(np.append(self.spread**-2.0, np.zeros(g * m))), sds[self.kind] ** -2.0
-        mean = np.arange(n, n + m)
-        out[mean, mean] += g * own
-        for first in range(n + m, len(out), m):
-            each = np.arange(first, first + m)
-            out[each, each] = own
-            out[each, mean] = out[mean, each] = -own
-        return out
-
     def log_prior(self, y: Floats, sds: Floats) -> float:
         """Return the log density of all but the standard deviations, up to a constant."""
         first = len(self.centre)
         away = (y[:first] - self.centre) / self.spread
-        apart = (y[first:].reshape(self.n_strata, -1) - y[self.n_shared : first]) / sds[self.kind]
+        apart = (self.own(y) - y[self.n_shared : first]) / sds[self.kind]
         return -0.5 * float(away @ away + np.sum(apart**2)) - self.n_strata * float(
             np.log(sds[self.kind]).sum()
         )
+
+    def own(self, y: Floats) -> Floats:
+        """Return the weights (stratum, weight)."""
+        return y[len(self.centre) :].reshape(self.n_strata, len(self.kind))
 
     def told(self, y: Floats) -> Floats:
         """Return what the likelihood reads: shared numbers, and the weights of each stratum."""
@@ -161,49 +150,164 @@ class Strata(NamedTuple):
 
 
 class Around(NamedTuple):
-    """The normal approximation of a likelihood, in natural parameters."""
+    """The normal approximation of a likelihood, in natural parameters.
 
-    precision: Floats
+    Given the shared numbers, items of one stratum do not have the weights of another. So there is a
+    part for each stratum, and no larger matrix.
+    """
+
+    shared: Floats
+    """(number, number): precision."""
+    cross: Floats
+    """(stratum, number, weight)"""
+    own: Floats
+    """(stratum, weight, weight)"""
     shift: Floats
-    """Precision times mean."""
+    """(number): precision times mean."""
+    shift_own: Floats
+    """(stratum, weight)"""
 
 
-def around_likelihood(log_likelihood: Density, where: Strata) -> Around:
-    """Return the normal approximation at the mode for typical standard deviations."""
-    n, first, m = where.n_shared, len(where.centre), len(where.kind)
-    sds = np.full(where.kind.max() + 1, TYPICAL_SD)
-    start = np.append(where.centre, np.tile(where.centre[n:], where.n_strata))
+class Root(NamedTuple):
+    """A root of a precision, and a mean: those of a normal density of all numbers and weights."""
 
-    def loss(y: Floats) -> float:
-        return -where.log_prior(y, sds) - log_likelihood(where.told(y))
+    mean: Floats
+    mean_own: Floats
+    inverse: Floats
+    """Of the root of the part of shared numbers and means, given the weights."""
+    inverse_own: Floats
+    """(stratum, weight, weight): of the root of each stratum's part."""
+    cross: Floats
+    """(stratum, weight, number + weight): each stratum's weights against numbers and means."""
 
-    mode = np.round(minimize(loss, start, method="L-BFGS-B", options={"maxiter": 500}).x, 3)
+    def place(self, at: Floats) -> Floats:
+        """Return the numbers and weights at a place in units of the density."""
+        n, shape = len(self.mean), self.mean_own.shape
+        first = self.inverse.T @ at[:n]
+        own = at[n:].reshape(shape) - self.cross @ first
+        own = self.mean_own + (self.inverse_own.transpose(0, 2, 1) @ own[..., None])[..., 0]
+        return np.append(self.mean + first, own)
 
-    def apart(j: int, k: int) -> bool:  # items of one stratum do not have the weights of another
-        return min(j, k) >= n and (j - n) // m != (k - n) // m
+    def units(self, y: Floats) -> Floats:
+        """Return the place in units of the density."""
+        n, shape = len(self.mean), self.mean_own.shape
+        first = y[:n] - self.mean
+        own = np.linalg.solve(
+            self.inverse_own.transpose(0, 2, 1), (y[n:].reshape(shape) - self.mean_own)[..., None]
+        )[..., 0]
+        return np.append(np.linalg.solve(self.inverse.T, first), own + self.cross @ first)
 
-    told = where.told(mode)
-    slope, curved = differences(lambda x: -log_likelihood(x), told, np.ones(len(told)), apart)
-    size, direction = np.linalg.eigh(curved)
-    curved = np.round((direction * np.maximum(size, 0.0)) @ direction.T, 4)
-    places = where.told(np.arange(len(mode)).astype(np.float64)).astype(np.int64)
-    precision, shift = np.zeros((len(mode), len(mode))), np.zeros(len(mode))
-    precision[np.ix_(places, places)] = curved
-    shift[places] = curved @ told - np.round(slope, 4)
-    shift[:first] += where.centre / where.spread**2
-    return Around(precision, shift)
+
+def rooted(around: Around, where: Strata, sds: Floats) -> Root:
+    """Return the approximation times the prior with these standard deviations.
+
+    Eliminates the weights of each stratum: what is left has the size of numbers and means.
+    """
+    n, m = where.n_shared, len(where.kind)
+    precise = sds[where.kind] ** -2.0
+    whole = np.diag(where.spread**-2.0)
+    whole[:n, :n] += around.shared
+    whole[n:, n:] += where.n_strata * np.diag(precise)
+    cross = np.concatenate(
+        [around.cross, np.broadcast_to(-np.diag(precise), (where.n_strata, m, m))], axis=1
+    )
+    inverse_own = np.linalg.inv(np.linalg.cholesky(around.own + np.diag(precise)))
+    cross = inverse_own @ cross.transpose(0, 2, 1)
+    told = (inverse_own @ around.shift_own[..., None])[..., 0]
+    left = whole - np.einsum("gki,gkj->ij", cross, cross)
+    shift = where.centre / where.spread**2
+    shift[:n] += around.shift
+    inverse = np.linalg.inv(np.linalg.cholesky(left))
+    mean = inverse.T @ (inverse @ (shift - np.einsum("gki,gk->i", cross, told)))
+    own = (inverse_own.transpose(0, 2, 1) @ (told - cross @ mean)[..., None])[..., 0]
+    return Root(mean, own, inverse, inverse_own, cross)
+
+
+def around_likelihood(log_likelihood: ByStratum, where: Strata) -> Around:
+    """Return the normal approximation at the mode for standard deviations of 1.
+
+    The search ends at different last bits on different processors, which are rounded off.
+    """
+    n, m = where.n_shared, len(where.kind)
+    sds = np.ones(where.kind.max() + 1)
+    y = np.append(where.centre, np.tile(where.centre[n:], where.n_strata))
+    unit = np.ones(n + m)
+
+    def height(y: Floats) -> float:
+        return where.log_prior(y, sds) + float(log_likelihood(where.told(y)).sum())
+
+    high = height(y)
+    for _ in range(_SEARCH):
+        around = _expanded(log_likelihood, where, y, unit)
+        root = rooted(around, where, sds)
+        step = np.append(root.mean, root.mean_own) - y
+        gain = 0.0
+        for shorter in range(_HALVINGS):
+            there = y + step / 2.0**shorter
+            gain = height(there) - high
+            if gain > 0.0:
+                y, high = there, high + gain
+                break
+        # Differences are taken over a part of the posterior's width, where this is narrow.
+        size = np.append(np.diag(around.shared), np.diagonal(around.own, 0, 1, 2).max(axis=0))
+        unit = 1.0 / np.sqrt(np.maximum(size, 1.0))
+        if gain < _ENOUGH:
+            break
+    finest = np.append(unit, np.tile(unit[n:], where.n_strata))
+    return _expanded(log_likelihood, where, np.round(y / finest, 2) * finest, unit)
+
+
+def _expanded(log_likelihood: ByStratum, where: Strata, y: Floats, unit: Floats) -> Around:
+    """Return the approximation at a place, by differences in steps of a part of the units.
+
+    All strata are moved at once, as each has its own part of the likelihood.
+    """
+    n, m, g = where.n_shared, len(where.kind), where.n_strata
+    told, step = where.told(y), 0.03 * unit
+
+    def moved(*signed: tuple[int, int]) -> Floats:
+        x = told.copy()
+        for k, sign in signed:
+            if k < n:
+                x[k] += sign * step[k]
+            else:
+                x[n + (k - n) :: m] += sign * step[k]
+        return log_likelihood(x)
+
+    here = log_likelihood(told)
+    ahead = np.array([[moved((k, sign)) for sign in (1, -1)] for k in range(n + m)])
+    slope = (ahead[:, 0] - ahead[:, 1]) / (2 * step[:, None])
+    curved = np.empty((g, n + m, n + m))
+    for j in range(n + m):
+        curved[:, j, j] = (2 * here - ahead[j].sum(axis=0)) / step[j] ** 2
+        for k in range(j):
+            both = moved((j, 1), (k, 1)) + moved((j, -1), (k, -1))
+            mixed = (ahead[j].sum(axis=0) + ahead[k].sum(axis=0) - both - 2 * here) / 2
+            curved[:, j, k] = curved[:, k, j] = mixed / (step[j] * step[k])
+    # In units of the steps: a direction in which a stratum's likelihood curves up says nothing.
+    size, direction = np.linalg.eigh(curved * np.outer(unit, unit))
+    size = np.round(np.maximum(size, 0.0), 6)
+    curved = (direction * size[:, None]) @ direction.transpose(0, 2, 1) / np.outer(unit, unit)
+    own = told[n:].reshape(g, m)
+    at = np.concatenate([np.broadcast_to(told[:n], (g, n)), own], axis=1)
+    shift = (curved @ at[..., None])[..., 0] + slope.T
+    return Around(
+        curved[:, :n, :n].sum(axis=0), curved[:, :n, n:], curved[:, n:, n:],
+        shift[:, :n].sum(axis=0), shift[:, n:],
+    )  # fmt: skip
 
 
 def draw_strata(
-    log_likelihood: Density, where: Strata, around: Around, draws: int, tune: int, key: int
+    log_likelihood: ByStratum, where: Strata, around: Around, draws: int, tune: int, key: int
 ) -> Floats:
     """Draw one chain: shared numbers, means, log standard deviations, weights, log density.
 
-    ``log_likelihood`` takes shared numbers and the weights of each stratum; ``key`` is the seed.
+    ``log_likelihood`` takes shared numbers and the weights of each stratum, and returns a number
+    for each stratum; ``key`` is the seed.
 
     >>> data = np.array([2.0, 2.2, -1.0])  # one number with noise 1 of each of three strata
     >>> def log_likelihood(x):
-    ...     return -0.5 * float(np.sum((data - x) ** 2))
+    ...     return -0.5 * (data - x) ** 2
     >>> where = Strata(np.zeros(1), np.ones(1), np.zeros(1, dtype=np.int64), 3)
     >>> drawn = draw_strata(log_likelihood, where, around_likelihood(log_likelihood, where),
     ...                     1000, 200, 7)
@@ -211,40 +315,71 @@ def draw_strata(
     ((1000, 6), True)
     """
     rng, first, n_sds = np.random.default_rng(int(key)), len(where.centre), where.kind.max() + 1
-    log_sd = math.log(TYPICAL_SD) + 0.5 * rng.normal(size=n_sds)
+    log_sd = 0.5 * rng.normal(size=n_sds)
     y, out = None, np.empty((draws, first + n_sds + where.n_strata * len(where.kind) + 1))
+
+    def likelihood(y: Floats) -> float:
+        return float(log_likelihood(where.told(y)).sum())
+
     for step in range(-tune, _STEPS * draws):
         y = _moved(rng, y, np.exp(log_sd), log_likelihood, where, around)
         for kind in range(n_sds):
-            _draw_sd(rng, kind, log_sd, y, log_likelihood, where)
+            _draw_sd(rng, kind, log_sd, y, likelihood, where)
         if step >= 0 and step % _STEPS == _STEPS - 1:
-            density = where.log_prior(y, np.exp(log_sd)) + log_likelihood(where.told(y))
+            density = where.log_prior(y, np.exp(log_sd)) + likelihood(y)
             density += sum(map(_log_prior_sd, log_sd.tolist()))
             out[step // _STEPS] = *y[:first], *log_sd, *y[first:], density
     return out
 
 
 def _moved(
-    rng: np.random.Generator, y: Floats | None, sds: Floats, log_likelihood: Density,
+    rng: np.random.Generator, y: Floats | None, sds: Floats, log_likelihood: ByStratum,
     where: Strata, around: Around,
 ) -> Floats:  # fmt: skip
-    """Move along an ellipse that fits these standard deviations."""
-    lower = np.linalg.cholesky(around.precision + where.precision(sds))
-    mean = solve_triangular(lower.T, solve_triangular(lower, around.shift, lower=True))
+    """Move along ellipses that fit these standard deviations: each stratum, then all together."""
+    root = rooted(around, where, sds)
+    n, shape = len(root.mean), root.mean_own.shape
+    first, own = rng.normal(size=n), rng.normal(size=shape)
+    if y is not None:
+        at = root.units(y) / WIDER
+        first, own = at[:n], at[n:].reshape(shape)
 
-    def place(at: Floats) -> Floats:
-        return mean + WIDER * solve_triangular(lower.T, at)
+    def heights(first: Floats, own: Floats) -> Floats:
+        """Return the log density less that of the normal one: the part of each stratum."""
+        y = root.place(WIDER * np.append(first, own))
+        apart = (where.own(y) - y[where.n_shared : n]) / sds[where.kind]
+        return log_likelihood(where.told(y)) + 0.5 * np.sum(own**2 - apart**2, axis=1)
 
-    def height(at: Floats) -> float:
-        y = place(at)
-        return where.log_prior(y, sds) + log_likelihood(where.told(y)) + 0.5 * float(at @ at)
+    own = _elliptical_each(rng, own, lambda own: heights(first, own))
 
-    at = rng.normal(size=len(mean)) if y is None else lower.T @ (y - mean) / WIDER
-    return place(elliptical(rng, at, height)[0])
+    def height(first: Floats) -> float:
+        away = (root.place(WIDER * np.append(first, own))[:n] - where.centre) / where.spread
+        return float(heights(first, own).sum() + 0.5 * (first @ first - away @ away))
+
+    return root.place(WIDER * np.append(elliptical(rng, first, height)[0], own))
+
+
+def _elliptical_each(
+    rng: np.random.Generator, at: Floats, heights: Callable[[Floats], Floats]
+) -> Floats:
+    """Move each row along an ellipse of its own, as `elliptical` does."""
+    aside, level = rng.normal(size=at.shape), heights(at) - rng.exponential(size=len(at))
+    if not np.isfinite(level).all():
+        raise FloatingPointError(f"log densities that are not finite: {level}")
+    angle = rng.uniform(0.0, 2 * math.pi, len(at))
+    low, top = angle - 2 * math.pi, angle.copy()
+    out, waiting = at, np.ones(len(at), dtype=np.bool_)
+    while waiting.any():
+        there = np.cos(angle)[:, np.newaxis] * at + np.sin(angle)[:, np.newaxis] * aside
+        out = np.where(waiting[:, np.newaxis], there, out)
+        waiting &= heights(out) <= level
+        low, top = np.where(angle < 0, angle, low), np.where(angle < 0, top, angle)
+        angle = np.where(waiting, rng.uniform(low, top), angle)
+    return out
 
 
 def _draw_sd(
-    rng: np.random.Generator, kind: int, log_sd: Floats, y: Floats, log_likelihood: Density,
+    rng: np.random.Generator, kind: int, log_sd: Floats, y: Floats, likelihood: Density,
     where: Strata,
 ) -> None:  # fmt: skip
     """Draw a standard deviation given the weights, then together with them."""
@@ -263,14 +398,14 @@ def _draw_sd(
 
     def with_weights(x: float) -> float:
         y[places] = mean + math.exp(x) * apart
-        return _log_prior_sd(x) + log_likelihood(where.told(y))
+        return _log_prior_sd(x) + likelihood(y)
 
     log_sd[kind] = sliced(rng, log_sd[kind], with_weights)
     y[places] = mean + math.exp(log_sd[kind]) * apart
 
 
 def _log_prior_sd(x: float) -> float:
-    return -0.5 * ((x - math.log(TYPICAL_SD)) / SD_SPREAD) ** 2
+    return -0.5 * (x / SD_SPREAD) ** 2
 
 
 def sliced(rng: np.random.Generator, x: float, log_density: Callable[[float], float]) -> float:

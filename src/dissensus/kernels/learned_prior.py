@@ -141,6 +141,11 @@ class Layout(NamedTuple):
         """Number of weights of labels and features."""
         return sum(self.sizes)
 
+    @property
+    def size(self) -> int:
+        """Number of hyperparameters."""
+        return 1 + self.n_weights * (1 + self.n_strata) + bool(self.n_strata) * len(self.sizes)
+
     def spreads(self) -> Floats:
         """Return the standard deviations of the normal priors, without strata."""
         sizes = 1, self.n_free, sum(self.kinds)
@@ -209,8 +214,8 @@ def _of_strata(
 ) -> Floats:  # fmt: skip
     strata = where.strata(cells.n_labels)
 
-    def likelihood(x: Floats) -> float:
-        return log_likelihood(x, *cells, where.n_weights, where.n_free)
+    def likelihood(x: Floats) -> Floats:
+        return log_likelihood(x, *cells, where.n_strata, where.n_free)
 
     around = around_likelihood(likelihood, strata)
 
@@ -230,19 +235,22 @@ def log_density(
     for k in range(len(x)):
         out -= 0.5 * ((x[k] - centre[k]) / spread[k]) ** 2
     return out + log_likelihood(x, n_labels, times, start, label, given, spoken, feature, value,
-                                stratum, len(x) - 1, n_free)  # fmt: skip
+                                stratum, 1, n_free)[0]  # fmt: skip
 
 
 @kernel
 def log_likelihood(
     x: Floats, n_labels: int, times: Floats, start: Ints, label: Ints, given: Floats, spoken: Ints,
-    feature: Ints, value: Floats, stratum: Ints, n_weights: int, n_free: int,
-) -> float:  # fmt: skip
-    """Return the log likelihood of a log concentration and the weights of each stratum, ``x``."""
-    out, own, kappa = 0.0, np.empty(n_labels), math.exp(x[0])
-    totals = np.full(max((len(x) - 1) // max(n_weights, 1), 1), float(n_labels))
+    feature: Ints, value: Floats, stratum: Ints, n_strata: int, n_free: int,
+) -> Floats:  # fmt: skip
+    """Return the log likelihood of a log concentration and the weights of each stratum, ``x``.
+
+    There is a number for each stratum.
+    """
+    out, own, kappa = np.zeros(n_strata), np.empty(n_labels), math.exp(x[0])
+    n_weights, totals = (len(x) - 1) // n_strata, np.full(n_strata, float(n_labels))
     if n_free > 0:
-        for g in range(len(totals)):
+        for g in range(n_strata):
             totals[g] = 0.0
             for k in range(n_free):
                 totals[g] += math.exp(x[1 + g * n_weights + k])
@@ -257,7 +265,7 @@ def log_likelihood(
             if given[cell] > 0.0:
                 term += log_rising_of(max(kappa * own[cell - first] / mass, LEAST), given[cell])
                 said += given[cell]
-        out += times[item] * (term - log_rising_of(kappa, said))
+        out[g] += times[item] * (term - log_rising_of(kappa, said))
     return out
 
 

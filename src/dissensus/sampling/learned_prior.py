@@ -17,7 +17,7 @@ from dissensus.data.rows import label_counts
 from dissensus.data.schema import checked_annotations
 from dissensus.dims import ITEM, LABEL, SAMPLE, SCORED_SYSTEM, STRATUM, SYSTEM
 from dissensus.errors import ArgumentError
-from dissensus.kernels.ellipses import SD_SPREAD, TYPICAL_SD
+from dissensus.kernels.ellipses import SD_SPREAD
 from dissensus.kernels.learned_prior import (
     CONCENTRATION_SPREAD,
     FEATURE_SPREAD,
@@ -143,7 +143,9 @@ def learned(
     """Draw the hyperparameters from counts and features of some items each."""
     kinds = []
     for lot, said in lots:
-        kinds.append(alike(lot, said.values, stratum=said.stratum))
+        some = lot.any(axis=1)  # of others nothing is learned
+        stratum = None if said.stratum is None else said.stratum[some]
+        kinds.append(alike(lot[some], [each[some] for each in said.values], stratum=stratum))
         where = _layout(lot.shape[1], said)
     values = [np.concatenate([one[1][f] for one in kinds]) for f in range(len(kinds[0][1]))]
     counts, times, stratum = (np.concatenate([one[k] for one in kinds]) for k in (0, 2, 3))
@@ -170,6 +172,7 @@ def plausibilities(
     keys = item_keys(items, size[0], seed=seed)
     theta = np.empty((*size, *counts.shape))
     where = _layout(prior.n_labels, found)
+    assert prior.values.shape[-1] == where.size, "learned with other strata or predictions"
     weights = np.ascontiguousarray(where.of_strata(prior.values[:, : size[1]]))
     log_kappa = np.ascontiguousarray(prior.values[:, : size[1], 0])
     strata = np.zeros(len(counts), dtype=np.int64)
@@ -233,7 +236,7 @@ def in_graph(n_labels: int, found: Features, typical: float, code: Any = None) -
         mean = pm.Normal(name, 0.0, spread, dims=dim)
         if not found.strata:
             return mean
-        sd = pm.LogNormal(f"{name}_sd", math.log(TYPICAL_SD), SD_SPREAD)
+        sd = pm.LogNormal(f"{name}_sd", 0.0, SD_SPREAD)
         own = pm.Normal(f"stratum_{name}", mean, sd, dims=(STRATUM, dim))
         return own[found.stratum]
 

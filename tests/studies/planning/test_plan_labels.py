@@ -169,7 +169,9 @@ def test_pilots_of_other_kinds_are_refused():
     ann, pred = study((0.9,))
     numbers = dx.from_matrix(np.random.default_rng(1).normal(size=(4, 2)))
     fit = xr.DataTree()
-    for pilot, found in ((numbers, "continuous"), (fit, "DataTree"), (xr.Dataset(), "Dataset")):
+    with pytest.raises(dx.PredictionError, match="predictions: expected one number from each"):
+        planned(numbers, pred)
+    for pilot, found in ((fit, "DataTree"), (xr.Dataset(), "Dataset")):
         with pytest.raises(dx.AnnotationError, match=f"pilot: expected labels .*found {found}"):
             planned(pilot, pred)
     said = dx.predictions({"item": [0], "system": ["s"], "label": [0.5]})

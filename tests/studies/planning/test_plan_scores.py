@@ -113,3 +113,21 @@ def test_strata_of_the_pilot_are_those_of_its_plan(monkeypatch):
     del seen[:]
     dx.plan(ann, predictions=pred, **small)
     assert not any("stratum" in one.dims for one in seen)
+
+
+def test_whole_numbers_are_scores_beside_scores_and_what_cannot_be_planned_is_refused():
+    ann, pred = study((4.0,))
+    whole = dx.predictions({
+        "item": np.arange(N), "system": ["s"] * N,
+        "label": pred["value"].to_numpy().ravel().round().astype(int) % 15,
+    })  # fmt: skip
+    assert "label_code" in whole
+    plan = dx.plan(ann, predictions=whole, **HOW | {"items": (30,), "draws": 100})
+    assert "mean score" in plan.attrs["in_words"]
+    with pytest.raises(dx.ArgumentError, match="annotators: expected 2 or more: one score"):
+        dx.plan(ann, predictions=pred, **HOW | {"annotators": (1, 2)})
+    single = dx.from_matrix(np.arange(5.0)[:, None] + 0.5, kind="continuous")
+    with pytest.raises(dx.AnnotationError, match="pilot: expected items with two or more diff"):
+        dx.plan(single, predictions=pred, **HOW)
+    with pytest.raises(dx.ArgumentError, match="accuracy: expected none, since the mean score is"):
+        dx.plan(ann, predictions=pred, accuracy=0.8)

@@ -31,7 +31,6 @@ from dissensus.errors import AnnotationError, DesignWarning, warn_caller
 from dissensus.kernels import normal
 from dissensus.kernels.ellipses import (
     SD_SPREAD,
-    TYPICAL_SD,
     Strata,
     around_likelihood,
     around_mode,
@@ -201,18 +200,20 @@ def draw_priors_of_strata(
     systems, the logarithms of the standard deviations of strata, both for each stratum, and the log
     density.
     """
-    n = len(said.systems)
+    n, stratum = len(said.systems), said.stratum
+    assert stratum is not None
     standard = said.centred / said.scale * weight_spread(max(n, 1)) * units.reach
     where = Strata(
         np.zeros(4 + n), np.array([*SPREADS[1:], SPREADS[0], *[1.0] * n]),
         np.array([0, *[1] * n]), len(said.strata),
     )  # fmt: skip
 
-    def log_likelihood(x: Floats) -> float:
-        own = x[3:].reshape(where.n_strata, 1 + n)[said.stratum]
+    def log_likelihood(x: Floats) -> Floats:
+        own = x[3:].reshape(where.n_strata, 1 + n)[stratum]
         prior = units.prior(np.append(0.0, x[:3]))
         m = units.centre + units.spread * own[:, 0] + (standard * own[:, 1:]).sum(axis=1)
-        return float(normal.log_marginal(prior._replace(m=m), data).sum())
+        each = normal.log_marginal(prior._replace(m=m), data)
+        return np.bincount(stratum, each, minlength=where.n_strata)
 
     around = around_likelihood(log_likelihood, where)
     return np.stack(
@@ -289,9 +290,11 @@ def warn_of_many(n_items: int, said: Numbers) -> None:
         )
 
 
-def teachers(items: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    """Return the items that the prior is learned from."""
-    return chosen(items, MOST_ITEMS)
+def teachers(items: npt.NDArray[Any], data: Moments) -> npt.NDArray[np.bool_]:
+    """Return the items that the prior is learned from: of those with scores."""
+    out = data.n > 0
+    out[out] = chosen(items[out], MOST_ITEMS)
+    return out
 
 
 def learned(
@@ -359,13 +362,13 @@ def in_graph(units: Units, said: Numbers) -> Any:
         for name, middle, spread in zip(NAMES[1:], typical, SPREADS[1:], strict=True)
     )
     if said.strata:
-        sd = pm.LogNormal(f"{NAMES[0]}_sd", math.log(TYPICAL_SD * units.spread), SD_SPREAD)
+        sd = pm.LogNormal(f"{NAMES[0]}_sd", math.log(units.spread), SD_SPREAD)
         m = own(NAMES[0], m, 1.0, sd)
     if said.systems:
         spread = units.reach * weight_spread(len(said.systems)) / said.scale
         weight = pm.Normal(WEIGHT, 0.0, spread, dims=SYSTEM)
         if said.strata:
-            sd = pm.LogNormal(f"{WEIGHT}_sd", math.log(TYPICAL_SD), SD_SPREAD)
+            sd = pm.LogNormal(f"{WEIGHT}_sd", 0.0, SD_SPREAD)
             m = m + (said.centred * own(WEIGHT, weight, spread, sd, SYSTEM)).sum(axis=1)
         else:
             m = m + pm.math.dot(said.centred, weight)

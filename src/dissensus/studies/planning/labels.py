@@ -14,11 +14,19 @@ import xarray as xr
 from dissensus import arguments, models
 from dissensus.data.alignment import predicted_labels, respelled_item
 from dissensus.data.annotations import annotations as read
+from dissensus.data.predictions import predicted_numbers
 from dissensus.data.rows import given_numbers
 from dissensus.data.schema import checked_annotations, checked_predictions
 from dissensus.data.tables import match
 from dissensus.dims import CHAIN, DRAW, ITEM, LABEL, SAMPLE, STRATUM, SYSTEM
-from dissensus.errors import AnnotationError, DissensusWarning, PredictionError, shown
+from dissensus.errors import (
+    AnnotationError,
+    ArgumentError,
+    DissensusWarning,
+    PredictionError,
+    brief,
+    shown,
+)
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Array, Floats, Ints
 from dissensus.metrics._accuracy import top_k_accuracy
@@ -154,6 +162,11 @@ def plan_labels(
     kind, names = study.kind, predictions[ITEM].to_numpy()
     tried = sizes(annotators, items, len(names), prob, draws, kind.words)
     arguments.flags(progressbar=progressbar)
+    if isinstance(kind, _Scores) and tried.annotators[0] < 2:
+        raise ArgumentError(
+            "annotators", expected="2 or more: one score of each item does not show how much "
+            "scores of an item vary", found=brief(annotators),
+        )  # fmt: skip
     whole = study.read(pilot[ITEM].to_numpy()[pilot["item_code"]], kind.given(pilot))
     fit = study.fit(whole, predictions, (1, STUDIES), random_seed)
     rng = generator(random_seed, "plan of labels")
@@ -189,7 +202,9 @@ def plan_labels(
 def _checked(pilot: Any, predictions: xr.Dataset) -> _Study:
     """Return the study, or raise if the predictions are not of all of the pilot's items."""
     kind = pilot.attrs.get("kind") if isinstance(pilot, xr.Dataset) else None
-    as_numbers = isinstance(predictions, xr.Dataset) and "value" in predictions
+    as_numbers = kind == "continuous" or (
+        isinstance(predictions, xr.Dataset) and "value" in predictions
+    )
     kinds = models.get((_Scores if as_numbers else _Labels).model).module.KINDS
     if kind not in kinds:
         raise AnnotationError(
@@ -199,9 +214,13 @@ def _checked(pilot: Any, predictions: xr.Dataset) -> _Study:
             found=kind or type(pilot).__name__, hint=_hint(pilot, kind),
         )  # fmt: skip
     checked_annotations(pilot)
-    if not as_numbers:
+    if as_numbers:
+        _require_spread(pilot)
+    else:
         check_lists(predictions)
     checked_predictions(predictions)
+    if as_numbers:
+        predicted_numbers(predictions)
     names = predictions[ITEM].to_numpy()
     if not as_numbers:
         _require_labels(pilot[LABEL].to_numpy(), predictions)
@@ -226,6 +245,18 @@ def _hint(pilot: Any, kind: str | None) -> str:
     if isinstance(pilot, xr.DataTree):
         return "A fit is no pilot: type plan(annotations, predictions=pred)"
     return "Predicted numbers are compared with scores, predicted labels with labels" * bool(kind)
+
+
+def _require_spread(pilot: xr.Dataset) -> None:
+    """Raise unless the pilot shows how much scores of one item vary."""
+    score, item = given_numbers(pilot), pilot["item_code"].to_numpy()
+    order = np.lexsort((score, item))
+    if not np.any((np.diff(item[order]) == 0) & (np.diff(score[order]) > 0)):
+        raise AnnotationError(
+            "pilot", expected="items with two or more different scores, which show how much scores "
+            "of an item vary", found="none",
+            hint="Let two people or more score some of the items",
+        )  # fmt: skip
 
 
 def _require_labels(labels: Array, predictions: xr.Dataset) -> None:

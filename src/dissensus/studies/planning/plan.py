@@ -292,7 +292,9 @@ def plan(
     if voted or predictions is not None:
         others = {"difference": difference, "margin": margin} | own | settings
         others |= {"target": target, "width": width, "family": family}
-        quantity = "win rates are" if voted else "agreement with the panel is"
+        numbers = isinstance(pilot, xr.Dataset) and pilot.attrs.get("kind") == "continuous"
+        quantity = "the mean score is" if numbers else "agreement with the panel is"
+        quantity = "win rates are" if voted else quantity
         _none_of(others, f"none, since {quantity} planned")
         beside, usual = (plan_votes, (1,)) if voted else (plan_labels, (3,))
         return beside(
