@@ -114,6 +114,21 @@ def by_ppi(table: pd.DataFrame, some: pd.DataFrame, label: str) -> np.ndarray:
     return np.array(out)
 
 
+METHODS = ("with `stratum=`", "one prior for all", "each by itself", "PPI++ in each")
+
+
+def intervals(method: str, table: pd.DataFrame, some: pd.DataFrame, label: str, seed: int):
+    """Return intervals (stratum, end) and estimates (stratum)."""
+    if method == METHODS[3]:
+        ends = by_ppi(table, some, label)
+        return ends, ends.mean(axis=1)
+    if method == METHODS[2]:
+        draws = by_itself(table, some, label, seed)
+    else:
+        draws = by_model(table, some, label, seed, strata=method == METHODS[0])
+    return draws.quantile(EDGES, axis=1).T.to_numpy(), draws.mean(axis=1).to_numpy()
+
+
 def studied(draw, n: int, label: str, times: int, ppi: bool) -> None:
     """Print a row for each method; ``draw`` returns a table for a seed."""
     found: dict[str, list] = {}
@@ -122,20 +137,11 @@ def studied(draw, n: int, label: str, times: int, ppi: bool) -> None:
         some = table.sample(n, random_state=seed)
         value = table["truth"] if "truth" in table else table["people"] == label
         truth = value.groupby(table["stratum"]).mean().to_numpy()
-        for method, run in {
-            "with `stratum=`": lambda: by_model(table, some, label, seed, strata=True),
-            "one prior for all": lambda: by_model(table, some, label, seed, strata=False),
-            "each by itself": lambda: by_itself(table, some, label, seed),
-            "PPI++ in each": lambda: by_ppi(table, some, label) if ppi else None,
-        }.items():
+        for method in METHODS[: len(METHODS) if ppi else -1]:
             start = time.perf_counter()
-            got = run()
-            if got is None:
-                continue
+            got = intervals(method, table, some, label, seed)
             seconds = time.perf_counter() - start
-            ends = got if method.startswith("PPI") else got.quantile(EDGES, axis=1).T.to_numpy()
-            middle = ends.mean(1) if method.startswith("PPI") else got.mean(axis=1).to_numpy()
-            found.setdefault(method, []).append((ends, middle, truth, seconds))
+            found.setdefault(method, []).append((*got, truth, seconds))
     for method, each in found.items():
         ends, middle, truth = (np.array([one[k] for one in each]) for k in range(3))
         known = ~np.isnan(middle)
@@ -169,7 +175,10 @@ def main() -> None:
         (lambda _: ("pandalm, gpt35", lm), (100, 300), "first"),
         (lambda s: ("2 systems x 200", outputs(s, 2, 200, noisy=False)), (40, 100), "pass"),
         (lambda s: ("6 systems x 100", outputs(s, 6, 100, noisy=False)), (60, 180), "pass"),
-        (lambda s: ("6 systems x 100, people err", outputs(s, 6, 100, noisy=True)), (60, 180), "pass"),
+        (
+            lambda s: ("6 systems x 100, people err", outputs(s, 6, 100, noisy=True)),
+            (60, 180), "pass",
+        ),
     ]  # fmt: skip
     for draw, sizes, label in sets:
         if asked.only in draw(0)[0]:
