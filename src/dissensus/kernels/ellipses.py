@@ -237,7 +237,7 @@ def around_likelihood(log_likelihood: ByStratum, where: Strata) -> Around:
 
     high = height(y)
     for _ in range(_SEARCH):
-        around = _expanded(log_likelihood, where, y, unit)
+        around = _expanded(log_likelihood, where, y, unit, search=True)
         root = rooted(around, where, sds)
         step = np.append(root.mean, root.mean_own) - y
         gain = 0.0
@@ -256,10 +256,13 @@ def around_likelihood(log_likelihood: ByStratum, where: Strata) -> Around:
     return _expanded(log_likelihood, where, np.round(y / finest, 2) * finest, unit)
 
 
-def _expanded(log_likelihood: ByStratum, where: Strata, y: Floats, unit: Floats) -> Around:
+def _expanded(
+    log_likelihood: ByStratum, where: Strata, y: Floats, unit: Floats, *, search: bool = False
+) -> Around:
     """Return the approximation at a place, by differences in steps of a part of the units.
 
-    All strata are moved at once, as each has its own part of the likelihood.
+    All strata are moved at once, as each has its own part of the likelihood. A direction in which
+    it curves upwards says nothing; in a ``search`` one walks on as if it curved downwards as much.
     """
     n, m, g = where.n_shared, len(where.kind), where.n_strata
     told, step = where.told(y), 0.03 * unit
@@ -270,7 +273,7 @@ def _expanded(log_likelihood: ByStratum, where: Strata, y: Floats, unit: Floats)
             if k < n:
                 x[k] += sign * step[k]
             else:
-                x[n + (k - n) :: m] += sign * step[k]
+                x[k::m] += sign * step[k]
         return log_likelihood(x)
 
     here = log_likelihood(told)
@@ -283,13 +286,14 @@ def _expanded(log_likelihood: ByStratum, where: Strata, y: Floats, unit: Floats)
             both = moved((j, 1), (k, 1)) + moved((j, -1), (k, -1))
             mixed = (ahead[j].sum(axis=0) + ahead[k].sum(axis=0) - both - 2 * here) / 2
             curved[:, j, k] = curved[:, k, j] = mixed / (step[j] * step[k])
-    # In units of the steps: a direction in which a stratum's likelihood curves up says nothing.
     size, direction = np.linalg.eigh(curved * np.outer(unit, unit))
-    size = np.round(np.maximum(size, 0.0), 6)
+    size = np.round(np.abs(size) if search else np.maximum(size, 0.0), 6)
     curved = (direction * size[:, None]) @ direction.transpose(0, 2, 1) / np.outer(unit, unit)
+    along = (direction.transpose(0, 2, 1) @ (slope.T * unit)[..., None]) * (size > 0)[..., None]
+    told_slope = (direction @ along)[..., 0] / unit
     own = told[n:].reshape(g, m)
     at = np.concatenate([np.broadcast_to(told[:n], (g, n)), own], axis=1)
-    shift = (curved @ at[..., None])[..., 0] + slope.T
+    shift = (curved @ at[..., None])[..., 0] + told_slope
     return Around(
         curved[:, :n, :n].sum(axis=0), curved[:, :n, n:], curved[:, n:, n:],
         shift[:, :n].sum(axis=0), shift[:, n:],
@@ -349,6 +353,8 @@ def _moved(
         apart = (where.own(y) - y[where.n_shared : n]) / sds[where.kind]
         return log_likelihood(where.told(y)) + 0.5 * np.sum(own**2 - apart**2, axis=1)
 
+    while y is None and not np.isfinite(heights(first, own)).all():  # too far out to begin
+        first, own = first / 2, own / 2
     own = _elliptical_each(rng, own, lambda own: heights(first, own))
 
     def height(first: Floats) -> float:
