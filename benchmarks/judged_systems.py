@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from judges import mtbench, pandalm
+from judges import has_ppi, mtbench, pandalm
 from machine import described
 from real_data import PROB
 
@@ -159,12 +159,7 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=60)
     parser.add_argument("--only", default="", help="sets whose names hold this")
     asked = parser.parse_args()
-    try:
-        import ppi_py  # noqa: F401
-
-        ppi = True
-    except ImportError:
-        ppi = False
+    ppi = has_ppi()
     warnings.simplefilter("ignore")
     print(described(), end="\n\n")
     print("| set | labelled | method | hold | mean width | error | seconds |")

@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -177,6 +178,11 @@ def studied(table: pd.DataFrame, n: int, times: int, ppi: bool) -> dict[str, np.
     return found | {"truth": rates(table, "vote", systems)}
 
 
+def has_ppi() -> bool:
+    """Return whether the interpreter has the peer."""
+    return find_spec("ppi_py") is not None
+
+
 def main() -> None:
     """Print a row for each set, number of votes and method."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -186,12 +192,7 @@ def main() -> None:
     parser.add_argument("--votes", type=int, nargs="*", default=[30, 100, 300])
     parser.add_argument("--panel", action="store_true", help="one vote each, the majority asked")
     asked = parser.parse_args()
-    try:
-        import ppi_py  # noqa: F401
-
-        ppi = True
-    except ImportError:
-        ppi = False
+    ppi = has_ppi()
     warnings.simplefilter("ignore")
     print(described(), end="\n\n")
     if asked.panel:

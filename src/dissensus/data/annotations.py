@@ -117,8 +117,10 @@ def annotations(
         "confidence": confidence, "pool": pool, "cluster": cluster, "stratum": stratum,
     }  # fmt: skip
     every = None if items is None else _every_item(items, wanted)
-    own = {role: name for role, name in wanted.items() if every is None or role not in _OF_ITEMS
-           or name in opened(frame)}  # fmt: skip
+    own = wanted
+    if every is not None and len(every) > 1:  # groups need not be in both tables
+        there = opened(frame)
+        own = {role: x for role, x in wanted.items() if role not in _OF_ITEMS or x in there}
     if isinstance(kind, str) and kind == "set":
         frame, labels = of_columns(frame, own, labels, none=none)
     column = columns(frame, own, needed=("item", "annotator", "label"))
@@ -334,9 +336,9 @@ def _every_item(items: Any, wanted: Mapping[str, str | None]) -> "dict[str, pd.S
     groups = {role: wanted[role] for role in _OF_ITEMS if wanted[role] is not None}
     if not isinstance(items, xr.Dataset) and is_table(items):
         found = columns(items, {"item": wanted["item"], **groups}, source="items=")
+        names_of = tables.encode(found["item"], "items=")
         for role, name in groups.items():  # each table by itself, so that rows are called right
             said = f"items=: {name}"
-            names_of = tables.encode(found["item"], "items=")
             _per_item(grouped(found[role], said), names_of, said)
         return found
     if isinstance(items, str | bytes | xr.Dataset) or not isinstance(items, Iterable):

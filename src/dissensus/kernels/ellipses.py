@@ -353,7 +353,9 @@ def _moved(
         apart = (where.own(y) - y[where.n_shared : n]) / sds[where.kind]
         return log_likelihood(where.told(y)) + 0.5 * np.sum(own**2 - apart**2, axis=1)
 
-    while y is None and not np.isfinite(heights(first, own)).all():  # too far out to begin
+    for _ in range(_HALVINGS if y is None else 0):  # while it is too far out to begin
+        if np.isfinite(heights(first, own)).all():
+            break
         first, own = first / 2, own / 2
     own = _elliptical_each(rng, own, lambda own: heights(first, own))
 

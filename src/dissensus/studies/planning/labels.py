@@ -244,7 +244,9 @@ def _checked(pilot: Any, predictions: xr.Dataset) -> _Study:
 def _hint(pilot: Any, kind: str | None) -> str:
     if isinstance(pilot, xr.DataTree):
         return "A fit is no pilot: type plan(annotations, predictions=pred)"
-    return "Predicted numbers are compared with scores, predicted labels with labels" * bool(kind)
+    return (
+        "Predicted numbers are compared with scores, predicted labels with labels" if kind else ""
+    )
 
 
 def _require_spread(pilot: xr.Dataset) -> None:
