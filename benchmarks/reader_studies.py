@@ -1,6 +1,7 @@
 """Reader studies: coverage in simulations after Roe & Metz (1997), published values, and speed.
 
     uv run python benchmarks/reader_studies.py --part coverage --studies 500
+    uv run python benchmarks/reader_studies.py --part latent --studies 200
     uv run python benchmarks/reader_studies.py --part uncertain --studies 200
     uv run python benchmarks/reader_studies.py --part panel --shared FOLDER_OF_SETS
     uv run python benchmarks/reader_studies.py --part published --shared FOLDER_OF_SETS
@@ -34,6 +35,7 @@ STRUCTURES = {
 # Distance of positive from negative cases, with the large variance of readers that belongs to it.
 DISTANCES = {0.75: 0.011, 1.5: 0.03, 2.5: 0.056}
 SMALL = 0.0055
+AREAS = ("empirical", "latent")
 SIZES = ((5, 50), (5, 100), (10, 100), (10, 200))
 
 
@@ -119,6 +121,46 @@ def coverage(studies: int, draws: int, seed: int, only: str) -> None:
         )  # fmt: skip
 
 
+def latent(studies: int, draws: int, seed: int, only: str) -> None:
+    """Print, for small studies, how intervals hold with and without the model of latent scores."""
+    names = "covered difference,covered average,width,error,average error"
+    names = ["covered difference", "covered average", "width", "error", "average error"]
+    columns = [f"{areas}: {name}" for name in names for areas in AREAS]
+    print(",".join(("structure,distance,readers,cases,crossed,grades", *columns, "n")))
+    designs = [
+        (s, d, j, n, c, g)
+        for j, n in ((4, 30), (5, 50)) for s in ("LL", "HH") for d in DISTANCES
+        for c, g in ((True, None), (True, 5), (False, 5))
+    ]  # fmt: skip
+    for k, (structure, distance, j, n, crossed, grades) in enumerate(designs):
+        name = f"{structure},{distance},{j},{n},{crossed},{grades}"
+        if not re.search(only, name):
+            continue
+        rows = []
+        for study in range(studies):
+            rng = np.random.default_rng((seed, k, study))
+            table, true = simulate(structure, distance, j, n, rng, crossed=crossed, grades=grades)
+            row = []
+            for areas in AREAS:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", dx.DissensusWarning)
+                    found = dx.reader_study(
+                        table, "ill", areas=areas, draws=draws, random_seed=study,
+                        progressbar=False,
+                    )  # fmt: skip
+                less, average = found["difference"], found["average_auc"][..., 0]
+                low, high = less.quantile([0.025, 0.975]).values
+                ends = average.quantile([0.025, 0.975]).values
+                row.append((
+                    low <= 0.0 <= high, ends[0] <= true[0] <= ends[1], high - low,
+                    float(less.mean()) ** 2, float(average.mean() - true[0]) ** 2,
+                ))  # fmt: skip
+            rows.append(row)
+        means = np.mean(np.array(rows, dtype=float), axis=0).T
+        means[3:] = np.sqrt(means[3:])
+        print(f"{name}," + ",".join(f"{x:.3f}" for x in means.ravel()) + f",{studies}", flush=True)
+
+
 def uncertain(studies: int, draws: int, seed: int) -> None:
     """Cover areas whose truth a panel of three tells, with known accuracy."""
     print("accuracy,cases,covered,mean error,drawn labels,width,known width,n")
@@ -191,10 +233,10 @@ def published(shared: Path) -> None:
         table["case"] = table["item"].astype(str)
         if name == "kundel":  # a number stands for other patients under each modality
             table["case"] = table["group"].astype(str) + " " + table["case"]
-        for new_readers in (True, False):
+        for new_readers, areas in ((True, "empirical"), (False, "empirical"), (True, "latent")):
             found = dx.reader_study(
                 table, "gold", reader="annotator", modality="group", score="label",
-                new_readers=new_readers, random_seed=1,
+                new_readers=new_readers, areas=areas, random_seed=1, progressbar=False,
             )  # fmt: skip
             print(name, found.in_words)
             first = found["average_auc"]
@@ -217,7 +259,9 @@ def speed() -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--part", choices=("coverage", "uncertain", "panel", "published", "speed"), required=True
+        "--part",
+        choices=("coverage", "latent", "uncertain", "panel", "published", "speed"),
+        required=True,
     )
     parser.add_argument("--studies", type=int, default=500)
     parser.add_argument("--draws", type=int, default=1000)
@@ -227,6 +271,8 @@ if __name__ == "__main__":
     options = parser.parse_args()
     if options.part == "coverage":
         coverage(options.studies, options.draws, options.seed, options.only)
+    elif options.part == "latent":
+        latent(options.studies, options.draws, options.seed, options.only)
     elif options.part == "uncertain":
         uncertain(options.studies, options.draws, options.seed)
     elif options.part == "panel":

@@ -154,9 +154,10 @@ def _readers(draw):
         "max_false_positive_rate": draw(st.sampled_from([1, 0.3, 0])),
         "predictions": draw(st.sampled_from([None, {c: c % 3 for c in range(n)}, {0: 1}, [1]])),
         "new_readers": draw(st.booleans()), "new_cases": draw(st.booleans()),
+        "areas": draw(st.sampled_from(["empirical", "empirical", "latent"])),
     }  # fmt: skip
     truth = draw(st.sampled_from(["ill", "ill", {c: c % 2 for c in range(n)}, "score", {}, None]))
-    return (rows, truth), more | {"draws": draw(st.sampled_from([1, 3]))} | SEEDED
+    return (rows, truth), more | {"draws": draw(st.sampled_from([1, 3]))} | SEEDED | QUIET
 
 
 NUMBERS = st.sampled_from([(1, 2, 3), (0.5, 1.5), (1,), (1, None), ("low", 2), (np.inf, 1)])

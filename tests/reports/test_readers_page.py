@@ -14,7 +14,7 @@ import dissensus as dx
 from dissensus.errors import ArgumentError
 from dissensus.evaluation.readers import COLUMNS
 from dissensus.reports import readers_page
-from dissensus.statistics._reader_study import concerns
+from dissensus.statistics._reader_words import concerns
 from dissensus.wording import probability, share
 
 SAMPLE = ("chain", "draw")

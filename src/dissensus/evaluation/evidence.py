@@ -46,7 +46,7 @@ from dissensus.evaluation.readers import reader_rows
 from dissensus.evaluation.sets import LABELS, label_rows
 from dissensus.evaluation.votes import LEADERBOARD, leaderboard_rows
 from dissensus.sampling.intervals import effective, spread, whole
-from dissensus.statistics._reader_study import checked_study, is_reader_study
+from dissensus.statistics._reader_words import checked_study, is_reader_study
 
 # Accuracy: one row for each system and scope, and for each annotator.
 

@@ -316,6 +316,13 @@ def inverted(factor: Floats, n: int, out: Floats) -> float:
     return log_det
 
 
+@rowwise("void(float64, float64, float64, float64[:])", "(),(),()->()")
+def both_below(h: float, k: float, correlation: float, out: Floats) -> None:
+    """Return P(X <= h, Y <= k), both standard normal."""
+    apart = 0.25 * math.erfc(-h * _ROOT_HALF) * math.erfc(-k * _ROOT_HALF)
+    out[0] = apart + excess(h, k, correlation)
+
+
 @rowwise("void(float64[:], float64[:], float64[:], float64, float64[:])", "(a),(a),(a),()->()")
 def covariance_within(
     weight: Floats, bound: Floats, sd: Floats, shared: float, out: Floats

@@ -12,7 +12,7 @@ import xarray as xr
 from dissensus.errors import ArgumentError, shown
 from dissensus.evaluation.sets import LABELS
 from dissensus.evaluation.votes import LEADERBOARD
-from dissensus.statistics._reader_study import checked_study, is_reader_study
+from dissensus.statistics._reader_words import checked_study, is_reader_study
 from dissensus.storage import check_target, replace, there
 
 _NEEDED = ("posterior", "statistics", "annotations")

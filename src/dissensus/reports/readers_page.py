@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from numbers import Real
 from typing import Any, Final
 
@@ -26,7 +26,7 @@ from dissensus.reports.tables import Body, Table
 from dissensus.reports.trust import Box
 from dissensus.reports.verdict import LIKELY
 from dissensus.sampling.intervals import spread
-from dissensus.statistics._reader_study import FEW_CASES, FEW_READERS, concerns
+from dissensus.statistics._reader_words import FEW_CASES, FEW_READERS, concerns
 from dissensus.studies.planning.readers import plan_readers
 from dissensus.wording import counted, listed, number, probability, share, short
 
@@ -54,7 +54,7 @@ def page(study: xr.Dataset, title: str | None = None) -> str:
         .render(
             **frame(),
             title=title or _title(study),
-            troubles=[found["direction"]] if "direction" in found else [],
+            troubles=[found[name] for name in ("chains", "direction") if name in found],
             verdict=_said("headline", headline(study, rows)),
             lead_picture=picture(
                 "reader_study",
@@ -73,13 +73,24 @@ def page(study: xr.Dataset, title: str | None = None) -> str:
             sections=list(_parts(study, rows)),
             control={"reference": -1, "wanted": False, "values": []},
             data=[(str(key).replace("_", " "), _plain(value)) for key, value in study.attrs.items()
-                  if key not in _HIDDEN and not str(key).startswith("new_")],
+                  if key not in _HIDDEN and not str(key).startswith(("new_", "areas_"))],
             cards_of=[],
-            diagnosis=[_DRAWS[int(study.attrs["truth_known"])]],
+            diagnosis=[_diagnosis(study.attrs)],
             chains=[],
             provenance=[],
         )
     )  # fmt: skip
+
+
+def _diagnosis(about: Mapping[Any, Any]) -> str:
+    """Return what is known of the draws."""
+    if "areas_r_hat_max" not in about:
+        return _DRAWS[int(about["truth_known"])]
+    least = min(about["areas_ess_bulk_min"], about["areas_ess_tail_min"])
+    return (
+        f"Areas are from Markov chains: at least {least:.0f} effective draws, r-hat up to "
+        f"{about['areas_r_hat_max']:.2f}."
+    )
 
 
 def _said(topic: str, facts: Facts) -> list[str]:
@@ -151,6 +162,7 @@ def _intervals(study: xr.Dataset) -> Facts:
         "fixed": not (about["new_readers"] or about["new_cases"]),
         "readers": "new readers like these" if about["new_readers"] else "these readers",
         "cases": "new cases like these" if about["new_cases"] else "these cases",
+        "latent": about.get("areas") == "latent",
     }  # fmt: skip
 
 

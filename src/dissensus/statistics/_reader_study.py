@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
-from typing import Any, Final, TypeGuard
+from typing import Any, Final
 
 import numpy as np
 import xarray as xr
@@ -15,7 +14,6 @@ from dissensus.dims import (
     FALSE_POSITIVE_RATE,
     MODALITY,
     READER,
-    SAMPLE,
     SYSTEM,
     THRESHOLD,
     other,
@@ -23,6 +21,7 @@ from dissensus.dims import (
 from dissensus.errors import ArgumentError, brief, shown, warn_caller
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Floats, Ints, Names
+from dissensus.statistics import _reader_model as latent_scores
 from dissensus.statistics._read import code_of
 from dissensus.statistics._reader_areas import (
     PLACES,
@@ -31,8 +30,8 @@ from dissensus.statistics._reader_areas import (
     warn_of_bounds,
     weights_of,
 )
+from dissensus.statistics._reader_model import CHAINS
 from dissensus.statistics._reader_scores import (
-    ONE,
     Reading,
     Study,
     Truth,
@@ -46,21 +45,17 @@ from dissensus.statistics._reader_scores import (
     truth_of,
 )
 from dissensus.statistics._reader_spread import Cells, Chance, of_new_readers, spreads
-from dissensus.wording import counted, listed, share, spoken_probability
+from dissensus.statistics._reader_words import concerns, in_words
 
 SPREAD: Final = {"auc": 0.2, "partial_auc": 0.28, "sensitivity": 0.4, "specificity": 0.4}
 """Scale of the prior of both standard deviations between readers, on the probit scale. Roe & Metz
 (1997) simulate areas with .07 (small) and .17 (large): the prior's median is between them. A
 sensitivity differs between readers by the square root of 2 more, and by readers' thresholds too."""
+AREAS: Final = ("empirical", "latent")
 _LEAST: Final = 1000
 """Draws from which the covariance between readers is computed, at least."""
-FEW_READERS: Final = 4
-FEW_CASES: Final = 10
-_SURE: Final = 0.95
 _READERS: Final = "readers"
 """The name of the readers' thresholds."""
-_NONE: Final = 1e-9
-"""A standard deviation that is rounding."""
 
 Values = dict[str, tuple[tuple[str, ...], Floats]]
 
@@ -77,11 +72,13 @@ def reader_study(
     positive: Any = None,
     threshold: Any = None,
     max_false_positive_rate: float = 1.0,
+    areas: str = "empirical",
     predictions: Any = None,
     new_readers: bool = True,
     new_cases: bool = True,
     draws: int | None = None,
     random_seed: Any = None,
+    progressbar: bool = True,
 ) -> xr.Dataset:
     r"""Areas under the ROC curve of readers with each modality, and their differences.
 
@@ -127,6 +124,10 @@ def reader_study(
     max_false_positive_rate : float, default 1
         If below 1, adds the partial area: the mean sensitivity over false positive rates up to
         this. Known true labels only.
+    areas : {"empirical", "latent"}
+        "latent": areas and curves by a model of latent scores, see Notes, for studies with few
+        cases: curves are smooth, and areas below 1. Known true labels and new cases only, without
+        clusters.
     predictions : dataframe, mapping, Series or Dataset, optional
         Scores of systems that read the same cases: a table with columns named as ``case`` and
         ``score``, and ``system`` if there are several; a score for each case; or
@@ -136,9 +137,12 @@ def reader_study(
     new_cases : bool, default True
         True: areas are for all cases like these. False: for these cases.
     draws : int, optional
-        Default: 4,000. With a fit in ``truth`` it must be None: all its draws are used.
+        Default: 4,000. With a fit in ``truth`` it must be None: all its draws are used. With latent
+        scores it is rounded up to a multiple of 4, the number of chains.
     random_seed : optional
         As in `bayesian_bootstrap`.
+    progressbar : bool, default True
+        For latent scores, which take seconds to a minute.
 
     Returns
     -------
@@ -199,6 +203,22 @@ def reader_study(
     are too close to ½, and areas of this regression are unbiased. If both err on the same cases,
     areas are too large. Draws outside 0 to 1 are set to 0 or 1, with a warning if they are many.
 
+    With ``areas="latent"``, the score of reading j (a reader with a modality, or a system) for case
+    i with true label d is an unknown ascending function, which each reading has for itself, of
+
+    .. math:: d\,a_j + \tau_d\,(u_i + v_{i m(j)} + w_{i r(j)} + e_{ij}), \qquad \tau_0 = 1
+
+    with normal effects of the case, of the case with the modality, and with the reader. The area is
+    :math:`\Phi(a_j / T)`, where :math:`T^2` is the variance of a positive and of a negative case
+    together. Only the order of scores counts, as in the empirical area, in up to ten grades of
+    about equal size. Equal scores are latent scores that are not told apart, so areas of few grades
+    are larger than empirical ones, which count them half, and with two grades they are
+    extrapolations. Probits of average areas have a normal prior around 1 with standard deviation 1,
+    and standard deviations of effects of cases half-normal ones with scale 1, that of residuals
+    being 1. The sampler is a Gibbs sampler; attributes
+    ``areas_...`` have its diagnostics. Sensitivities, specificities and ``observed_...`` do not
+    depend on the model.
+
     Sources: DeLong, DeLong & Clarke-Pearson (1988), *Biometrics* 44, for the covariance between
     areas (here computed from the draws); Obuchowski & Rockette (1995), *Communications in
     Statistics* 24, for the model; Roe & Metz (1997), *Academic Radiology* 4, for simulations in
@@ -221,7 +241,8 @@ def reader_study(
     >>> bool((study["difference"] < 0).mean() > 0.9)
     True
     """
-    arguments.flags(new_readers=new_readers, new_cases=new_cases)
+    arguments.flags(new_readers=new_readers, new_cases=new_cases, progressbar=progressbar)
+    latent = arguments.one_of("areas", areas, AREAS) == "latent"
     most = arguments.probability("max_false_positive_rate", max_false_positive_rate, zero=False)
     names = {"reader": reader, "case": case, "modality": modality, "score": score}
     if isinstance(ratings, xr.Dataset):
@@ -231,7 +252,11 @@ def reader_study(
         study = of_table(ratings, names, cluster)
     thresholds, place = _thresholds(_of_readers(threshold), study)
     true = truth_of(study, truth, case, positive)
-    n = true.fit.number_of_draws(draws)
+    if latent:
+        latent_scores.refuse(study, true, new_cases=new_cases)
+        n = -(-true.fit.number_of_draws(draws) // CHAINS) * CHAINS
+    else:
+        n = true.fit.number_of_draws(draws)
     check_kinds(true, study)
     if most < 1 and not true.known:
         raise ArgumentError(
@@ -239,6 +264,8 @@ def reader_study(
         )
     readings = readings_in(study, true)
     systems = {} if predictions is None else scores_of_systems(predictions, study, true, names)
+    if latent:
+        latent_scores.refuse_constant(_named(readings, systems, study))
     rng = generator(random_seed, "reader study")
     every = [*readings, *systems.values()]
     own = _of_systems(threshold, systems, place)
@@ -260,6 +287,14 @@ def reader_study(
     cells = Cells(
         np.array([one.modality for one in readings]), np.array([one.reader for one in readings])
     )
+    by_model = None
+    if latent:
+        by_model = latent_scores.sample(
+            every, len(systems), study, true, n, generator(random_seed, "latent scores"),
+            show=progressbar,
+        )  # fmt: skip
+        drawn |= latent_scores.areas(by_model, most)
+        drawn["curve"] = latent_scores.curves(by_model, cells.modality, len(study.modalities))
     sizes = _sizes(readings, true)
     several = len(study.modalities) > 1
     values: Values = {"curve": ((MODALITY, FALSE_POSITIVE_RATE), drawn.pop("curve")[:n])}
@@ -268,7 +303,12 @@ def reader_study(
         of_readers, alone = np.split(array, [len(readings)], axis=1)
         estimate = seen[name][: len(readings)]
         chance = Chance.drawn(n, cells, rng) if new_readers else None
-        average, sd = _averages(of_readers, estimate, cells, sizes[name], SPREAD[name], chance, n)
+        if by_model is not None and name in ("auc", "partial_auc"):
+            average, sd = latent_scores.averages(by_model, cells, name, most, new_readers)
+        else:
+            average, sd = _averages(
+                of_readers, estimate, cells, sizes[name], SPREAD[name], chance, n
+            )
         values[name] = (
             (MODALITY, READER, *dims),
             _on_grid(of_readers[:n].clip(0, 1), cells, study),
@@ -294,7 +334,10 @@ def reader_study(
         coords[SYSTEM] = list(systems)
     if len(study.modalities) > 2:
         coords[other(MODALITY)] = study.modalities
-    out = true.fit.dataset(values, coords)
+    fit = true.fit
+    if by_model is not None:
+        fit = fit._replace(coords=latent_scores.coordinates(n))
+    out = fit.dataset(values, coords)
     for name, array in seen.items():
         more = FALSE_POSITIVE_RATE if name == "curve" else THRESHOLD
         dims = (more,) if array.ndim > 1 else ()
@@ -313,6 +356,8 @@ def reader_study(
         new_readers=int(new_readers),
         new_cases=int(new_cases),
         max_false_positive_rate=most,
+        areas=areas,
+        **({} if by_model is None else by_model.diagnostics),
     )
     units = counts if study.cluster is None else tuple(
         float(clusters_of(true, study, kind)) for kind in (True, False)
@@ -327,9 +372,23 @@ def reader_study(
         units_positive=units[0],
         units_negative=units[1],
     )
-    for text in concerns(out).values():
-        warn_caller(text)
+    for topic, text in concerns(out).items():
+        if topic != "chains":  # which their diagnosis warned of
+            warn_caller(text)
     return out.assign_attrs(in_words=in_words(out))
+
+
+def _named(
+    readings: Sequence[Reading], systems: Mapping[str, Reading], study: Study
+) -> dict[str, Reading]:
+    """Return readings by names for messages."""
+    several = len(study.modalities) > 1
+    people = {
+        f"reader {study.readers[one.reader]}"
+        + (f" with {study.modalities[one.modality]}" if several else ""): one
+        for one in readings
+    }
+    return people | {f"system {name}": one for name, one in systems.items()}
 
 
 def _of_readers(threshold: Any) -> Any:
@@ -508,121 +567,3 @@ def _differences(average: Floats, dims: tuple[str, ...]) -> tuple[tuple[str, ...
     if average.shape[1] == 2:
         return dims, average[:, 0] - average[:, 1]
     return (MODALITY, other(MODALITY), *dims), average[:, :, None] - average[:, None]
-
-
-_PARTS: Final = ("auc", "average_auc", "observed_auc", "curve")
-
-
-def is_reader_study(data: object) -> TypeGuard[xr.Dataset]:
-    """Return whether this is a result of `reader_study`, or a part of one."""
-    return isinstance(data, xr.Dataset) and "average_auc" in data
-
-
-def checked_study(study: xr.Dataset, name: str) -> xr.Dataset:
-    """Return a study, or raise if variables, readers or modalities are missing."""
-    lacking = [part for part in _PARTS if part not in study]
-    about = study.attrs
-    if lacking or "n_readers" not in about:
-        found = f"no {listed(lacking)}" if lacking else "no attributes"
-    elif MODALITY not in study["auc"].dims or READER not in study["auc"].dims:
-        found = f"dims {study['auc'].dims}"
-    else:
-        names = [str(one) for one in study[MODALITY].to_numpy().tolist()]
-        whole = [str(one) for one in np.atleast_1d(about["modalities"]).tolist()]
-        if names == whole and study.sizes[READER] == about["n_readers"]:
-            return study
-        found = f"{study.sizes[READER]} of {counted(about['n_readers'], 'reader')}, "
-        found += f"modalities {shown(names)} of {shown(whole)}"
-    raise ArgumentError(
-        name, expected="a whole reader study, as dissensus.reader_study returns it", found=found,
-        hint="For fewer readers or modalities, pass their rows to reader_study",
-    )  # fmt: skip
-
-
-def concerns(study: xr.Dataset) -> dict[str, str]:
-    """Return, by topic, the reasons to be careful with a study: warnings of `reader_study`."""
-    about, observed = study.attrs, study["observed_auc"]
-    out = {}
-    if not about["truth_known"]:
-        out["truth"] = (
-            "The truth is estimated. If readers and the people whose labels were fitted err on the "
-            "same cases, areas are too large: on mammograms whose truth is known, by .06 to .09 "
-            "(docs/validation.md). Confirm the true labels of some cases."
-        )
-    below = (study["average_auc"] < 0.5).mean(SAMPLE)
-    below = below[below > _SURE]
-    if len(below):
-        names = below[MODALITY].values.tolist()
-        out["direction"] = (
-            "Positive cases have lower scores than negative ones on average"
-            + ("" if names == [ONE] else f" (modality {shown(names)})")
-            + ". If low scores mean positive, reverse the scores."
-        )
-    several = observed.sizes[MODALITY] > 1
-    perfect = [
-        f"{observed[READER].values[r]}" + several * f" with {observed[MODALITY].values[m]}"
-        for m, r in np.argwhere(observed.values > 1 - 1e-9)
-    ]
-    if perfect and about["truth_known"] and about["new_cases"]:
-        out["perfect"] = (
-            "All positive cases have higher scores than all negative ones: "
-            f"{shown(perfect)}. The area is drawn with half a positive and half a negative case "
-            "added, and its interval depends on this (see Notes of dx.reader_study)."
-        )
-    counts = {kind: about[f"units_{kind}"] for kind in ("positive", "negative")}
-    few = [f"{n:.3g} {kind}" for kind, n in counts.items() if n < FEW_CASES]
-    if few and about["new_cases"]:
-        out["cases"] = (
-            f"There are only {listed(few)} {about['unit']}: 95 % intervals may be too narrow. In "
-            "simulations with four of a kind, 87 % contained the true value."
-        )
-    least = about["max_false_positive_rate"] * counts["negative"]
-    if about["max_false_positive_rate"] < 1 and least < FEW_CASES:
-        out["partial"] = (
-            f"The partial area depends on about {least:.2g} negative {about['unit']}: it is "
-            "uncertain, and may be biased."
-        )
-    n = int(observed.notnull().sum(READER).min())
-    if about["new_readers"] and n < FEW_READERS:
-        out["readers"] = (
-            f"There are only {counted(n, 'reader')}"
-            + several * " with a modality"
-            + ": the interval for new readers depends mostly on a prior. For these readers only, "
-            "pass new_readers=False."
-        )
-    return out
-
-
-def in_words(study: xr.Dataset) -> str:
-    """Return the average areas, and differences with their probability, as sentences."""
-    whom = "new readers" if study.attrs["new_readers"] else "these readers"
-    what = "new cases" if study.attrs["new_cases"] else "these cases"
-    names = study[MODALITY].values.tolist()
-    average = study["average_auc"]
-    areas = [
-        f"{name} {_with_interval(average.sel({MODALITY: name}))}".removeprefix(
-            f"{ONE} " if len(names) == 1 else ""
-        )
-        for name in names
-    ]
-    text = f"Average area under the ROC curve, {whom} on {what}: {listed(areas)}."
-    for first, second in combinations(names, 2):
-        less = study["difference"]
-        if other(MODALITY) in less.dims:
-            less = less.sel({MODALITY: first, other(MODALITY): second})
-        text += f" {first} minus {second}: {_with_interval(less)}"
-        if float(less.std()) > _NONE:
-            text += f"; above 0 with probability {spoken_probability(float((less > 0).mean()))}"
-        text += "."
-    for name in study[SYSTEM].values.tolist() if SYSTEM in study.dims else ():
-        text += f" System {name}: {_with_interval(study['system_auc'].sel({SYSTEM: name}))}."
-    return text
-
-
-def _with_interval(draws: xr.DataArray) -> str:
-    """Write the mean and the 95 % interval, as is usual in the field."""
-    mean = share(float(draws.mean()), 3)
-    if float(draws.std()) < _NONE:
-        return mean
-    low, high = (share(float(x), 3) for x in draws.quantile([0.025, 0.975]))
-    return f"{mean} (95 % interval {low} to {high})"

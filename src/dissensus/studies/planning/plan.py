@@ -23,7 +23,7 @@ from dissensus.kernels.types import Floats
 from dissensus.metrics._insight import insight_of
 from dissensus.sampling import fitting
 from dissensus.sampling.learned_prior import LEARNED, learned, plausibilities
-from dissensus.statistics._reader_study import is_reader_study
+from dissensus.statistics._reader_words import is_reader_study
 from dissensus.studies.planning.judged import half_width
 from dissensus.studies.planning.labels import plan_labels
 from dissensus.studies.planning.readers import plan_readers

@@ -16,7 +16,8 @@ from dissensus.errors import ArgumentError, brief
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Floats
 from dissensus.statistics._reader_spread import half_normal
-from dissensus.statistics._reader_study import SPREAD, checked_study, spread_at
+from dissensus.statistics._reader_study import SPREAD, spread_at
+from dissensus.statistics._reader_words import checked_study
 from dissensus.studies.planning.studies import counts, share
 from dissensus.wording import counted, percent
 from dissensus.wording import share as spoken
@@ -123,6 +124,11 @@ def _quantities(pilot: xr.Dataset, given: Mapping[str, float]) -> dict[str, list
             "pilot", expected="at least 90 % of all scores (each reader, case and modality)",
             found=percent(pilot.attrs["share_scored"]),
             hint="Run reader_study again, with only the cases that all readers scored",
+        )  # fmt: skip
+    if pilot.attrs.get("areas") == "latent":
+        raise ArgumentError(
+            "pilot", expected="a reader study with areas='empirical', as the studies planned",
+            found="areas='latent'",
         )  # fmt: skip
     modalities = pilot.sizes[MODALITY]
     if modalities > 2:

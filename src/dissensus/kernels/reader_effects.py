@@ -1,0 +1,566 @@
+r"""Effects of readers and cases behind scores of which only the order counts.
+
+A score of reading j (a reader with a modality, or a system) for case i with true label d, 0 or 1,
+is an unknown ascending function, which each reading has for itself, of
+
+.. math:: y_{ij} = d\,a_j + \tau_d (u_i + v_{i m(j)} + w_{i r(j)} + e_{ij}), \qquad
+    e_{ij} \sim N(0, 1), \quad \tau_0 = 1
+
+Effects of cases are normal. Scores come in grades. The likelihood is the probability that all
+latent numbers of a grade are below all of the next. It is written with one more number for each
+grade but the highest: its largest latent number. Given effects, these are drawn without the other
+latent numbers.
+
+Separations are normal around :math:`T` times the probit of an average area, where :math:`T^2` is
+the latent variance of a positive and of a negative case together. All Gaussian parts are drawn at
+once: separations with the effects of cases summed out, then these. Moves along which the likelihood
+does not change follow: a shift of all cases, and a stretch of everything but the residuals (Liu &
+Sabatti 2000).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.random import State, uniform
+from dissensus.kernels.slices import slicer
+from dissensus.kernels.special import backwards, factorised, forwards, interval, inverted
+from dissensus.kernels.types import Flags, Floats, Ints
+from dissensus.kernels.variates import normal, normal_between
+
+AREA: Final = (1.0, 1.0)
+"""Mean and standard deviation of the prior of the probit of an average area: areas from .5 to .98
+are within one standard deviation."""
+READER_SCALE: Final = 0.2
+"""Scale of half-normal priors of standard deviations of probits of areas: between readers, and
+between modalities within a reader."""
+EFFECT_SCALE: Final = 1.0
+"""... of the standard deviations of effects of cases; that of residuals is 1. In the simulations of
+Roe & Metz (1997) they are .4 to 1.2."""
+RATIO_SCALE: Final = 0.5
+"""Prior standard deviation of the logarithm of the ratio of positive to negative cases' spread."""
+_JITTER: Final = 1e-9
+"""Added to the variance of a separation: readers who do not differ have a singular covariance."""
+
+
+class Scores(NamedTuple):
+    """Scores, in the order of readings, and of grades within a reading."""
+
+    reading: Ints  # (score,)
+    case: Ints  # (score,)
+    positive: Ints  # (score,): 0 or 1
+    start: Ints  # (reading, grade + 1): where grades begin; the last entry is repeated
+    n_grades: Ints  # (reading,)
+    of_case: Ints  # (score,): the places of scores, case by case
+    case_start: Ints  # (case + 1,): where a case begins there
+    group: Ints  # (case,): cases with the same readings are a group
+
+
+class Readings(NamedTuple):
+    """What is known of readings. Each system is a modality and a reader of its own."""
+
+    modality: Ints  # (reading,)
+    reader: Ints  # (reading,)
+    is_system: Flags  # (reading,)
+
+
+class Values(NamedTuple):
+    """What is sampled."""
+
+    cut: Floats  # (reading, grade): the largest latent number of each grade but the highest
+    separation: Floats  # (reading,)
+    area: Floats  # (modality,): probits of the average areas of all readers, were they alike
+    between: Floats  # (2,): standard deviations of readers, and of modalities within a reader
+    sd: Floats  # (3,): of effects of a case: alone, with a modality, with a reader
+    ratio: Floats  # (truth,): 1, and the spread of positive cases over that of negative ones
+    effect: Floats  # (case, 1 + modality + reader)
+    centre: Floats  # (score,): latent numbers without residuals
+    latent: Floats  # (score,)
+
+
+@inner
+def _total(sd: Floats, ratio: Floats) -> float:
+    """Return the variance of a positive and of a negative case together, T squared."""
+    return (sd[0] ** 2 + sd[1] ** 2 + sd[2] ** 2 + 1.0) * (1.0 + ratio[1] ** 2)
+
+
+# Scores given effects.
+
+
+@inner
+def _log_chance(
+    start: int, stop: int, low: float, high: float, centre: Floats, positive: Ints, ratio: Floats
+) -> float:
+    """Return the log density that the scores of a grade are above ``low``, the largest at ``high``.
+
+    If that is infinite, it is the log probability that all are above ``low``.
+    """
+    out, rate = 0.0, 0.0
+    for n in range(start, stop):
+        sd = ratio[positive[n]]
+        log_p, _, at_high = interval((low - centre[n]) / sd, (high - centre[n]) / sd)
+        out += log_p
+        rate += at_high / sd
+    return out + math.log(rate) if high < math.inf else out
+
+
+@inner
+def _cut_density(
+    x: float, low: float, high: float, start: int, middle: int, stop: int, centre: Floats,
+    positive: Ints, ratio: Floats,
+) -> float:  # fmt: skip
+    """Return the log density of the largest number of a grade, between those beside it."""
+    if not low < x < high:
+        return -math.inf
+    out = 0.0
+    for side in range(2):  # asked in one place, or it would be compiled twice
+        first, last = (start, middle) if side == 0 else (middle, stop)
+        below, above = (low, x) if side == 0 else (x, high)
+        out += _log_chance(first, last, below, above, centre, positive, ratio)
+    return out
+
+
+_slice_cut = slicer(_cut_density)
+
+
+@kernel
+def move_cuts(
+    state: State, cut: Floats, start: Ints, n_grades: Ints, centre: Floats, positive: Ints,
+    ratio: Floats,
+) -> None:  # fmt: skip
+    """Draw the largest latent number of each grade, without the others."""
+    for j in range(len(n_grades)):
+        last = n_grades[j] - 1
+        for k in range(last):
+            low = -math.inf if k == 0 else cut[j, k - 1]
+            high = math.inf if k == last - 1 else cut[j, k + 1]
+            n = start[j, k + 2] - start[j, k]
+            cut[j, k] = _slice_cut(
+                state, cut[j, k], 4.0 / math.sqrt(n), low, high, start[j, k], start[j, k + 1],
+                start[j, k + 2], centre, positive, ratio,
+            )  # fmt: skip
+
+
+@inner
+def _ratio_density(
+    x: float, cut: Floats, start: Ints, n_grades: Ints, reading: Ints, positive: Ints,
+    separation: Floats, unscaled: Floats, sd: Floats, sums: Floats, ratio: Floats, centre: Floats,
+) -> float:  # fmt: skip
+    """Return the log density of the logarithm of the ratio, and write it and what it changes."""
+    ratio[1] = math.exp(x)
+    out = -0.5 * (x / RATIO_SCALE) ** 2 + _given_total(_total(sd, ratio), sums)
+    for n in range(len(centre)):
+        if positive[n]:
+            centre[n] = separation[reading[n]] + ratio[1] * unscaled[n]
+    for j in range(len(n_grades)):
+        last = n_grades[j] - 1
+        for k in range(last + 1):
+            low = -math.inf if k == 0 else cut[j, k - 1]
+            high = math.inf if k == last else cut[j, k]
+            out += _log_chance(start[j, k], start[j, k + 1], low, high, centre, positive, ratio)
+    return out
+
+
+_slice_ratio = slicer(_ratio_density)
+
+
+@kernel
+def move_latent(
+    state: State, cut: Floats, start: Ints, n_grades: Ints, reading: Ints, positive: Ints,
+    separation: Floats, sd: Floats, ratio: Floats, centre: Floats, sums: Floats, latent: Floats,
+) -> None:  # fmt: skip
+    """Draw the ratio, given effects of cases that it scales, then all latent numbers."""
+    unscaled = np.empty(len(centre))
+    for n in range(len(centre)):
+        d = positive[n]
+        unscaled[n] = (centre[n] - d * separation[reading[n]]) / ratio[d]
+    _slice_ratio(
+        state, math.log(ratio[1]), 0.3, cut, start, n_grades, reading, positive, separation,
+        unscaled, sd, sums, ratio, centre,
+    )  # fmt: skip
+    for j in range(len(n_grades)):
+        last = n_grades[j] - 1
+        for k in range(last + 1):
+            low = -math.inf if k == 0 else cut[j, k - 1]
+            high = math.inf if k == last else cut[j, k]
+            largest, rate = -1, 0.0
+            for n in range(start[j, k], start[j, k + 1]):
+                spread = ratio[positive[n]]
+                ends = (low - centre[n]) / spread, (high - centre[n]) / spread
+                latent[n] = centre[n] + spread * normal_between(state, *ends)
+                if k < last:  # which of them is the largest: each by its density there
+                    own = interval(*ends)[2] / spread
+                    rate += own
+                    if uniform(state) * rate <= own:
+                        largest = n
+            if k < last:
+                latent[largest] = high
+
+
+# Separations of readings.
+
+
+@inner
+def _prior_factor(
+    modality: Ints, reader: Ints, is_system: Flags, between: Floats, out: Floats
+) -> bool:
+    """Write the Cholesky factor of the prior covariance of separations over T."""
+    n = len(modality)
+    for i in range(n):
+        for j in range(n):
+            out[i, j] = AREA[1] ** 2 if modality[i] == modality[j] else 0.0
+            if not is_system[i] and reader[i] == reader[j]:
+                out[i, j] += between[0] ** 2
+                if i == j:
+                    out[i, j] += between[1] ** 2
+        out[i, i] += _JITTER
+    return factorised(out, n)
+
+
+@inner
+def _given_total(variance: float, sums: Floats) -> float:
+    """Return the log prior density of separations, as it depends on T squared."""
+    out = -0.5 * sums[0] * math.log(variance) - 0.5 * sums[2] / variance
+    return out + AREA[0] * sums[1] / math.sqrt(variance)
+
+
+@kernel
+def sum_separations(
+    separation: Floats, between: Floats, modality: Ints, reader: Ints, is_system: Flags,
+    sums: Floats,
+) -> None:  # fmt: skip
+    """Write what `_given_total` needs: their number, and products with the inverse covariance."""
+    n = len(separation)
+    root, one, mine = np.empty((n, n)), np.ones(n), separation.copy()
+    _prior_factor(modality, reader, is_system, between, root)
+    forwards(root, n, one)
+    forwards(root, n, mine)
+    sums[0], sums[1], sums[2] = n, 0.0, 0.0
+    for j in range(n):
+        sums[1] += one[j] * mine[j]
+        sums[2] += mine[j] ** 2
+
+
+@inner
+def _between_density(
+    x: float, place: int, scale: float, modality: Ints, reader: Ints, is_system: Flags,
+    separation: Floats, unit: float, between: Floats, root: Floats, rest: Floats,
+) -> float:  # fmt: skip
+    """Return the log density of the logarithm of a standard deviation between readers."""
+    between[place] = math.exp(x)
+    if not _prior_factor(modality, reader, is_system, between, root):
+        return -math.inf
+    out, n = x - 0.5 * (between[place] / scale) ** 2, len(separation)
+    for i in range(n):
+        rest[i] = separation[i] / unit - AREA[0]
+    forwards(root, n, rest)
+    for i in range(n):
+        out -= math.log(root[i, i]) + 0.5 * rest[i] * rest[i]
+    return out
+
+
+_slice_between = slicer(_between_density)
+
+
+@kernel
+def move_separations(
+    state: State, separation: Floats, area: Floats, between: Floats, sd: Floats, ratio: Floats,
+    effect: Floats, latent: Floats, reading: Ints, positive: Ints, of_case: Ints,
+    case_start: Ints, group: Ints, modality: Ints, reader: Ints, is_system: Flags, parts: int,
+) -> None:  # fmt: skip
+    """Draw separations with the effects of cases summed out, then those effects.
+
+    First come the standard deviations between readers, given separations. ``parts`` is 2 if
+    there are both, or 1; its prior is then that of both together.
+    """
+    n_readings, n_cases, n_areas = len(separation), len(group), len(area)
+    root, prior = np.empty((n_readings, n_readings)), np.empty((n_readings, n_readings))
+    rest, right = np.empty(n_readings), np.zeros(n_readings)
+    unit = math.sqrt(_total(sd, ratio))
+    scale = READER_SCALE if parts == 2 else math.sqrt(2.0) * READER_SCALE
+    for place in range(parts):
+        between[place] = math.exp(
+            _slice_between(
+                state, math.log(between[place]), 1.0, place, scale, modality, reader, is_system,
+                separation, unit, between, root, rest,
+            )
+        )  # fmt: skip
+    _prior_factor(modality, reader, is_system, between, root)
+    inverted(root, n_readings, prior)
+    precision = prior / (unit * unit)
+    for i in range(n_readings):
+        for j in range(n_readings):
+            right[i] += prior[i, j] * AREA[0] / unit
+    factor, inverse = _of_groups(sd, reading, of_case, case_start, group, modality, reader)
+    for c in range(n_cases):
+        first = case_start[c]
+        n = case_start[c + 1] - first
+        if n == 0 or not positive[of_case[first]]:
+            continue
+        for a in range(n):
+            i = reading[of_case[first + a]]
+            for b in range(n):
+                place = of_case[first + b]
+                weight = inverse[group[c], a, b] / ratio[1] ** 2
+                precision[i, reading[place]] += weight
+                right[i] += weight * latent[place]
+    factorised(precision, n_readings)
+    forwards(precision, n_readings, right)
+    for j in range(n_readings):
+        right[j] += normal(state)
+    backwards(precision, n_readings, right)
+    for j in range(n_readings):
+        separation[j] = right[j]
+    _draw_areas(state, separation, area, between, modality, reader, is_system, unit, prior, rest)
+    # Effects of cases: a draw from the prior, moved by what the latent numbers differ from it.
+    wide = np.empty(factor.shape[1])
+    for c in range(n_cases):
+        first = case_start[c]
+        n = case_start[c + 1] - first
+        for k in range(effect.shape[1]):
+            effect[c, k] = sd[_kind(k, n_areas)] * normal(state)
+        for a in range(n):
+            place = of_case[first + a]
+            j, d = reading[place], positive[place]
+            wide[a] = (latent[place] - d * separation[j]) / ratio[d] - normal(state)
+            for kind in range(3):
+                wide[a] -= effect[c, _column(kind, j, modality, reader, n_areas)]
+        forwards(factor[group[c]], n, wide)
+        backwards(factor[group[c]], n, wide)
+        for a in range(n):
+            j = reading[of_case[first + a]]
+            for kind in range(3):
+                effect[c, _column(kind, j, modality, reader, n_areas)] += sd[kind] ** 2 * wide[a]
+
+
+@inner
+def _column(kind: int, j: int, modality: Ints, reader: Ints, n_areas: int) -> int:
+    """Return the column of an effect of a case that belongs to a reading."""
+    if kind == 0:
+        return 0
+    return 1 + modality[j] if kind == 1 else 1 + n_areas + reader[j]
+
+
+@inner
+def _kind(column: int, n_areas: int) -> int:
+    """Return which kind of effect a column is of."""
+    if column == 0:
+        return 0
+    return 1 if column <= n_areas else 2
+
+
+@inner
+def _of_groups(
+    sd: Floats, reading: Ints, of_case: Ints, case_start: Ints, group: Ints, modality: Ints,
+    reader: Ints,
+) -> tuple[Floats, Floats]:  # fmt: skip
+    """Return Cholesky factors of the covariance in each group of cases, and inverses.
+
+    It is that of latent numbers over their ratio, given separations.
+    """
+    widest, n_groups = 0, 0
+    for c in range(len(group)):
+        widest = max(widest, case_start[c + 1] - case_start[c])
+        n_groups = max(n_groups, group[c] + 1)
+    factor, inverse = np.empty((n_groups, widest, widest)), np.empty((n_groups, widest, widest))
+    made = np.zeros(n_groups, dtype=np.bool_)
+    for c in range(len(group)):
+        first, g = case_start[c], group[c]
+        n = case_start[c + 1] - first
+        if made[g]:
+            continue
+        made[g] = True
+        for a in range(n):
+            i = reading[of_case[first + a]]
+            for b in range(n):
+                j = reading[of_case[first + b]]
+                factor[g, a, b] = sd[0] ** 2
+                if modality[i] == modality[j]:
+                    factor[g, a, b] += sd[1] ** 2
+                if reader[i] == reader[j]:
+                    factor[g, a, b] += sd[2] ** 2
+            factor[g, a, a] += 1.0
+        factorised(factor[g], n)
+        inverted(factor[g], n, inverse[g])
+    return factor, inverse
+
+
+@inner
+def _draw_areas(
+    state: State, separation: Floats, area: Floats, between: Floats, modality: Ints, reader: Ints,
+    is_system: Flags, unit: float, prior: Floats, rest: Floats,
+) -> None:  # fmt: skip
+    """Draw probits of average areas: a draw from the prior, moved as the effects of cases are."""
+    n_readings = len(separation)
+    drawn, of_reader = np.empty(len(area)), np.empty(n_readings)
+    for m in range(len(area)):
+        drawn[m] = AREA[0] + AREA[1] * normal(state)
+    for j in range(n_readings):  # there are not more readers than readings
+        of_reader[j] = between[0] * normal(state)
+    for j in range(n_readings):
+        rest[j] = separation[j] / unit - drawn[modality[j]] - math.sqrt(_JITTER) * normal(state)
+        if not is_system[j]:
+            rest[j] -= of_reader[reader[j]] + between[1] * normal(state)
+    for m in range(len(area)):
+        area[m] = drawn[m]
+    for j in range(n_readings):
+        for k in range(n_readings):
+            area[modality[j]] += AREA[1] ** 2 * prior[j, k] * rest[k]
+
+
+# Standard deviations of effects of cases.
+
+
+@inner
+def _sd_density(
+    x: float, n: float, squares: float, others: float, both: float, sums: Floats
+) -> float:
+    """Return the log density of the logarithm of a standard deviation, given its effects."""
+    sd = math.exp(x)
+    out = x - n * x - 0.5 * squares / (sd * sd) - 0.5 * (sd / EFFECT_SCALE) ** 2
+    return out + _given_total((others + sd * sd) * both, sums)
+
+
+_slice_sd = slicer(_sd_density)
+
+
+@inner
+def _slope_density(
+    x: float, at: float, over: float, others: float, both: float, sums: Floats
+) -> float:
+    """Return the log density of a standard deviation, given effects over it."""
+    if x <= 0.0:
+        return -math.inf
+    return -0.5 * over * (x - at) ** 2 + _given_total((others + x * x) * both, sums)
+
+
+_slice_slope = slicer(_slope_density)
+
+
+@kernel
+def move_spreads(
+    state: State, sd: Floats, ratio: Floats, effect: Floats, separation: Floats, latent: Floats,
+    centre: Floats, reading: Ints, case: Ints, positive: Ints, modality: Ints, reader: Ints,
+    n_areas: int, is_seen: Flags, sums: Floats,
+) -> None:  # fmt: skip
+    """Draw standard deviations of effects of cases: given the effects, then given their ratio.
+
+    The second is a regression of latent numbers on effects (Yu & Meng 2011). ``is_seen`` (case,
+    effect) is which effects any score depends on.
+    """
+    both = 1.0 + ratio[1] ** 2
+    for kind in range(3):
+        if sd[kind] == 0.0:
+            continue
+        others = _total(sd, ratio) / both - sd[kind] ** 2
+        count, squares = 0.0, 0.0
+        for k in range(effect.shape[1]):
+            if _kind(k, n_areas) == kind:
+                for c in range(len(effect)):
+                    if is_seen[c, k]:
+                        count += 1.0
+                        squares += effect[c, k] ** 2
+        before = math.exp(
+            _slice_sd(
+                state, math.log(sd[kind]), 2.0 / math.sqrt(count), count, squares, others, both,
+                sums,
+            )
+        )  # fmt: skip
+        over, slopes = 1.0 / EFFECT_SCALE**2, 0.0
+        for n in range(len(latent)):
+            c, j, d = case[n], reading[n], positive[n]
+            own = effect[c, _column(kind, j, modality, reader, n_areas)]
+            rest = (latent[n] - d * separation[j]) / ratio[d] + own
+            for other in range(3):
+                rest -= effect[c, _column(other, j, modality, reader, n_areas)]
+            over += (own / before) ** 2
+            slopes += own / before * rest
+        sd[kind] = _slice_slope(
+            state, before, 2.0 / math.sqrt(over), slopes / over, over, others, both, sums
+        )
+        for k in range(effect.shape[1]):
+            if _kind(k, n_areas) == kind:
+                for c in range(len(effect)):
+                    effect[c, k] *= sd[kind] / before
+    for n in range(len(latent)):
+        c, j, d = case[n], reading[n], positive[n]
+        centre[n] = 0.0
+        for kind in range(3):
+            centre[n] += effect[c, _column(kind, j, modality, reader, n_areas)]
+        centre[n] = d * separation[j] + ratio[d] * centre[n]
+
+
+# Moves that leave the likelihood as it is.
+
+
+@inner
+def _stretch_density(
+    x: float, n: float, squares: float, sd: Floats, ratio: Floats, sums: Floats
+) -> float:
+    """Return the log density of the logarithm of a factor of everything but residuals.
+
+    Effects, whose standard deviations are stretched too, are as probable as before.
+    """
+    f = math.exp(x)
+    out, stretched, scaled = (n + sums[0]) * x - 0.5 * f * f * squares, np.empty(3), np.empty(3)
+    for k in range(3):
+        stretched[k], scaled[k] = f * sd[k], f**k * sums[k]
+        if sd[k] > 0.0:
+            out += x - 0.5 * (stretched[k] / EFFECT_SCALE) ** 2
+    return out + _given_total(_total(stretched, ratio), scaled)
+
+
+_slice_stretch = slicer(_stretch_density)
+
+
+@kernel
+def move_together(
+    state: State, cut: Floats, separation: Floats, sd: Floats, ratio: Floats, effect: Floats,
+    centre: Floats, latent: Floats, reading: Ints, case: Ints, positive: Ints, modality: Ints,
+    reader: Ints, n_areas: int, is_seen: Flags, sums: Floats,
+) -> None:  # fmt: skip
+    """Shift the effects of all cases of each kind, and stretch everything."""
+    scale = np.ones(len(effect))
+    for n in range(len(latent)):
+        scale[case[n]] = ratio[positive[n]]
+    shift = np.zeros(effect.shape[1])
+    for k in range(len(shift)):
+        own = sd[_kind(k, n_areas)]
+        if own == 0.0:
+            continue
+        over, slopes = 0.0, 0.0
+        for c in range(len(effect)):
+            if is_seen[c, k]:
+                over += 1.0 / (own * scale[c]) ** 2
+                slopes -= effect[c, k] / (own**2 * scale[c])
+        shift[k] = slopes / over + normal(state) / math.sqrt(over)
+        for c in range(len(effect)):
+            if is_seen[c, k]:
+                effect[c, k] += shift[k] / scale[c]
+    squares = 0.0
+    for n in range(len(latent)):
+        squares += ((latent[n] - centre[n]) / ratio[positive[n]]) ** 2
+    many = float(len(latent))
+    f = math.exp(_slice_stretch(state, 0.0, 3.0 / math.sqrt(many), many, squares, sd, ratio, sums))
+    for k in range(3):
+        sd[k] *= f
+    for c in range(effect.shape[0]):
+        for k in range(effect.shape[1]):
+            effect[c, k] *= f
+    for j in range(len(separation)):
+        separation[j] *= f
+        away = 0.0
+        for kind in range(3):
+            away += shift[_column(kind, j, modality, reader, n_areas)]
+        for k in range(cut.shape[1]):
+            cut[j, k] = f * (cut[j, k] + away)
+    for n in range(len(latent)):
+        away = 0.0
+        for kind in range(3):
+            away += shift[_column(kind, reading[n], modality, reader, n_areas)]
+        centre[n] = f * (centre[n] + away)
+        latent[n] = f * (latent[n] + away)

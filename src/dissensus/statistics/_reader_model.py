@@ -1,0 +1,315 @@
+"""Areas under ROC curves by a model of latent scores, for studies with few cases."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import xarray as xr
+from scipy.special import ndtr, ndtri
+
+from dissensus.dims import SAMPLE
+from dissensus.errors import ArgumentError, shown
+from dissensus.kernels import reader_effects as kernels
+from dissensus.kernels.random import started
+from dissensus.kernels.reader_effects import Readings, Scores, Values
+from dissensus.kernels.special import both_below
+from dissensus.kernels.types import Array, Flags, Floats, Ints
+from dissensus.sampling import convergence
+from dissensus.sampling.chains import swept
+from dissensus.sampling.interruption import all_or_nothing
+from dissensus.statistics._reader_areas import PLACES
+from dissensus.statistics._reader_scores import Reading, Study, Truth
+from dissensus.statistics._reader_spread import Cells
+from dissensus.wording import listed
+
+CHAINS: Final = 4
+WARM_UP: Final = 200
+SWEEPS: Final = 2
+"""Sweeps for a draw."""
+GRADES: Final = 10
+"""Grades that the scores of a reading are divided into, at most."""
+MOST: Final = 20_000
+"""Scores, at most: more take minutes, and need no model."""
+
+
+class Posterior(NamedTuple):
+    """Draws, those of one chain after the other."""
+
+    separation: Floats
+    """(draw, reading): over the standard deviation of the difference between a positive and a
+    negative case, which makes it the probit of the area."""
+    area: Floats
+    """(draw, modality): probit of the average area of all readers, were they alike."""
+    between: Floats
+    """(draw, 2): standard deviations of probits between readers, and between modalities."""
+    variance: Floats
+    """(draw, truth): of latent scores of negative and of positive cases."""
+    diagnostics: dict[str, Any]
+
+
+def refuse(study: Study, true: Truth, *, new_cases: bool) -> None:
+    """Raise if the model does not suit a study."""
+    reasons = [
+        reason
+        for reason, applies in (
+            ("cluster=", study.cluster is not None),
+            ("a fit as truth=", not true.known),
+            ("new_cases=False", not new_cases),
+            (f"{len(study.case):,} scores", len(study.case) > MOST),
+        )
+        if applies
+    ]
+    if reasons:
+        raise ArgumentError(
+            "areas",
+            expected="'empirical': the model is for new cases without clusters, whose true labels "
+            f"are known, and for at most {MOST:,} scores",
+            found=f"'latent' with {listed(reasons)}",
+        )
+
+
+def refuse_constant(readings: Mapping[str, Reading]) -> None:
+    """Raise if a reader or system, by name, gave all cases the same score: it has no order."""
+    constant = [name for name, one in readings.items() if one.score.min() == one.score.max()]
+    if constant:
+        raise ArgumentError(
+            "areas",
+            expected="'empirical', if a reader gave all cases the same score",
+            found=f"'latent' with one score from {shown(constant)}",
+        )
+
+
+def sample(
+    readings: Sequence[Reading], n_systems: int, study: Study, true: Truth, draws: int,
+    rng: np.random.Generator, *, show: bool,
+) -> Posterior:  # fmt: skip
+    """Draw from the posterior; ``draws`` is a multiple of the number of chains.
+
+    The last of the ``readings`` are those of systems.
+    """
+    scores, of = _laid_out(readings, n_systems, study, true)
+    seeds = rng.integers(2**64, size=CHAINS, dtype=np.uint64)
+    each = draws // CHAINS
+    chains = [_Chain(scores, of, len(study.cases), each, seed) for seed in seeds]
+    with all_or_nothing():
+        swept(chains, each, WARM_UP, "latent scores of readers", show)
+    trace = [np.stack([getattr(chain.trace, name) for chain in chains]) for name in Trace._fields]
+    separation, area, between, variance = trace
+    separation = separation / np.sqrt(variance.sum(axis=-1, keepdims=True))
+    area = area[..., : len(study.modalities)]
+    found = convergence.diagnosed_parameters({
+        "area": xr.DataArray(ndtr(separation), dims=(*SAMPLE, "reading")),
+        "average area": xr.DataArray(ndtr(area), dims=(*SAMPLE, "modality")),
+    }, asked=draws)  # fmt: skip
+    separation, area, between, variance = (
+        array.reshape(-1, array.shape[-1]) for array in (separation, area, between, variance)
+    )
+    named = {f"areas_{name}": value for name, value in found.items()}
+    return Posterior(separation, area, between, variance, named)
+
+
+def _laid_out(
+    readings: Sequence[Reading], n_systems: int, study: Study, true: Truth
+) -> tuple[Scores, Readings]:
+    """Return scores as grades, in the order of readings and grades, and what readings are."""
+    positive = true.positive[0].astype(np.int64)
+    columns, n_grades = [], []
+    for j, one in enumerate(readings):
+        grade = graded(one.score)
+        order = np.argsort(grade, kind="stable")
+        case = one.case[order]
+        columns.append((np.full(len(case), j), case, positive[case], grade[order]))
+        n_grades.append(int(grade.max()) + 1)
+    reading, case, kind, grade = (np.concatenate(part) for part in zip(*columns, strict=True))
+    widest = max(n_grades)
+    key = reading * (widest + 1) + grade
+    places = np.arange(len(readings))[:, None] * (widest + 1) + np.arange(widest + 1)
+    of_case = np.lexsort((reading, case))
+    case_start = np.searchsorted(case[of_case], np.arange(len(study.cases) + 1))
+    own = [tuple(reading[of_case[first:stop]].tolist()) for first, stop in pairwise(case_start)]
+    number = {who: k for k, who in enumerate(dict.fromkeys(own))}
+    n_modalities, n_readers = len(study.modalities), len(study.readers)
+    alone = np.arange(n_systems)
+    people = readings[: len(readings) - n_systems]
+    of = Readings(
+        modality=np.array([*(one.modality for one in people), *(n_modalities + alone)]),
+        reader=np.array([*(one.reader for one in people), *(n_readers + alone)]),
+        is_system=np.arange(len(readings)) >= len(people),
+    )
+    scores = Scores(
+        reading=reading, case=case, positive=kind, start=np.searchsorted(key, places),
+        n_grades=np.array(n_grades), of_case=of_case, case_start=case_start,
+        group=np.array([number[who] for who in own]),
+    )  # fmt: skip
+    return scores, of
+
+
+def graded(score: Floats) -> Ints:
+    """Return grades from 0: the values themselves if they are few, otherwise about equally many.
+
+    >>> graded(np.array([3.0, 1.0, 3.0]))
+    array([1, 0, 1])
+    """
+    values, grade = np.unique(score, return_inverse=True)
+    if len(values) > GRADES:
+        ends = np.unique(np.quantile(score, np.arange(1, GRADES) / GRADES))
+        grade = np.unique(np.searchsorted(ends, score), return_inverse=True)[1]
+    return np.asarray(grade, dtype=np.int64)
+
+
+class Trace(NamedTuple):
+    """Room for draws, as `Values` has them."""
+
+    separation: Floats
+    area: Floats
+    between: Floats
+    variance: Floats
+
+
+class _Chain:
+    """A chain with its state and trace."""
+
+    scratch = frozenset({"sums"})
+
+    def __init__(self, scores: Scores, of: Readings, n_cases: int, draws: int, seed: int) -> None:
+        self.scores, self.of = scores, of
+        n_readings, n_areas = len(of.reader), int(of.modality.max()) + 1
+        n_effects = 1 + n_areas + int(of.reader.max()) + 1
+        self.is_seen = _seen(scores, of, n_cases, n_areas, n_effects)
+        people = ~of.is_system
+        repeated = len(np.unique(of.reader)) < n_readings  # a reader with several modalities
+        several = len(np.unique(of.modality[people])) > 1
+        self.parts = 2 if repeated and several else 1
+        rng = np.random.default_rng(seed)
+        sd = rng.uniform(0.3, 1.2, 3) * [1, n_areas > 1, repeated]
+        n_scores = len(scores.case)
+        self.now = Values(
+            cut=_first_cuts(scores), separation=np.full(n_readings, 2.0),
+            area=np.ones(n_areas), between=np.array([0.1, 0.1 * (self.parts - 1)]), sd=sd,
+            ratio=np.ones(2), effect=np.zeros((n_cases, n_effects)),
+            centre=2.0 * scores.positive.astype(np.float64), latent=np.empty(n_scores),
+        )  # fmt: skip
+        self.state, self.sums = started(seed), np.empty(3)
+        self.trace = Trace(*(np.empty((draws, n)) for n in (n_readings, n_areas, 2, 2)))
+
+    def advance(self, first: int, n: int) -> None:
+        """Advance by n sweeps."""
+        for draw in range(first, first + n):
+            for _ in range(SWEEPS):
+                self._sweep()
+            if draw >= 0:
+                now, trace = self.now, self.trace
+                trace.separation[draw], trace.area[draw] = now.separation, now.area
+                trace.between[draw] = now.between
+                trace.variance[draw] = (1.0 + (now.sd**2).sum()) * now.ratio**2
+
+    def _sweep(self) -> None:
+        state, scores, of, now, sums = self.state, self.scores, self.of, self.now, self.sums
+        n_areas = len(now.area)
+        kernels.move_cuts(
+            state, now.cut, scores.start, scores.n_grades, now.centre, scores.positive, now.ratio
+        )
+        kernels.sum_separations(now.separation, now.between, *of, sums)
+        kernels.move_latent(
+            state, now.cut, scores.start, scores.n_grades, scores.reading, scores.positive,
+            now.separation, now.sd, now.ratio, now.centre, sums, now.latent,
+        )  # fmt: skip
+        kernels.move_separations(
+            state, now.separation, now.area, now.between, now.sd, now.ratio, now.effect,
+            now.latent, scores.reading, scores.positive, scores.of_case, scores.case_start,
+            scores.group, *of, self.parts,
+        )  # fmt: skip
+        kernels.sum_separations(now.separation, now.between, *of, sums)
+        kernels.move_spreads(
+            state, now.sd, now.ratio, now.effect, now.separation, now.latent, now.centre,
+            scores.reading, scores.case, scores.positive, of.modality, of.reader, n_areas,
+            self.is_seen, sums,
+        )  # fmt: skip
+        kernels.move_together(
+            state, now.cut, now.separation, now.sd, now.ratio, now.effect, now.centre, now.latent,
+            scores.reading, scores.case, scores.positive, of.modality, of.reader, n_areas,
+            self.is_seen, sums,
+        )  # fmt: skip
+
+
+def _seen(scores: Scores, of: Readings, n_cases: int, n_areas: int, n_effects: int) -> Flags:
+    """Return which effects scores depend on (case, effect)."""
+    seen = np.zeros((n_cases, n_effects), dtype=bool)
+    seen[scores.case, 0] = True
+    seen[scores.case, 1 + of.modality[scores.reading]] = True
+    seen[scores.case, 1 + n_areas + of.reader[scores.reading]] = True
+    return seen
+
+
+def _first_cuts(scores: Scores) -> Floats:
+    """Return normal quantiles of the shares of scores up to each grade (reading, grade)."""
+    out = np.zeros((len(scores.n_grades), scores.start.shape[1] - 1))
+    for j, last in enumerate(scores.n_grades - 1):
+        first, stop = scores.start[j, [0, last + 1]]
+        below = (scores.start[j, 1 : last + 1] - first) / (stop - first)
+        out[j, :last] = 1.0 + 1.6 * ndtri(below)
+    return out
+
+
+# What the draws say of areas.
+
+
+def areas(posterior: Posterior, most: float) -> dict[str, Floats]:
+    """Return areas of each reading (draw, reading), partial ones too if ``most`` is below 1."""
+    out = {"auc": ndtr(posterior.separation)}
+    if most < 1:
+        out["partial_auc"] = _partial(posterior, posterior.separation, 1.0, most)
+    return out
+
+
+def averages(
+    posterior: Posterior, cells: Cells, name: str, most: float, new_readers: bool
+) -> tuple[Floats, Floats]:
+    """Return averages over readers (draw, modality), and standard deviations of areas (draw, 2).
+
+    For these readers there are no standard deviations.
+    """
+    if not new_readers:
+        own = areas(posterior, most)[name][:, : len(cells.reader)]
+        return cells.mean(own), np.empty((0, 2))
+    wider = np.sqrt(1.0 + (posterior.between**2).sum(axis=1, keepdims=True))
+    probit = posterior.area / wider
+    at = posterior.area.mean(axis=1, keepdims=True)
+    slope = np.exp(-0.5 * at**2) / math.sqrt(2.0 * math.pi)
+    average = ndtr(probit) if name == "auc" else _partial(posterior, probit, wider, most)
+    return average, posterior.between * slope
+
+
+def _partial(posterior: Posterior, probit: Floats, wider: Any, most: float) -> Floats:
+    r"""Return mean sensitivities up to a false positive rate.
+
+    It is the probability that a positive case has a higher score than a negative one, which is
+    among the highest; with ``wider`` the standard deviation of their difference over T.
+    """
+    negative = np.sqrt(posterior.variance[:, :1] / posterior.variance.sum(axis=1, keepdims=True))
+    shared = np.broadcast_to(-negative / wider, probit.shape)
+    return np.asarray(both_below(probit, float(ndtri(most)), shared) / most)
+
+
+def curves(posterior: Posterior, modality: Ints, n_modalities: int) -> Floats:
+    """Return mean sensitivities of these readers at `PLACES` (draw, modality, place).
+
+    ``modality`` is that of each reading, without systems.
+    """
+    out = np.zeros((len(posterior.variance), n_modalities, len(PLACES)))
+    ratio = np.sqrt(posterior.variance / posterior.variance[:, 1:])[:, :1]
+    over = np.sqrt(posterior.variance.sum(axis=1, keepdims=True) / posterior.variance[:, 1:])
+    with np.errstate(invalid="ignore"):
+        reach = ratio * ndtri(PLACES)
+    for j, m in enumerate(modality):
+        out[:, m] += ndtr(posterior.separation[:, j : j + 1] * over + reach)
+    return out / np.bincount(modality, minlength=n_modalities)[:, None]
+
+
+def coordinates(draws: int) -> dict[str, Array]:
+    """Return coordinates of chains and draws."""
+    return dict(zip(SAMPLE, (np.arange(CHAINS), np.arange(draws // CHAINS)), strict=True))

@@ -1,0 +1,145 @@
+"""What a reader study says in words, and when to be careful with it."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Final, TypeGuard
+
+import numpy as np
+import xarray as xr
+
+from dissensus.dims import MODALITY, READER, SAMPLE, SYSTEM, other
+from dissensus.errors import ArgumentError, shown
+from dissensus.statistics._reader_scores import ONE
+from dissensus.wording import counted, listed, share, spoken_probability
+
+FEW_READERS: Final = 4
+FEW_CASES: Final = 10
+_SURE: Final = 0.95
+_NONE: Final = 1e-9
+"""A standard deviation that is rounding."""
+
+_PARTS: Final = ("auc", "average_auc", "observed_auc", "curve")
+
+
+def is_reader_study(data: object) -> TypeGuard[xr.Dataset]:
+    """Return whether this is a result of `reader_study`, or a part of one."""
+    return isinstance(data, xr.Dataset) and "average_auc" in data
+
+
+def checked_study(study: xr.Dataset, name: str) -> xr.Dataset:
+    """Return a study, or raise if variables, readers or modalities are missing."""
+    lacking = [part for part in _PARTS if part not in study]
+    about = study.attrs
+    if lacking or "n_readers" not in about:
+        found = f"no {listed(lacking)}" if lacking else "no attributes"
+    elif MODALITY not in study["auc"].dims or READER not in study["auc"].dims:
+        found = f"dims {study['auc'].dims}"
+    else:
+        names = [str(one) for one in study[MODALITY].to_numpy().tolist()]
+        whole = [str(one) for one in np.atleast_1d(about["modalities"]).tolist()]
+        if names == whole and study.sizes[READER] == about["n_readers"]:
+            return study
+        found = f"{study.sizes[READER]} of {counted(about['n_readers'], 'reader')}, "
+        found += f"modalities {shown(names)} of {shown(whole)}"
+    raise ArgumentError(
+        name, expected="a whole reader study, as dissensus.reader_study returns it", found=found,
+        hint="For fewer readers or modalities, pass their rows to reader_study",
+    )  # fmt: skip
+
+
+def concerns(study: xr.Dataset) -> dict[str, str]:
+    """Return, by topic, the reasons to be careful with a study: warnings of `reader_study`."""
+    about, observed = study.attrs, study["observed_auc"]
+    out = {}
+    if about.get("areas_n_items_poor"):
+        out["chains"] = (
+            "The chains of the model of latent scores have not run long enough: as few as "
+            f"{about['areas_ess_bulk_min']:.0f} effective draws, r-hat up to "
+            f"{about['areas_r_hat_max']:.2f}. Run reader_study again with more draws."
+        )
+    if not about["truth_known"]:
+        out["truth"] = (
+            "The truth is estimated. If readers and the people whose labels were fitted err on the "
+            "same cases, areas are too large: on mammograms whose truth is known, by .06 to .09 "
+            "(docs/validation.md). Confirm the true labels of some cases."
+        )
+    below = (study["average_auc"] < 0.5).mean(SAMPLE)
+    below = below[below > _SURE]
+    if len(below):
+        names = below[MODALITY].values.tolist()
+        out["direction"] = (
+            "Positive cases have lower scores than negative ones on average"
+            + ("" if names == [ONE] else f" (modality {shown(names)})")
+            + ". If low scores mean positive, reverse the scores."
+        )
+    several = observed.sizes[MODALITY] > 1
+    perfect = [
+        f"{observed[READER].values[r]}" + several * f" with {observed[MODALITY].values[m]}"
+        for m, r in np.argwhere(observed.values > 1 - 1e-9)
+    ]
+    latent = about.get("areas") == "latent"
+    if perfect and about["truth_known"] and about["new_cases"] and not latent:
+        out["perfect"] = (
+            "All positive cases have higher scores than all negative ones: "
+            f"{shown(perfect)}. The area is drawn with half a positive and half a negative case "
+            "added, and its interval depends on this (see Notes of dx.reader_study)."
+        )
+    counts = {kind: about[f"units_{kind}"] for kind in ("positive", "negative")}
+    few = [f"{n:.3g} {kind}" for kind, n in counts.items() if n < FEW_CASES]
+    if few and about["new_cases"]:
+        out["cases"] = (
+            f"There are only {listed(few)} {about['unit']}: 95 % intervals may be too narrow. In "
+            "simulations with four of a kind, 87 % contained the true value."
+        )
+    least = about["max_false_positive_rate"] * counts["negative"]
+    if about["max_false_positive_rate"] < 1 and least < FEW_CASES and not latent:
+        out["partial"] = (
+            f"The partial area depends on about {least:.2g} negative {about['unit']}: it is "
+            "uncertain, and may be biased."
+        )
+    n = int(observed.notnull().sum(READER).min())
+    if about["new_readers"] and n < FEW_READERS:
+        out["readers"] = (
+            f"There are only {counted(n, 'reader')}"
+            + several * " with a modality"
+            + ": the interval for new readers depends mostly on a prior. For these readers only, "
+            "pass new_readers=False."
+        )
+    return out
+
+
+def in_words(study: xr.Dataset) -> str:
+    """Return the average areas, and differences with their probability, as sentences."""
+    whom = "new readers" if study.attrs["new_readers"] else "these readers"
+    what = "new cases" if study.attrs["new_cases"] else "these cases"
+    names = study[MODALITY].values.tolist()
+    average = study["average_auc"]
+    areas = [
+        f"{name} {_with_interval(average.sel({MODALITY: name}))}".removeprefix(
+            f"{ONE} " if len(names) == 1 else ""
+        )
+        for name in names
+    ]
+    how = " by latent scores" if study.attrs.get("areas") == "latent" else ""
+    text = f"Average area under the ROC curve{how}, {whom} on {what}: {listed(areas)}."
+    for first, second in combinations(names, 2):
+        less = study["difference"]
+        if other(MODALITY) in less.dims:
+            less = less.sel({MODALITY: first, other(MODALITY): second})
+        text += f" {first} minus {second}: {_with_interval(less)}"
+        if float(less.std()) > _NONE:
+            text += f"; above 0 with probability {spoken_probability(float((less > 0).mean()))}"
+        text += "."
+    for name in study[SYSTEM].values.tolist() if SYSTEM in study.dims else ():
+        text += f" System {name}: {_with_interval(study['system_auc'].sel({SYSTEM: name}))}."
+    return text
+
+
+def _with_interval(draws: xr.DataArray) -> str:
+    """Write the mean and the 95 % interval, as is usual in the field."""
+    mean = share(float(draws.mean()), 3)
+    if float(draws.std()) < _NONE:
+        return mean
+    low, high = (share(float(x), 3) for x in draws.quantile([0.025, 0.975]))
+    return f"{mean} (95 % interval {low} to {high})"
