@@ -155,6 +155,11 @@ BAD = {
         {"kind": "nominal", "score": "s"},
         'kind: expected kind="ranking"',
     ),
+    "scores of sets": (
+        {**TABLE, "s": [1] * 4},
+        {"kind": "set", "score": "s"},
+        "kind: expected sets of labels, without score= or rank=.*dissensus.set_score",
+    ),
     "unknown on_missing": (TABLE, {"on_missing": "skip"}, "on_missing: expected 'raise' or 'drop'"),
     "lacking": (
         {"item": [1, 2, 1, 3], "system": list("mmnm"), "label": list("abba")},

@@ -249,7 +249,13 @@ def _check_options(score: str | None, rank: str | None, kind: str | None) -> Non
     if kind == "ranking" and not ordered:
         expected = 'score= or rank= together with kind="ranking"'
         raise PredictionError("kind", expected=expected, found="neither")
-    if kind in ("nominal", "continuous", "set") and ordered:
+    if kind == "set" and ordered:
+        raise PredictionError(
+            "kind", expected="sets of labels, without score= or rank=", found=repr(kind),
+            hint="Keep the rows of labels that hold, without their scores. For the ranking loss of "
+            "all scores, leave out kind= and pass the predictions to dissensus.set_score",
+        )  # fmt: skip
+    if kind in ("nominal", "continuous") and ordered:
         expected = 'kind="ranking" (or None) together with score= or rank='
         raise PredictionError("kind", expected=expected, found=repr(kind))
 
