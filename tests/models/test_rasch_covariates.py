@@ -87,12 +87,12 @@ def test_posterior_is_what_integration_over_the_prior_gives(n_labels, truth, gue
 @pytest.mark.filterwarnings("ignore:.*transitions diverged")
 @pytest.mark.parametrize("n_known", [60, 0])
 def test_nuts_finds_the_same_posterior(n_known):
-    ann, known, truth = study(60, 10, 5, guessing=not n_known)
+    # Without known labels and with five labels an item, NUTS stays long among abilities that are
+    # high, and among those that are low.
+    ann, known, truth = study(60, 10, 5 if n_known else 9, guessing=not n_known)
     settings = {**known, "truth": some(truth, n_known), "keep_items": False, **QUIET}
     ours = rasch.fit(ann, draws=8000, **settings)
-    # Without known labels NUTS moves slowly between abilities that are high and that are low.
-    draws = 4000 if n_known else 16_000
-    other = rasch.fit(ann, draws=draws, tune=1500, chains=2, sampler="nuts", **settings)
+    other = rasch.fit(ann, draws=4000, tune=1500, chains=2, sampler="nuts", **settings)
     crossed_reference.compare_fits(ours, other, enough=100, errors=4.0)
 
 

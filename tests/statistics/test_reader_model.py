@@ -13,6 +13,7 @@ from scipy.stats import halfnorm, norm
 
 import dissensus as dx
 from dissensus.kernels import reader_effects
+from dissensus.kernels.random import started
 from dissensus.statistics import _reader_model
 from dissensus.statistics._reader_scores import of_table, readings_in, truth_of
 
@@ -97,7 +98,8 @@ def test_areas_have_the_posterior_that_rejection_gives(n_modalities):
         low = np.where(high[..., None], -np.inf, latent).max(axis=2)
         fits = (low < np.where(high[..., None], latent, np.inf).min(axis=2)).all(axis=(0, 1))
         average = ndtr(mean / np.sqrt(1 + (between**2).sum(axis=0)))
-        kept.append(np.concatenate([ndtr(probit).reshape(-1, size), average])[:, fits])
+        less = ndtr(probit[0, :1]) - average[:1]  # of both in one draw
+        kept.append(np.concatenate([ndtr(probit).reshape(-1, size), average, less])[:, fits])
     kept = np.concatenate(kept, axis=1)
     assert kept.shape[1] > 500
     found = study(table(high), draws=8000)
@@ -105,6 +107,7 @@ def test_areas_have_the_posterior_that_rejection_gives(n_modalities):
         found["auc"].stack(s=SAMPLE).to_numpy().reshape(-1, 8000),
         found["average_auc"].stack(s=SAMPLE).to_numpy().reshape(-1, 8000),
     ])  # fmt: skip
+    draws = np.concatenate([draws, draws[:1] - draws[2 * n_modalities :][:1]])
     effective = found.attrs["areas_ess_bulk_min"]
     for power in (1, 2):
         error = np.sqrt((kept**power).var(axis=1) * (1 / kept.shape[1] + 1 / effective))
@@ -260,7 +263,7 @@ def sampled(frame, draws=400):
     read = of_table(frame, NAMES, None)
     true = truth_of(read, "ill", "case", None)
     rng = np.random.default_rng(1)
-    return _reader_model.sample(readings_in(read, true), 0, read, true, draws, rng, show=False)
+    return _reader_model.sample(readings_in(read, true), {}, read, true, draws, rng, show=False)
 
 
 @pytest.mark.filterwarnings("ignore::dissensus.DissensusWarning")
@@ -291,6 +294,7 @@ def test_a_reader_without_errors_has_an_area_below_1():
     rng = np.random.default_rng(2)
     score = rng.random((1, 4, 40)) + 2 * (np.arange(40) % 2)
     found = study(table(score), draws=2000)  # the empirical areas warn
+    assert found.attrs["areas_ess_bulk_min"] > 300
     assert 0.9 < float(found["auc"].mean()) < 0.999
     assert float(found["average_auc"].std()) > 0.001
 
@@ -298,27 +302,90 @@ def test_a_reader_without_errors_has_an_area_below_1():
 @pytest.mark.filterwarnings("ignore::dissensus.DissensusWarning")
 def test_chains_that_have_not_converged_are_reported(monkeypatch):
     monkeypatch.setattr(_reader_model, "WARM_UP", 0)
-    monkeypatch.setattr(reader_effects, "move_separations", lambda *_: None)
     monkeypatch.setattr(_reader_model._Chain, "_sweep", _alone)
-    with pytest.warns(dx.ConvergenceWarning, match="r-hat"):
+    with pytest.warns(dx.ConvergenceWarning, match=r"r-hat .*with more draws \(draws=1600\)"):
         found = study(few(), draws=400)
     assert found.attrs["areas_r_hat_max"] > 1.05
+    with pytest.warns(dx.ConvergenceWarning, match="only 99 draws a chain"):
+        study(few(), draws=396)
 
 
 def _alone(self):
-    """Leave separations where they are, but for noise."""
-    rng = np.random.default_rng(int(self.state[0]) % 2**31)
-    self.now.separation[:] = int(self.state[0] % 7) + 0.01 * rng.standard_normal()
+    """Leave separations near where they were at first, which differs between chains."""
+    if not hasattr(self, "first"):
+        self.first = float(self.state[0] % 97) / 30
+    self.now.separation[:] = self.first + 0.1 * np.random.default_rng(self.state[0]).normal()
 
 
 @pytest.mark.filterwarnings("ignore::dissensus.DissensusWarning")
 def test_scores_are_divided_into_grades_of_equal_size():
     score = np.random.default_rng(1).random(95)
     grade = _reader_model.graded(score)
-    assert np.bincount(grade).tolist() == [10, 9, 10, 9, 10, 9, 9, 10, 9, 10]
+    assert np.bincount(grade).tolist() == [10, 9, 10, 9, 10, 9, 10, 9, 10, 9]
     assert (np.diff(grade[np.argsort(score)]) >= 0).all()
-    many = np.concatenate([np.zeros(80), np.arange(1.0, 15)])  # most are equal
-    assert _reader_model.graded(many).max() == 1 + (_reader_model.graded(many[80:]) > 0).any()
+    many = np.concatenate([np.zeros(185), np.arange(1.0, 16)])  # most are equal: others stay apart
+    grades = np.bincount(_reader_model.graded(many))
+    assert grades[0] == 185
+    assert len(grades) == 10
+    assert grades[1:].max() == 2
+
+
+@pytest.mark.filterwarnings("ignore::dissensus.DissensusWarning")
+def test_readers_who_are_left_out_change_nothing():
+    frame = few()
+    more = frame.assign(reader=frame["reader"] + 100)
+    others = pd.DataFrame({"reader": range(60), "case": 0, "modality": 0, "score": 1, "ill": 0})
+    one, other = (
+        study(table, draws=40)["average_auc"] for table in (more, pd.concat([others, more]))
+    )
+    np.testing.assert_array_equal(one, other)
+
+
+def test_areas_are_drawn_given_separations():
+    """The conditional mean and covariance of a normal distribution, in NumPy."""
+    modality, reader = np.array([0, 0, 1, 1, 2]), np.array([0, 1, 0, 1, 2])
+    is_system = np.array([False] * 4 + [True])
+    between, sd, ratio = np.array([0.4, 0.3]), np.array([0.5, 0.6, 0.7]), np.array([1.0, 1.4])
+    unit = np.sqrt((1 + (sd**2).sum()) * (1 + ratio[1] ** 2))
+    separation = unit * np.array([0.5, 1.5, 0.9, 1.4, 2.0])
+    state, areas = started(3), np.empty((20_000, 3))
+    for area in areas:
+        reader_effects.draw_areas(
+            state, separation, area, between, sd, ratio, modality, reader, is_system
+        )
+    which = (modality[:, None] == np.arange(3)).astype(float)
+    same = (reader[:, None] == reader) & ~is_system
+    covariance = which @ which.T + between[0] ** 2 * same + between[1] ** 2 * np.diag(~is_system)
+    gain = which.T @ np.linalg.inv(covariance)
+    np.testing.assert_allclose(areas.mean(0), 1 + gain @ (separation / unit - 1), atol=0.01)
+    np.testing.assert_allclose(np.cov(areas.T), np.eye(3) - gain @ which, atol=0.01)
+    assert areas[:, 2].std() < 1e-4  # a system is its own average
+
+
+@pytest.mark.filterwarnings("ignore::dissensus.DissensusWarning")
+def test_areas_are_drawn_last(monkeypatch):
+    """All moves sum them out: drawn before another move they would not belong to its values."""
+
+    def copied(_, separation, area, between, sd, ratio, *rest):
+        area[:] = separation[: len(area)] / np.sqrt((1 + (sd**2).sum()) * (1 + ratio[1] ** 2))
+
+    monkeypatch.setattr(reader_effects, "draw_areas", copied)
+    posterior = sampled(few(), draws=40)
+    np.testing.assert_allclose(posterior.area, posterior.separation[:, :2])
+
+
+@pytest.mark.filterwarnings("ignore::dissensus.DissensusWarning")
+def test_readers_with_one_modality_each_have_one_spread():
+    frame = few()
+    nested = frame.assign(reader=frame["reader"] + 10 * frame["modality"])
+    assert "interaction_sd" not in study(nested, draws=40)
+    assert "interaction_sd" in study(frame, draws=40)
+
+
+def test_two_grades_are_warned_of():
+    frame = few(n_readers=4, n_modalities=1)
+    with pytest.warns(dx.DissensusWarning, match="two different scores"):
+        study(frame.assign(score=1 * (frame["score"] + frame["ill"] > 3)))
 
 
 FRAME = few()
@@ -326,10 +393,11 @@ REFUSALS = [
     ("a name", lambda: study(FRAME, areas="smooth"), "areas: expected 'empirical' or 'latent'"),
     ("all at once",
      lambda: study(FRAME.assign(patient=FRAME["case"] // 2), cluster="patient", new_cases=False),
-     "areas: expected 'empirical': .* found 'latent' with cluster= and new_cases=False"),
-    ("many scores", lambda: study(few(n_readers=340)), "found 'latent' with 20,400 scores"),
+     "areas: expected 'empirical', as .* found 'latent' with cluster= and new_cases=False"),
+    ("many scores", lambda: study(few(n_readers=340)),
+     r"found 'latent' with too large a study \(20,400 scores\)"),
     ("one score", lambda: study(FRAME.assign(score=FRAME["score"] * (FRAME["reader"] > 0))),
-     "'latent' with one score from 'reader 0 with 0', 'reader 0 with 1'"),
+     "'latent' with one score for all cases from 'reader 0 with 0', 'reader 0 with 1'"),
     ("a bar", lambda: study(FRAME, progressbar="no"), "progressbar: expected True or False"),
     ("a plan", lambda: dx.plan(study(FRAME, draws=40), annotators=[3], items=[50]),
      "pilot: expected a reader study with areas='empirical'"),

@@ -26,9 +26,9 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from dissensus.kernels.compiled import inner, kernel
-from dissensus.kernels.random import State, uniform
+from dissensus.kernels.random import State
 from dissensus.kernels.slices import slicer
-from dissensus.kernels.special import backwards, factorised, forwards, interval, inverted
+from dissensus.kernels.special import backwards, factorised, forwards, inverted
 from dissensus.kernels.types import Flags, Floats, Ints
 from dissensus.kernels.variates import normal, normal_between
 
@@ -83,122 +83,9 @@ class Values(NamedTuple):
 
 
 @inner
-def _total(sd: Floats, ratio: Floats) -> float:
+def total(sd: Floats, ratio: Floats) -> float:
     """Return the variance of a positive and of a negative case together, T squared."""
     return (sd[0] ** 2 + sd[1] ** 2 + sd[2] ** 2 + 1.0) * (1.0 + ratio[1] ** 2)
-
-
-# Scores given effects.
-
-
-@inner
-def _log_chance(
-    start: int, stop: int, low: float, high: float, centre: Floats, positive: Ints, ratio: Floats
-) -> float:
-    """Return the log density that the scores of a grade are above ``low``, the largest at ``high``.
-
-    If that is infinite, it is the log probability that all are above ``low``.
-    """
-    out, rate = 0.0, 0.0
-    for n in range(start, stop):
-        sd = ratio[positive[n]]
-        log_p, _, at_high = interval((low - centre[n]) / sd, (high - centre[n]) / sd)
-        out += log_p
-        rate += at_high / sd
-    return out + math.log(rate) if high < math.inf else out
-
-
-@inner
-def _cut_density(
-    x: float, low: float, high: float, start: int, middle: int, stop: int, centre: Floats,
-    positive: Ints, ratio: Floats,
-) -> float:  # fmt: skip
-    """Return the log density of the largest number of a grade, between those beside it."""
-    if not low < x < high:
-        return -math.inf
-    out = 0.0
-    for side in range(2):  # asked in one place, or it would be compiled twice
-        first, last = (start, middle) if side == 0 else (middle, stop)
-        below, above = (low, x) if side == 0 else (x, high)
-        out += _log_chance(first, last, below, above, centre, positive, ratio)
-    return out
-
-
-_slice_cut = slicer(_cut_density)
-
-
-@kernel
-def move_cuts(
-    state: State, cut: Floats, start: Ints, n_grades: Ints, centre: Floats, positive: Ints,
-    ratio: Floats,
-) -> None:  # fmt: skip
-    """Draw the largest latent number of each grade, without the others."""
-    for j in range(len(n_grades)):
-        last = n_grades[j] - 1
-        for k in range(last):
-            low = -math.inf if k == 0 else cut[j, k - 1]
-            high = math.inf if k == last - 1 else cut[j, k + 1]
-            n = start[j, k + 2] - start[j, k]
-            cut[j, k] = _slice_cut(
-                state, cut[j, k], 4.0 / math.sqrt(n), low, high, start[j, k], start[j, k + 1],
-                start[j, k + 2], centre, positive, ratio,
-            )  # fmt: skip
-
-
-@inner
-def _ratio_density(
-    x: float, cut: Floats, start: Ints, n_grades: Ints, reading: Ints, positive: Ints,
-    separation: Floats, unscaled: Floats, sd: Floats, sums: Floats, ratio: Floats, centre: Floats,
-) -> float:  # fmt: skip
-    """Return the log density of the logarithm of the ratio, and write it and what it changes."""
-    ratio[1] = math.exp(x)
-    out = -0.5 * (x / RATIO_SCALE) ** 2 + _given_total(_total(sd, ratio), sums)
-    for n in range(len(centre)):
-        if positive[n]:
-            centre[n] = separation[reading[n]] + ratio[1] * unscaled[n]
-    for j in range(len(n_grades)):
-        last = n_grades[j] - 1
-        for k in range(last + 1):
-            low = -math.inf if k == 0 else cut[j, k - 1]
-            high = math.inf if k == last else cut[j, k]
-            out += _log_chance(start[j, k], start[j, k + 1], low, high, centre, positive, ratio)
-    return out
-
-
-_slice_ratio = slicer(_ratio_density)
-
-
-@kernel
-def move_latent(
-    state: State, cut: Floats, start: Ints, n_grades: Ints, reading: Ints, positive: Ints,
-    separation: Floats, sd: Floats, ratio: Floats, centre: Floats, sums: Floats, latent: Floats,
-) -> None:  # fmt: skip
-    """Draw the ratio, given effects of cases that it scales, then all latent numbers."""
-    unscaled = np.empty(len(centre))
-    for n in range(len(centre)):
-        d = positive[n]
-        unscaled[n] = (centre[n] - d * separation[reading[n]]) / ratio[d]
-    _slice_ratio(
-        state, math.log(ratio[1]), 0.3, cut, start, n_grades, reading, positive, separation,
-        unscaled, sd, sums, ratio, centre,
-    )  # fmt: skip
-    for j in range(len(n_grades)):
-        last = n_grades[j] - 1
-        for k in range(last + 1):
-            low = -math.inf if k == 0 else cut[j, k - 1]
-            high = math.inf if k == last else cut[j, k]
-            largest, rate = -1, 0.0
-            for n in range(start[j, k], start[j, k + 1]):
-                spread = ratio[positive[n]]
-                ends = (low - centre[n]) / spread, (high - centre[n]) / spread
-                latent[n] = centre[n] + spread * normal_between(state, *ends)
-                if k < last:  # which of them is the largest: each by its density there
-                    own = interval(*ends)[2] / spread
-                    rate += own
-                    if uniform(state) * rate <= own:
-                        largest = n
-            if k < last:
-                latent[largest] = high
 
 
 # Separations of readings.
@@ -222,7 +109,7 @@ def _prior_factor(
 
 
 @inner
-def _given_total(variance: float, sums: Floats) -> float:
+def given_total(variance: float, sums: Floats) -> float:
     """Return the log prior density of separations, as it depends on T squared."""
     out = -0.5 * sums[0] * math.log(variance) - 0.5 * sums[2] / variance
     return out + AREA[0] * sums[1] / math.sqrt(variance)
@@ -233,7 +120,7 @@ def sum_separations(
     separation: Floats, between: Floats, modality: Ints, reader: Ints, is_system: Flags,
     sums: Floats,
 ) -> None:  # fmt: skip
-    """Write what `_given_total` needs: their number, and products with the inverse covariance."""
+    """Write what `given_total` needs: their number, and products with the inverse covariance."""
     n = len(separation)
     root, one, mine = np.empty((n, n)), np.ones(n), separation.copy()
     _prior_factor(modality, reader, is_system, between, root)
@@ -268,19 +155,19 @@ _slice_between = slicer(_between_density)
 
 @kernel
 def move_separations(
-    state: State, separation: Floats, area: Floats, between: Floats, sd: Floats, ratio: Floats,
-    effect: Floats, latent: Floats, reading: Ints, positive: Ints, of_case: Ints,
-    case_start: Ints, group: Ints, modality: Ints, reader: Ints, is_system: Flags, parts: int,
+    state: State, separation: Floats, between: Floats, sd: Floats, ratio: Floats, effect: Floats,
+    latent: Floats, reading: Ints, positive: Ints, of_case: Ints, case_start: Ints, group: Ints,
+    modality: Ints, reader: Ints, is_system: Flags, n_areas: int, parts: int,
 ) -> None:  # fmt: skip
     """Draw separations with the effects of cases summed out, then those effects.
 
     First come the standard deviations between readers, given separations. ``parts`` is 2 if
     there are both, or 1; its prior is then that of both together.
     """
-    n_readings, n_cases, n_areas = len(separation), len(group), len(area)
+    n_readings, n_cases = len(separation), len(group)
     root, prior = np.empty((n_readings, n_readings)), np.empty((n_readings, n_readings))
     rest, right = np.empty(n_readings), np.zeros(n_readings)
-    unit = math.sqrt(_total(sd, ratio))
+    unit = math.sqrt(total(sd, ratio))
     scale = READER_SCALE if parts == 2 else math.sqrt(2.0) * READER_SCALE
     for place in range(parts):
         between[place] = math.exp(
@@ -315,7 +202,6 @@ def move_separations(
     backwards(precision, n_readings, right)
     for j in range(n_readings):
         separation[j] = right[j]
-    _draw_areas(state, separation, area, between, modality, reader, is_system, unit, prior, rest)
     # Effects of cases: a draw from the prior, moved by what the latent numbers differ from it.
     wide = np.empty(factor.shape[1])
     for c in range(n_cases):
@@ -389,29 +275,6 @@ def _of_groups(
     return factor, inverse
 
 
-@inner
-def _draw_areas(
-    state: State, separation: Floats, area: Floats, between: Floats, modality: Ints, reader: Ints,
-    is_system: Flags, unit: float, prior: Floats, rest: Floats,
-) -> None:  # fmt: skip
-    """Draw probits of average areas: a draw from the prior, moved as the effects of cases are."""
-    n_readings = len(separation)
-    drawn, of_reader = np.empty(len(area)), np.empty(n_readings)
-    for m in range(len(area)):
-        drawn[m] = AREA[0] + AREA[1] * normal(state)
-    for j in range(n_readings):  # there are not more readers than readings
-        of_reader[j] = between[0] * normal(state)
-    for j in range(n_readings):
-        rest[j] = separation[j] / unit - drawn[modality[j]] - math.sqrt(_JITTER) * normal(state)
-        if not is_system[j]:
-            rest[j] -= of_reader[reader[j]] + between[1] * normal(state)
-    for m in range(len(area)):
-        area[m] = drawn[m]
-    for j in range(n_readings):
-        for k in range(n_readings):
-            area[modality[j]] += AREA[1] ** 2 * prior[j, k] * rest[k]
-
-
 # Standard deviations of effects of cases.
 
 
@@ -422,7 +285,7 @@ def _sd_density(
     """Return the log density of the logarithm of a standard deviation, given its effects."""
     sd = math.exp(x)
     out = x - n * x - 0.5 * squares / (sd * sd) - 0.5 * (sd / EFFECT_SCALE) ** 2
-    return out + _given_total((others + sd * sd) * both, sums)
+    return out + given_total((others + sd * sd) * both, sums)
 
 
 _slice_sd = slicer(_sd_density)
@@ -435,7 +298,7 @@ def _slope_density(
     """Return the log density of a standard deviation, given effects over it."""
     if x <= 0.0:
         return -math.inf
-    return -0.5 * over * (x - at) ** 2 + _given_total((others + x * x) * both, sums)
+    return -0.5 * over * (x - at) ** 2 + given_total((others + x * x) * both, sums)
 
 
 _slice_slope = slicer(_slope_density)
@@ -456,7 +319,7 @@ def move_spreads(
     for kind in range(3):
         if sd[kind] == 0.0:
             continue
-        others = _total(sd, ratio) / both - sd[kind] ** 2
+        others = total(sd, ratio) / both - sd[kind] ** 2
         count, squares = 0.0, 0.0
         for k in range(effect.shape[1]):
             if _kind(k, n_areas) == kind:
@@ -511,7 +374,7 @@ def _stretch_density(
         stretched[k], scaled[k] = f * sd[k], f**k * sums[k]
         if sd[k] > 0.0:
             out += x - 0.5 * (stretched[k] / EFFECT_SCALE) ** 2
-    return out + _given_total(_total(stretched, ratio), scaled)
+    return out + given_total(total(stretched, ratio), scaled)
 
 
 _slice_stretch = slicer(_stretch_density)
@@ -564,3 +427,91 @@ def move_together(
             away += shift[_column(kind, reading[n], modality, reader, n_areas)]
         centre[n] = f * (centre[n] + away)
         latent[n] = f * (latent[n] + away)
+
+
+@inner
+def _room(
+    j: int, start: Ints, n_grades: Ints, positive: Ints, latent: Floats
+) -> tuple[float, float]:
+    """Return how far down and up the positive cases of a reading can go in its order of grades."""
+    low, high = -math.inf, math.inf
+    highest_negative = highest_positive = -math.inf  # of lower grades
+    for k in range(n_grades[j]):
+        negative, other = highest_negative, highest_positive
+        for n in range(start[j, k], start[j, k + 1]):
+            if positive[n]:
+                low = max(low, highest_negative - latent[n])
+                other = max(other, latent[n])
+            else:
+                high = min(high, latent[n] - highest_positive)
+                negative = max(negative, latent[n])
+        highest_negative, highest_positive = negative, other
+    return low, high
+
+
+@kernel
+def move_apart(
+    state: State, cut: Floats, separation: Floats, between: Floats, sd: Floats, ratio: Floats,
+    centre: Floats, latent: Floats, start: Ints, n_grades: Ints, positive: Ints, modality: Ints,
+    reader: Ints, is_system: Flags,
+) -> None:  # fmt: skip
+    """Shift the positive cases of each reading, with its separation, as far as its order allows.
+
+    It matters where a reader makes hardly any errors. Residuals stay, so that the shift is normal
+    by the prior of the separation given the others.
+    """
+    n = len(separation)
+    root, prior = np.empty((n, n)), np.empty((n, n))
+    unit = math.sqrt(total(sd, ratio))
+    _prior_factor(modality, reader, is_system, between, root)
+    inverted(root, n, prior)
+    for j in range(n):
+        slope = 0.0
+        for i in range(n):
+            slope -= prior[j, i] * (separation[i] / unit - AREA[0])
+        spread = 1.0 / math.sqrt(prior[j, j])
+        centre_of = slope * spread * spread
+        low, high = _room(j, start, n_grades, positive, latent)
+        away = centre_of + spread * normal_between(
+            state, (low / unit - centre_of) / spread, (high / unit - centre_of) / spread
+        )
+        separation[j] += unit * away
+        for k in range(n_grades[j]):
+            top = -math.inf
+            for m in range(start[j, k], start[j, k + 1]):
+                if positive[m]:
+                    latent[m] += unit * away
+                    centre[m] += unit * away
+                top = max(top, latent[m])
+            if k < n_grades[j] - 1:
+                cut[j, k] = top
+
+
+@kernel
+def draw_areas(
+    state: State, separation: Floats, area: Floats, between: Floats, sd: Floats, ratio: Floats,
+    modality: Ints, reader: Ints, is_system: Flags,
+) -> None:  # fmt: skip
+    """Draw probits of average areas: a draw from the prior, moved as the effects of cases are.
+
+    All other moves have them summed out, so that they are drawn last.
+    """
+    n = len(separation)
+    root, prior, rest = np.empty((n, n)), np.empty((n, n)), np.empty(n)
+    unit, n_readers = math.sqrt(total(sd, ratio)), 0
+    _prior_factor(modality, reader, is_system, between, root)
+    inverted(root, n, prior)
+    for m in range(len(area)):
+        area[m] = AREA[0] + AREA[1] * normal(state)
+    for j in range(n):
+        n_readers = max(n_readers, reader[j] + 1)
+    of_reader = np.empty(n_readers)
+    for r in range(n_readers):
+        of_reader[r] = between[0] * normal(state)
+    for j in range(n):
+        rest[j] = separation[j] / unit - area[modality[j]] - math.sqrt(_JITTER) * normal(state)
+        if not is_system[j]:
+            rest[j] -= of_reader[reader[j]] + between[1] * normal(state)
+    for j in range(n):
+        for k in range(n):
+            area[modality[j]] += AREA[1] ** 2 * prior[j, k] * rest[k]

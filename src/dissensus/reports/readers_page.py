@@ -63,7 +63,7 @@ def page(study: xr.Dataset, title: str | None = None) -> str:
             ),
             lead_table=averages(study, rows),
             boxes=boxes(study, found),
-            cautions=[found[name] for name in ("perfect", "partial") if name in found],
+            cautions=[found[name] for name in ("perfect", "grades", "partial") if name in found],
             steps=steps(study, found),
             next_table=None,
             opening={
@@ -84,8 +84,10 @@ def page(study: xr.Dataset, title: str | None = None) -> str:
 
 def _diagnosis(about: Mapping[Any, Any]) -> str:
     """Return what is known of the draws."""
-    if "areas_r_hat_max" not in about:
+    if about.get("areas") != "latent":
         return _DRAWS[int(about["truth_known"])]
+    if "areas_r_hat_max" not in about:
+        return "Areas are from Markov chains that are too short to be checked."
     least = min(about["areas_ess_bulk_min"], about["areas_ess_tail_min"])
     return (
         f"Areas are from Markov chains: at least {least:.0f} effective draws, r-hat up to "
@@ -274,6 +276,8 @@ def _readers(study: xr.Dataset) -> Table:
     head = ["Reader", "Observed", f"Interval, {evidence.level()}"]
     head = head if one else [head[0], "Modality", *head[1:]]
     note = f"Intervals are for {_intervals(study)['cases']}."
+    if study.attrs.get("areas") == "latent":
+        note += " Observed areas count equal scores half; intervals are of latent scores."
     return Table("table-readers", "Areas of readers", list(head), [Body(-1, rows)], note)
 
 

@@ -39,17 +39,14 @@ ATTRIBUTES: Final = (
 """Names of the attributes of `diagnosed`; a single chain has no r-hat."""
 
 
-def diagnosed(
-    draws: xr.DataArray, dim: str = ITEM, prefix: str = "", asked: int | None = None
-) -> dict[str, Any]:
+def diagnosed(draws: xr.DataArray, dim: str = ITEM, prefix: str = "") -> dict[str, Any]:
     """Summarise r-hat and effective sample size over items, and warn of poor ones.
 
     An item is judged by its worst number along other dims; draws without ``dim`` are one number.
     Returns the attributes `ATTRIBUTES`, prefixed; none with fewer than 100 draws a chain. Numbers
     that are constant over all chains count as converged. The ConvergenceWarning names the items
     with fewer than 100 effective draws (bulk or tail), an r-hat above 1.05, a constant chain while
-    others move, or undefined draws. ``asked`` is the number that was asked for, if it is not that
-    of each chain.
+    others move, or undefined draws.
     """
     alone = dim not in draws.dims
     if alone:
@@ -65,7 +62,7 @@ def diagnosed(
     if found["n_items_poor"]:
         words = f"{len(names[poor])} of {len(names)} {dim}s ({shown(list(names[poor]))})"
         what = words if draws.name is None else f"the {draws.name} of {words}"
-        _warn(found, f"the {draws.name}" if alone else what, asked or draws.sizes[DRAW])
+        _warn(found, f"the {draws.name}" if alone else what, draws.sizes[DRAW])
     return {f"{prefix}{name}": value for name, value in found.items()}
 
 
@@ -99,9 +96,7 @@ def _summarised(each: _Each, names: Any, *, several: bool) -> tuple[dict[str, An
     return found | {"n_items_poor": int(poor.sum())}, poor
 
 
-def diagnosed_parameters(
-    posterior: Mapping[str, xr.DataArray], prefix: str = "", asked: int | None = None
-) -> dict[str, Any]:
+def diagnosed_parameters(posterior: Mapping[str, xr.DataArray], prefix: str = "") -> dict[str, Any]:
     """Judge the chains by all parameters at once, and warn if they are poor.
 
     Numbers that are NaN in all draws are left out. Returns attributes as `diagnosed` does.
@@ -114,7 +109,7 @@ def diagnosed_parameters(
             xr.DataArray(flat, dims=(CHAIN, DRAW, "parameter"), coords={"parameter": names})
         )
     whole = xr.concat(parts, dim="parameter")
-    return diagnosed(whole.dropna("parameter", how="all"), "parameter", prefix, asked)
+    return diagnosed(whole.dropna("parameter", how="all"), "parameter", prefix)
 
 
 def _places(draws: xr.DataArray) -> list[str]:

@@ -12,8 +12,9 @@ import xarray as xr
 from scipy.special import ndtr, ndtri
 
 from dissensus.dims import SAMPLE
-from dissensus.errors import ArgumentError, shown
+from dissensus.errors import ArgumentError, held_back, shown
 from dissensus.kernels import reader_effects as kernels
+from dissensus.kernels import reader_scores
 from dissensus.kernels.random import started
 from dissensus.kernels.reader_effects import Readings, Scores, Values
 from dissensus.kernels.special import both_below
@@ -32,8 +33,8 @@ SWEEPS: Final = 2
 """Sweeps for a draw."""
 GRADES: Final = 10
 """Grades that the scores of a reading are divided into, at most."""
-MOST: Final = 20_000
-"""Scores, at most: more take minutes, and need no model."""
+MOST: Final = 20_000.0
+"""Microseconds a sweep, at most: two minutes on two processors."""
 
 
 class Posterior(NamedTuple):
@@ -51,47 +52,64 @@ class Posterior(NamedTuple):
     diagnostics: dict[str, Any]
 
 
-def refuse(study: Study, true: Truth, *, new_cases: bool) -> None:
-    """Raise if the model does not suit a study."""
+def refuse(
+    readings: Sequence[Reading], systems: Mapping[Any, Reading], study: Study, true: Truth,
+    *, new_cases: bool,
+) -> None:  # fmt: skip
+    """Raise if the model does not suit a study; the message has all reasons."""
+    every = [*readings, *systems.values()]
+    names = [*_names(readings, study), *(f"system {name}" for name in systems)]
+    constant = [name for name, one in zip(names, every, strict=True) if np.ptp(one.score) == 0]
     reasons = [
         reason
         for reason, applies in (
             ("cluster=", study.cluster is not None),
             ("a fit as truth=", not true.known),
             ("new_cases=False", not new_cases),
-            (f"{len(study.case):,} scores", len(study.case) > MOST),
+            (f"one score for all cases from {shown(constant)}", constant),
+            (f"too large a study ({len(study.case):,} scores)", _effort(every) > MOST),
         )
         if applies
     ]
     if reasons:
         raise ArgumentError(
             "areas",
-            expected="'empirical': the model is for new cases without clusters, whose true labels "
-            f"are known, and for at most {MOST:,} scores",
+            expected="'empirical', as the model of latent scores is for new cases without "
+            "clusters, whose true labels are known, and for small studies",
             found=f"'latent' with {listed(reasons)}",
         )
 
 
-def refuse_constant(readings: Mapping[str, Reading]) -> None:
-    """Raise if a reader or system, by name, gave all cases the same score: it has no order."""
-    constant = [name for name, one in readings.items() if one.score.min() == one.score.max()]
-    if constant:
-        raise ArgumentError(
-            "areas",
-            expected="'empirical', if a reader gave all cases the same score",
-            found=f"'latent' with one score from {shown(constant)}",
-        )
+def _effort(readings: Sequence[Reading]) -> float:
+    """Return about how many microseconds a sweep takes."""
+    case = np.concatenate([one.case for one in readings])
+    which = np.repeat(np.arange(len(readings)), [len(one.case) for one in readings])
+    order = np.lexsort((which, case))
+    cuts = np.flatnonzero(np.diff(case[order])) + 1
+    groups = {which[rows].tobytes(): len(rows) for rows in np.split(order, cuts)}
+    return float(len(case) + 5e-3 * len(readings) ** 3 + 1e-3 * sum(n**3 for n in groups.values()))
+
+
+def _names(readings: Sequence[Reading], study: Study) -> list[str]:
+    """Return names of readings for messages."""
+    several = len(study.modalities) > 1
+    return [
+        f"reader {study.readers[one.reader]}"
+        + (f" with {study.modalities[one.modality]}" if several else "")
+        for one in readings
+    ]
 
 
 def sample(
-    readings: Sequence[Reading], n_systems: int, study: Study, true: Truth, draws: int,
-    rng: np.random.Generator, *, show: bool,
+    readings: Sequence[Reading], systems: Mapping[Any, Reading], study: Study, true: Truth,
+    draws: int, rng: np.random.Generator, *, show: bool,
 ) -> Posterior:  # fmt: skip
     """Draw from the posterior; ``draws`` is a multiple of the number of chains.
 
-    The last of the ``readings`` are those of systems.
+    Readings of systems are last.
     """
-    scores, of = _laid_out(readings, n_systems, study, true)
+    every = [*readings, *systems.values()]
+    scores, of = _laid_out(every, len(systems), study, true)
     seeds = rng.integers(2**64, size=CHAINS, dtype=np.uint64)
     each = draws // CHAINS
     chains = [_Chain(scores, of, len(study.cases), each, seed) for seed in seeds]
@@ -101,10 +119,12 @@ def sample(
     separation, area, between, variance = trace
     separation = separation / np.sqrt(variance.sum(axis=-1, keepdims=True))
     area = area[..., : len(study.modalities)]
-    found = convergence.diagnosed_parameters({
-        "area": xr.DataArray(ndtr(separation), dims=(*SAMPLE, "reading")),
-        "average area": xr.DataArray(ndtr(area), dims=(*SAMPLE, "modality")),
-    }, asked=draws)  # fmt: skip
+    with held_back():  # its advice is for fits; `concerns` words it for a study
+        found = convergence.diagnosed_parameters({
+            "area": xr.DataArray(ndtr(separation), dims=(*SAMPLE, "reading")),
+            "average area": xr.DataArray(ndtr(area), dims=(*SAMPLE, "modality")),
+        })  # fmt: skip
+    found["grades_min"] = int(scores.n_grades.min())
     separation, area, between, variance = (
         array.reshape(-1, array.shape[-1]) for array in (separation, area, between, variance)
     )
@@ -131,19 +151,20 @@ def _laid_out(
     of_case = np.lexsort((reading, case))
     case_start = np.searchsorted(case[of_case], np.arange(len(study.cases) + 1))
     own = [tuple(reading[of_case[first:stop]].tolist()) for first, stop in pairwise(case_start)]
-    number = {who: k for k, who in enumerate(dict.fromkeys(own))}
-    n_modalities, n_readers = len(study.modalities), len(study.readers)
-    alone = np.arange(n_systems)
+    number = {names: k for k, names in enumerate(dict.fromkeys(own))}
     people = readings[: len(readings) - n_systems]
+    # Readers without a reading have no number.
+    who, reader = np.unique([one.reader for one in people], return_inverse=True)
+    n_modalities, n_readers, alone = len(study.modalities), len(who), np.arange(n_systems)
     of = Readings(
         modality=np.array([*(one.modality for one in people), *(n_modalities + alone)]),
-        reader=np.array([*(one.reader for one in people), *(n_readers + alone)]),
+        reader=np.array([*reader, *(n_readers + alone)]),
         is_system=np.arange(len(readings)) >= len(people),
     )
     scores = Scores(
         reading=reading, case=case, positive=kind, start=np.searchsorted(key, places),
         n_grades=np.array(n_grades), of_case=of_case, case_start=case_start,
-        group=np.array([number[who] for who in own]),
+        group=np.array([number[names] for names in own]),
     )  # fmt: skip
     return scores, of
 
@@ -154,11 +175,17 @@ def graded(score: Floats) -> Ints:
     >>> graded(np.array([3.0, 1.0, 3.0]))
     array([1, 0, 1])
     """
-    values, grade = np.unique(score, return_inverse=True)
-    if len(values) > GRADES:
-        ends = np.unique(np.quantile(score, np.arange(1, GRADES) / GRADES))
-        grade = np.unique(np.searchsorted(ends, score), return_inverse=True)[1]
-    return np.asarray(grade, dtype=np.int64)
+    values, place, count = np.unique(score, return_inverse=True, return_counts=True)
+    if len(values) <= GRADES:
+        return np.asarray(place)
+    grade_of, grade, held, left = np.empty(len(values), dtype=np.int64), 0, 0, len(score)
+    for k, many in enumerate(count.tolist()):
+        # Half a value too many is as good as half too few.
+        if held and grade < GRADES - 1 and held + many / 2 > left / (GRADES - grade):
+            grade, held, left = grade + 1, 0, left - held
+        grade_of[k] = grade
+        held += many
+    return np.asarray(grade_of[place])
 
 
 class Trace(NamedTuple):
@@ -203,6 +230,9 @@ class _Chain:
                 self._sweep()
             if draw >= 0:
                 now, trace = self.now, self.trace
+                kernels.draw_areas(
+                    self.state, now.separation, now.area, now.between, now.sd, now.ratio, *self.of
+                )
                 trace.separation[draw], trace.area[draw] = now.separation, now.area
                 trace.between[draw] = now.between
                 trace.variance[draw] = (1.0 + (now.sd**2).sum()) * now.ratio**2
@@ -210,18 +240,18 @@ class _Chain:
     def _sweep(self) -> None:
         state, scores, of, now, sums = self.state, self.scores, self.of, self.now, self.sums
         n_areas = len(now.area)
-        kernels.move_cuts(
+        reader_scores.move_cuts(
             state, now.cut, scores.start, scores.n_grades, now.centre, scores.positive, now.ratio
         )
         kernels.sum_separations(now.separation, now.between, *of, sums)
-        kernels.move_latent(
+        reader_scores.move_latent(
             state, now.cut, scores.start, scores.n_grades, scores.reading, scores.positive,
             now.separation, now.sd, now.ratio, now.centre, sums, now.latent,
         )  # fmt: skip
         kernels.move_separations(
-            state, now.separation, now.area, now.between, now.sd, now.ratio, now.effect,
-            now.latent, scores.reading, scores.positive, scores.of_case, scores.case_start,
-            scores.group, *of, self.parts,
+            state, now.separation, now.between, now.sd, now.ratio, now.effect, now.latent,
+            scores.reading, scores.positive, scores.of_case, scores.case_start, scores.group,
+            *of, n_areas, self.parts,
         )  # fmt: skip
         kernels.sum_separations(now.separation, now.between, *of, sums)
         kernels.move_spreads(
@@ -233,6 +263,10 @@ class _Chain:
             state, now.cut, now.separation, now.sd, now.ratio, now.effect, now.centre, now.latent,
             scores.reading, scores.case, scores.positive, of.modality, of.reader, n_areas,
             self.is_seen, sums,
+        )  # fmt: skip
+        kernels.move_apart(
+            state, now.cut, now.separation, now.between, now.sd, now.ratio, now.centre, now.latent,
+            scores.start, scores.n_grades, scores.positive, *of,
         )  # fmt: skip
 
 
@@ -281,7 +315,9 @@ def averages(
     at = posterior.area.mean(axis=1, keepdims=True)
     slope = np.exp(-0.5 * at**2) / math.sqrt(2.0 * math.pi)
     average = ndtr(probit) if name == "auc" else _partial(posterior, probit, wider, most)
-    return average, posterior.between * slope
+    # Readers with one modality each do not tell both standard deviations.
+    known = posterior.between[:, : 1 + int(posterior.between[:, 1].any())]
+    return average, known * slope
 
 
 def _partial(posterior: Posterior, probit: Floats, wider: Any, most: float) -> Floats:
@@ -292,7 +328,7 @@ def _partial(posterior: Posterior, probit: Floats, wider: Any, most: float) -> F
     """
     negative = np.sqrt(posterior.variance[:, :1] / posterior.variance.sum(axis=1, keepdims=True))
     shared = np.broadcast_to(-negative / wider, probit.shape)
-    return np.asarray(both_below(probit, float(ndtri(most)), shared) / most)
+    return np.asarray(both_below(probit, float(ndtri(most)), shared) / most).clip(0.0, 1.0)
 
 
 def curves(posterior: Posterior, modality: Ints, n_modalities: int) -> Floats:

@@ -18,7 +18,14 @@ from dissensus.dims import (
     THRESHOLD,
     other,
 )
-from dissensus.errors import ArgumentError, brief, shown, warn_caller
+from dissensus.errors import (
+    ArgumentError,
+    ConvergenceWarning,
+    DissensusWarning,
+    brief,
+    shown,
+    warn_caller,
+)
 from dissensus.kernels.random import generator
 from dissensus.kernels.types import Floats, Ints, Names
 from dissensus.statistics import _reader_model as latent_scores
@@ -124,10 +131,10 @@ def reader_study(
     max_false_positive_rate : float, default 1
         If below 1, adds the partial area: the mean sensitivity over false positive rates up to
         this. Known true labels only.
-    areas : {"empirical", "latent"}
-        "latent": areas and curves by a model of latent scores, see Notes, for studies with few
-        cases: curves are smooth, and areas below 1. Known true labels and new cases only, without
-        clusters.
+    areas : {"empirical", "latent"}, default "empirical"
+        "empirical": areas and curves as above. "latent": by a model of latent scores, see Notes,
+        for studies with few cases: curves are smooth, and areas below 1. Known true labels and new
+        cases only, without clusters.
     predictions : dataframe, mapping, Series or Dataset, optional
         Scores of systems that read the same cases: a table with columns named as ``case`` and
         ``score``, and ``system`` if there are several; a score for each case; or
@@ -142,7 +149,7 @@ def reader_study(
     random_seed : optional
         As in `bayesian_bootstrap`.
     progressbar : bool, default True
-        For latent scores, which take seconds to a minute.
+        For latent scores, which take seconds, and for large studies minutes.
 
     Returns
     -------
@@ -156,7 +163,8 @@ def reader_study(
           order of an ordered categorical); with more, all differences (``modality``,
           ``modality_``);
         - with ``new_readers=True``, ``reader_sd``, the standard deviation of areas between readers,
-          and with several modalities ``interaction_sd``, between modalities within a reader;
+          and with several modalities ``interaction_sd``, between modalities within a reader (with
+          latent scores, if readers use several);
         - ``curve`` (modality, false_positive_rate), the mean sensitivity of these readers;
         - with ``threshold=``, ``sensitivity`` and ``specificity`` (modality, reader, threshold),
           and with ``max_false_positive_rate=``, ``partial_auc`` (modality, reader), with averages
@@ -252,11 +260,7 @@ def reader_study(
         study = of_table(ratings, names, cluster)
     thresholds, place = _thresholds(_of_readers(threshold), study)
     true = truth_of(study, truth, case, positive)
-    if latent:
-        latent_scores.refuse(study, true, new_cases=new_cases)
-        n = -(-true.fit.number_of_draws(draws) // CHAINS) * CHAINS
-    else:
-        n = true.fit.number_of_draws(draws)
+    n = true.fit.number_of_draws(draws)
     check_kinds(true, study)
     if most < 1 and not true.known:
         raise ArgumentError(
@@ -265,7 +269,8 @@ def reader_study(
     readings = readings_in(study, true)
     systems = {} if predictions is None else scores_of_systems(predictions, study, true, names)
     if latent:
-        latent_scores.refuse_constant(_named(readings, systems, study))
+        latent_scores.refuse(readings, systems, study, true, new_cases=new_cases)
+        n = -(-n // CHAINS) * CHAINS
     rng = generator(random_seed, "reader study")
     every = [*readings, *systems.values()]
     own = _of_systems(threshold, systems, place)
@@ -290,7 +295,7 @@ def reader_study(
     by_model = None
     if latent:
         by_model = latent_scores.sample(
-            every, len(systems), study, true, n, generator(random_seed, "latent scores"),
+            readings, systems, study, true, n, generator(random_seed, "latent scores"),
             show=progressbar,
         )  # fmt: skip
         drawn |= latent_scores.areas(by_model, most)
@@ -319,7 +324,7 @@ def reader_study(
             values[f"{prefix}difference"] = _differences(average, dims)
         if name == "auc" and new_readers:
             values["reader_sd"] = ((), sd[:, 0])
-            if several:
+            if several and sd.shape[1] > 1:
                 values["interaction_sd"] = ((), sd[:, 1])
         if systems and (not dims or own is not None):
             alone = alone[:n].clip(0, 1)
@@ -373,22 +378,8 @@ def reader_study(
         units_negative=units[1],
     )
     for topic, text in concerns(out).items():
-        if topic != "chains":  # which their diagnosis warned of
-            warn_caller(text)
+        warn_caller(text, ConvergenceWarning if topic == "chains" else DissensusWarning)
     return out.assign_attrs(in_words=in_words(out))
-
-
-def _named(
-    readings: Sequence[Reading], systems: Mapping[str, Reading], study: Study
-) -> dict[str, Reading]:
-    """Return readings by names for messages."""
-    several = len(study.modalities) > 1
-    people = {
-        f"reader {study.readers[one.reader]}"
-        + (f" with {study.modalities[one.modality]}" if several else ""): one
-        for one in readings
-    }
-    return people | {f"system {name}": one for name, one in systems.items()}
 
 
 def _of_readers(threshold: Any) -> Any:

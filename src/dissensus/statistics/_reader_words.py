@@ -8,8 +8,9 @@ from typing import Final, TypeGuard
 import numpy as np
 import xarray as xr
 
-from dissensus.dims import MODALITY, READER, SAMPLE, SYSTEM, other
+from dissensus.dims import CHAIN, DRAW, MODALITY, READER, SAMPLE, SYSTEM, other
 from dissensus.errors import ArgumentError, shown
+from dissensus.sampling.convergence import doubt, few_draws
 from dissensus.statistics._reader_scores import ONE
 from dissensus.wording import counted, listed, share, spoken_probability
 
@@ -52,11 +53,17 @@ def concerns(study: xr.Dataset) -> dict[str, str]:
     """Return, by topic, the reasons to be careful with a study: warnings of `reader_study`."""
     about, observed = study.attrs, study["observed_auc"]
     out = {}
-    if about.get("areas_n_items_poor"):
+    latent = about.get("areas") == "latent"
+    poor = chains_in_words(study) if latent else ""
+    if poor:
         out["chains"] = (
-            "The chains of the model of latent scores have not run long enough: as few as "
-            f"{about['areas_ess_bulk_min']:.0f} effective draws, r-hat up to "
-            f"{about['areas_r_hat_max']:.2f}. Run reader_study again with more draws."
+            f"Do not trust the areas by latent scores ({poor}). Run reader_study again with "
+            f"more draws (draws={4 * study.sizes[CHAIN] * study.sizes[DRAW]})."
+        )
+    if about.get("areas_grades_min", 3) < 3:
+        out["grades"] = (
+            "A reader or system has two different scores, one point of the curve. The area by "
+            "latent scores follows from this point and the model only."
         )
     if not about["truth_known"]:
         out["truth"] = (
@@ -78,7 +85,6 @@ def concerns(study: xr.Dataset) -> dict[str, str]:
         f"{observed[READER].values[r]}" + several * f" with {observed[MODALITY].values[m]}"
         for m, r in np.argwhere(observed.values > 1 - 1e-9)
     ]
-    latent = about.get("areas") == "latent"
     if perfect and about["truth_known"] and about["new_cases"] and not latent:
         out["perfect"] = (
             "All positive cases have higher scores than all negative ones: "
@@ -89,9 +95,10 @@ def concerns(study: xr.Dataset) -> dict[str, str]:
     few = [f"{n:.3g} {kind}" for kind, n in counts.items() if n < FEW_CASES]
     if few and about["new_cases"]:
         out["cases"] = (
-            f"There are only {listed(few)} {about['unit']}: 95 % intervals may be too narrow. In "
-            "simulations with four of a kind, 87 % contained the true value."
-        )
+            f"There are only {listed(few)} {about['unit']}: 95 % intervals "
+            + ("depend on priors." if latent else "may be too narrow. In simulations with four of "
+               "a kind, 87 % contained the true value.")
+        )  # fmt: skip
     least = about["max_false_positive_rate"] * counts["negative"]
     if about["max_false_positive_rate"] < 1 and least < FEW_CASES and not latent:
         out["partial"] = (
@@ -107,6 +114,14 @@ def concerns(study: xr.Dataset) -> dict[str, str]:
             "pass new_readers=False."
         )
     return out
+
+
+def chains_in_words(study: xr.Dataset) -> str:
+    """Return what is wrong with the chains of the model of latent scores, "" if nothing is."""
+    about = study.attrs
+    few = few_draws(study.sizes[DRAW], study.sizes[CHAIN], markov=True)
+    named = {str(name).removeprefix("areas_"): value for name, value in about.items()}
+    return few or doubt(named)
 
 
 def in_words(study: xr.Dataset) -> str:

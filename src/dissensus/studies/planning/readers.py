@@ -127,8 +127,8 @@ def _quantities(pilot: xr.Dataset, given: Mapping[str, float]) -> dict[str, list
         )  # fmt: skip
     if pilot.attrs.get("areas") == "latent":
         raise ArgumentError(
-            "pilot", expected="a reader study with areas='empirical', as the studies planned",
-            found="areas='latent'",
+            "pilot", expected="a reader study with areas='empirical'", found="areas='latent'",
+            hint="Plans simulate empirical areas: run reader_study again with areas='empirical'",
         )  # fmt: skip
     modalities = pilot.sizes[MODALITY]
     if modalities > 2:
