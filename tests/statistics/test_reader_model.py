@@ -205,6 +205,25 @@ def test_true_areas_are_anywhere_among_the_draws(studies):
         assert harness.p_value(np.concatenate(places)) > 0.001, name
 
 
+# Areas under binormal curves by maximum likelihood, each reader alone: the documented output of
+# MRMCaov 0.3 ("Using MRMCaov"); averages .9110 and .9516, difference -.0406, standard error .0248.
+BINORMAL = [[0.933, 0.890, 0.929, 0.970, 0.833], [0.951, 0.935, 0.928, 1.0, 0.945]]
+
+
+@pytest.mark.long
+def test_published_binormal_areas(shared):
+    frame = pd.read_csv(shared / "mrmc_readers" / "vandyke_ratings.csv")
+    options = {"reader": "annotator", "case": "item", "modality": "group", "score": "label"}
+    found = study(frame, "gold", **options, draws=4000)
+    np.testing.assert_allclose(found["average_auc"].mean(SAMPLE), [0.9110, 0.9516], atol=0.01)
+    assert float(found["difference"].mean()) == pytest.approx(-0.0406, abs=0.008)
+    assert float(found["difference"].std()) == pytest.approx(0.0248, abs=0.004)
+    # Readers share a ratio of spreads here, and are drawn to each other.
+    mine = found["auc"].mean(SAMPLE).to_numpy()
+    assert abs(mine - BINORMAL).max() < 0.035
+    assert np.corrcoef(mine.ravel(), np.ravel(BINORMAL))[0, 1] > 0.95
+
+
 @pytest.mark.filterwarnings("ignore::dissensus.DissensusWarning")
 def test_only_the_order_of_a_readings_scores_counts():
     frame = few()

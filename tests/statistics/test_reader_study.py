@@ -655,6 +655,20 @@ def test_published_studies(shared, name):
         np.testing.assert_allclose(np.quantile(less, [0.025, 0.975]), [-0.0879, 0.0003], atol=0.005)
 
 
+# Differences of areas for the readers of the studies, with their standard errors: the documented
+# output of MRMCaov 0.3 ("Using MRMCaov", fixed readers) and of OR-DBM MRMC 2.51 (analysis 2).
+FIXED = {"vandyke": (-0.04380, 0.01872), "franken": (0.01085, 0.01916)}
+
+
+@pytest.mark.parametrize("name", sorted(FIXED))
+def test_for_these_readers_published_standard_errors_agree(shared, name):
+    frame = pd.read_csv(shared / "mrmc_readers" / f"{name}_ratings.csv")
+    options = {"reader": "annotator", "case": "item", "modality": "group", "score": "label"}
+    less = study(frame, "gold", **options, draws=4000, new_readers=False)["difference"].values
+    assert less.mean() == pytest.approx(FIXED[name][0], abs=0.001)
+    assert less.std() == pytest.approx(FIXED[name][1], rel=0.08)
+
+
 @pytest.mark.long
 def test_of_many_readers_it_is_the_analysis_of_obuchowski_and_rockette():
     """With DeLong's covariances, as of the published study above, where it gives .0207 too."""
