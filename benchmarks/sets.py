@@ -8,14 +8,17 @@ studies some items are hard: there, everybody guesses more. Given are the share 
 that is right, the share of items whose whole set is right, and the mean log probability of the
 truth. Vote shares are smoothed by half a vote for yes and for no, without which their log score is
 minus infinity. With ``--scores``, 89 % intervals of `dx.set_score` of two systems are held against
-their scores by the true sets, and by the sets that most of 500 such annotators would give.
+their scores by the true sets, and by the sets that most of 500 such annotators would give. With
+``--shared FOLDER`` the truth is known of real answers of one label each, which are read as sets.
 """
 
 from __future__ import annotations
 
 import argparse
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -57,7 +60,7 @@ def people(n: int, rng: np.random.Generator) -> tuple[Any, Any]:
     return skill, rng.normal(0.6, 0.7, size=(n, 1))
 
 
-def theirs(table: pd.DataFrame, base: Any) -> Any:
+def theirs(table: pd.DataFrame, base: Any, labels: list[str] = LABELS) -> Any:
     """Return the probability of each label (item, label) by BinaryRelevance."""
     from crowdkit.aggregation.multilabel import BinaryRelevance
 
@@ -65,7 +68,7 @@ def theirs(table: pd.DataFrame, base: Any) -> Any:
     found = BinaryRelevance(base).fit(told)
     share = np.column_stack(
         [found.aggregators_[label].probas_.reindex(columns=[0, 1], fill_value=0.0)[1].sort_index()
-         for label in LABELS]
+         for label in labels]
     )  # fmt: skip
     if type(base).__name__ == "MajorityVote":
         n = table.groupby("item").size().to_numpy()[:, None]
@@ -73,15 +76,15 @@ def theirs(table: pd.DataFrame, base: Any) -> Any:
     return np.clip(share, 1e-6, 1 - 1e-6)
 
 
-def ours(table: pd.DataFrame) -> Any:
+def ours(table: pd.DataFrame, labels: list[str] = LABELS, **more: Any) -> Any:
     """Return the posterior probability of each label (item, label)."""
-    ann = dx.annotations(table, kind="set", labels=LABELS)
+    ann = dx.annotations(table, kind="set", labels=labels)
 
     def probability(one: Any) -> Any:
-        truth = dx.models.dawid_skene.fit(one, **QUIET)["posterior"]["truth"]
+        truth = dx.models.dawid_skene.fit(one, **QUIET, **more)["posterior"]["truth"]
         return truth.sel(label="yes").mean(("chain", "draw"))
 
-    found = dx.by_label(probability, ann).transpose("item", "element").sel(element=LABELS)
+    found = dx.by_label(probability, ann).transpose("item", "element").sel(element=labels)
     return np.clip(found.sortby("item").to_numpy(), 1e-6, 1 - 1e-6)
 
 
@@ -138,11 +141,36 @@ def known_scores(sets: Any, held: Any) -> dict[str, float]:
     }
 
 
+REAL = {
+    "drug_relations": ("crowd.csv", ("gold_questions.csv", "expert_consensus.csv")),
+    "weather_sentiment_amt": ("ratings.csv", ("gold.csv",)),
+    "adult_content2": ("ratings.csv.gz", ("gold.csv",)),
+}
+
+
+def real(shared: Path, per_item: int, seed: int) -> Iterator[tuple[str, pd.DataFrame, list[str]]]:
+    """Yield real answers, a few of each item, and the truth of items (by item) in ``attrs``."""
+    for name, (answers, known) in REAL.items():
+        table = pd.read_csv(shared / name / answers, dtype=str)[["item", "annotator", "label"]]
+        table = table.drop_duplicates(["item", "annotator"])
+        tables = [pd.read_csv(shared / name / one, dtype=str) for one in known]
+        gold = pd.concat([one.set_index("item").iloc[:, 0] for one in tables])
+        gold = gold[~gold.index.duplicated()]
+        table = table[table["item"].isin(gold.index)].sample(frac=1, random_state=seed)
+        table = table.groupby("item").head(per_item).sort_values(["item", "annotator"])
+        table["label"] = [[f"is {label}"] for label in table["label"]]  # text, also of numbers
+        truth = gold.str.split("\n").reindex(sorted(table["item"].unique()))
+        labels = sorted({label for (label,) in table["label"]})  # of others nobody can know
+        table.attrs["truth"] = np.array([[label[3:] in one for label in labels] for one in truth])
+        yield name, table.reset_index(drop=True), labels
+
+
 def main() -> None:
     """Simulate, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--studies", type=int, default=20)
     parser.add_argument("--scores", action="store_true", help="coverage of scores of systems")
+    parser.add_argument("--shared", type=Path, help="folder of real sets")
     options = parser.parse_args()
     warnings.simplefilter("ignore", dx.DissensusWarning)
     if options.scores:
@@ -152,12 +180,23 @@ def main() -> None:
         return
     from crowdkit.aggregation import DawidSkene, MajorityVote
 
-    ways: dict[str, Callable[[pd.DataFrame], Any]] = {
-        "BinaryRelevance, MajorityVote": lambda table: theirs(table, MajorityVote()),
-        "BinaryRelevance, DawidSkene": lambda table: theirs(table, DawidSkene(n_iter=100)),
+    ways: dict[str, Callable[..., Any]] = {
+        "BinaryRelevance, MajorityVote": lambda *of: theirs(of[0], MajorityVote(), *of[1:]),
+        "BinaryRelevance, DawidSkene": lambda *of: theirs(of[0], DawidSkene(n_iter=100), *of[1:]),
         "by_label, dawid_skene": ours,
+        "... errors correlated": lambda *of: ours(*of, error_correlation="learned"),
     }
     rows = []
+    if options.shared:
+        for per_item, seed in product((3, 5), range(options.studies)):
+            for name, told, labels in real(options.shared, per_item, seed):
+                for way, call in ways.items():
+                    found = scores(call(told, labels), told.attrs["truth"])
+                    rows.append((name, per_item, way, *found))
+        names = ["set", "labels", "way", "label right", "set right", "log score"]
+        table = pd.DataFrame(rows, columns=names).groupby(names[:3], sort=False).mean().round(3)
+        print(table.to_string())
+        return
     for n_items, per_item in ((100, 3), (100, 5), (500, 3)):
         for seed in range(options.studies):
             hard = seed >= options.studies // 2
