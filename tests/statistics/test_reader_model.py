@@ -228,8 +228,9 @@ def test_published_binormal_areas(shared):
 def test_only_the_order_of_a_readings_scores_counts():
     frame = few()
     other = frame.assign(score=np.exp(frame["score"]) + 10 * frame["reader"] * frame["modality"])
+    one, two = study(frame, draws=40), study(other, draws=40)
     for name in ("auc", "average_auc", "curve"):
-        np.testing.assert_array_equal(study(frame, draws=40)[name], study(other, draws=40)[name])
+        np.testing.assert_array_equal(one[name], two[name])
 
 
 @pytest.mark.filterwarnings("ignore::dissensus.DissensusWarning")
@@ -262,7 +263,7 @@ def test_partial_areas_are_those_of_quadrature():
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore::dissensus.DissensusWarning")
 def test_averages_of_new_readers_are_means_over_readers():
-    found = study(few(), max_false_positive_rate=0.4)
+    found = study(few(), max_false_positive_rate=0.4, draws=40)
     posterior = sampled(few())
     cells = type("Cells", (), {})
     normal = np.random.default_rng(1).standard_normal
@@ -288,11 +289,11 @@ def sampled(frame, draws=400):
 @pytest.mark.filterwarnings("ignore::dissensus.DissensusWarning")
 def test_what_belongs_to_the_model_and_what_does_not():
     frame = few()
-    given = {"threshold": 3, "max_false_positive_rate": 0.5, "draws": 400,
+    given = {"threshold": 3, "max_false_positive_rate": 0.5, "draws": 40,
              "predictions": dict(enumerate(np.linspace(0, 1, 30) + np.arange(30) % 2))}  # fmt: skip
     one, other = (study(frame, areas=areas, **given) for areas in ("empirical", "latent"))
     assert set(one) == set(other)
-    assert dict(other.sizes) == dict(one.sizes) | {"chain": 4, "draw": 100}
+    assert dict(other.sizes) == dict(one.sizes) | {"chain": 4, "draw": 10}
     model = ("auc", "curve", "reader_sd", "interaction_sd")
     for name in one:
         short = name.removeprefix("average_").removeprefix("system_").removeprefix("partial_")
@@ -304,7 +305,7 @@ def test_what_belongs_to_the_model_and_what_does_not():
     assert other.attrs["areas"] == "latent"
     assert study(frame, draws=41).sizes["draw"] == 11
     for name in ("new_readers", "max_false_positive_rate"):
-        changed = study(frame, draws=400, **{name: name != "new_readers" and 0.2})
+        changed = study(frame, draws=40, **{name: name != "new_readers" and 0.2})
         assert set(changed) != set(other.drop_vars([v for v in other if "partial" in v])), name
 
 
