@@ -5,6 +5,7 @@
     uv run python benchmarks/reader_studies.py --part uncertain --studies 200
     uv run python benchmarks/reader_studies.py --part panel --shared FOLDER_OF_SETS
     uv run python benchmarks/reader_studies.py --part published --shared FOLDER_OF_SETS
+    uv run python benchmarks/reader_studies.py --part mammograms --shared FOLDER_OF_SETS
     uv run python benchmarks/reader_studies.py --part speed
 
 A score is the sum of effects of the reader, the case, and their products with the modality; effects
@@ -225,6 +226,37 @@ def panel(shared: Path) -> None:
         print(f"{' '.join(five)},{known:.3f},{fitted:.3f},{low:.3f},{high:.3f},{by_most:.3f}")
 
 
+def mammograms(shared: Path, draws: int) -> None:
+    """Print how areas from 35 cases and 5 radiologists agree with areas in the other cases."""
+    folder = shared / "cad_radiologists"
+    rows = pd.read_csv(folder / "ratings.csv")
+    gold = pd.read_csv(folder / "gold.csv").set_index("item")["gold"]
+    people, names = sorted(rows["annotator"].unique()), {"reader": "annotator", "case": "item"}
+    names |= {"score": "label"}
+    found = []
+    for k in range(60):
+        rng = np.random.default_rng((5, k))
+        mine = rows[rows["annotator"].isin(rng.permutation(people)[:5])]
+        cases = [rng.permutation(gold.index[gold == d])[:n] for d, n in ((1, 15), (0, 20))]
+        few = mine["item"].isin(np.concatenate(cases))
+        rest = dx.reader_study(mine[~few], gold, draws=1, new_readers=False, **names)
+        true = float(rest["observed_auc"].mean())
+        for areas in AREAS:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", dx.DissensusWarning)
+                average = dx.reader_study(
+                    mine[few], gold, areas=areas, draws=draws, random_seed=k, new_readers=False,
+                    progressbar=False, **names,
+                )["average_auc"]  # fmt: skip
+            low, high = average.quantile([0.025, 0.975]).values
+            found.append(
+                (areas, float(average.mean() - true) ** 2, low <= true <= high, high - low)
+            )
+    table = pd.DataFrame(found, columns=["areas", "squared error", "covered", "width"])
+    table = table.groupby("areas").mean()
+    print(table.assign(error=np.sqrt(table["squared error"])).round(4).to_string())
+
+
 def published(shared: Path) -> None:
     """Print areas and differences of three published studies."""
     for name in ("vandyke", "franken", "kundel"):
@@ -232,7 +264,12 @@ def published(shared: Path) -> None:
         table["case"] = table["item"].astype(str)
         if name == "kundel":  # a number stands for other patients under each modality
             table["case"] = table["group"].astype(str) + " " + table["case"]
-        for new_readers, areas in ((True, "empirical"), (False, "empirical"), (True, "latent")):
+        for new_readers, areas in (
+            (True, "empirical"),
+            (False, "empirical"),
+            (True, "latent"),
+            (False, "latent"),
+        ):
             found = dx.reader_study(
                 table, "gold", reader="annotator", modality="group", score="label",
                 new_readers=new_readers, areas=areas, random_seed=1, progressbar=False,
@@ -259,7 +296,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "--part",
-        choices=("coverage", "latent", "uncertain", "panel", "published", "speed"),
+        choices=("coverage", "latent", "uncertain", "panel", "published", "mammograms", "speed"),
         required=True,
     )
     parser.add_argument("--studies", type=int, default=500)
@@ -276,6 +313,8 @@ if __name__ == "__main__":
         uncertain(options.studies, options.draws, options.seed)
     elif options.part == "panel":
         panel(options.shared)
+    elif options.part == "mammograms":
+        mammograms(options.shared, options.draws)
     elif options.part == "published":
         published(options.shared)
     else:

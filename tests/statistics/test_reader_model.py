@@ -265,11 +265,10 @@ def test_partial_areas_are_those_of_quadrature():
 def test_averages_of_new_readers_are_means_over_readers():
     found = study(few(), max_false_positive_rate=0.4, draws=40)
     posterior = sampled(few())
-    cells = type("Cells", (), {})
     normal = np.random.default_rng(1).standard_normal
     spread = np.hypot(*posterior.between.T)[:, None]
     for name in ("auc", "partial_auc"):
-        average, _ = _reader_model.averages(posterior, cells, name, 0.4, True)
+        average, _ = _reader_model.averages(posterior, name, 0.4)
         of_readers = []
         for _ in range(400):
             probit = posterior.area + spread * normal(posterior.area.shape)

@@ -109,6 +109,16 @@ def _prior_factor(
 
 
 @inner
+def _prior_precision(modality: Ints, reader: Ints, is_system: Flags, between: Floats) -> Floats:
+    """Return the inverse of the prior covariance of separations over T."""
+    n = len(modality)
+    root, out = np.empty((n, n)), np.empty((n, n))
+    _prior_factor(modality, reader, is_system, between, root)
+    inverted(root, n, out)
+    return out
+
+
+@inner
 def given_total(variance: float, sums: Floats) -> float:
     """Return the log prior density of separations, as it depends on T squared."""
     out = -0.5 * sums[0] * math.log(variance) - 0.5 * sums[2] / variance
@@ -165,7 +175,7 @@ def move_separations(
     there are both, or 1; its prior is then that of both together.
     """
     n_readings, n_cases = len(separation), len(group)
-    root, prior = np.empty((n_readings, n_readings)), np.empty((n_readings, n_readings))
+    root = np.empty((n_readings, n_readings))
     rest, right = np.empty(n_readings), np.zeros(n_readings)
     unit = math.sqrt(total(sd, ratio))
     scale = READER_SCALE if parts == 2 else math.sqrt(2.0) * READER_SCALE
@@ -176,8 +186,7 @@ def move_separations(
                 separation, unit, between, root, rest,
             )
         )  # fmt: skip
-    _prior_factor(modality, reader, is_system, between, root)
-    inverted(root, n_readings, prior)
+    prior = _prior_precision(modality, reader, is_system, between)
     precision = prior / (unit * unit)
     for i in range(n_readings):
         for j in range(n_readings):
@@ -460,11 +469,8 @@ def move_apart(
     It matters where a reader makes hardly any errors. Residuals stay, so that the shift is normal
     by the prior of the separation given the others.
     """
-    n = len(separation)
-    root, prior = np.empty((n, n)), np.empty((n, n))
-    unit = math.sqrt(total(sd, ratio))
-    _prior_factor(modality, reader, is_system, between, root)
-    inverted(root, n, prior)
+    n, unit = len(separation), math.sqrt(total(sd, ratio))
+    prior = _prior_precision(modality, reader, is_system, between)
     for j in range(n):
         slope = 0.0
         for i in range(n):
@@ -496,11 +502,9 @@ def draw_areas(
 
     All other moves have them summed out, so that they are drawn last.
     """
-    n = len(separation)
-    root, prior, rest = np.empty((n, n)), np.empty((n, n)), np.empty(n)
-    unit, n_readers = math.sqrt(total(sd, ratio)), 0
-    _prior_factor(modality, reader, is_system, between, root)
-    inverted(root, n, prior)
+    n, n_readers = len(separation), 0
+    rest, unit = np.empty(n), math.sqrt(total(sd, ratio))
+    prior = _prior_precision(modality, reader, is_system, between)
     for m in range(len(area)):
         area[m] = AREA[0] + AREA[1] * normal(state)
     for j in range(n):

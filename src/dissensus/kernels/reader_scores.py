@@ -74,6 +74,12 @@ def move_cuts(
 
 
 @inner
+def _ends(cut: Floats, j: int, k: int, last: int) -> tuple[float, float]:
+    """Return the ends between which the latent numbers of a grade are."""
+    return -math.inf if k == 0 else cut[j, k - 1], math.inf if k == last else cut[j, k]
+
+
+@inner
 def _ratio_density(
     x: float, cut: Floats, start: Ints, n_grades: Ints, reading: Ints, positive: Ints,
     separation: Floats, unscaled: Floats, sd: Floats, sums: Floats, ratio: Floats, centre: Floats,
@@ -87,8 +93,7 @@ def _ratio_density(
     for j in range(len(n_grades)):
         last = n_grades[j] - 1
         for k in range(last + 1):
-            low = -math.inf if k == 0 else cut[j, k - 1]
-            high = math.inf if k == last else cut[j, k]
+            low, high = _ends(cut, j, k, last)
             out += _log_chance(start[j, k], start[j, k + 1], low, high, centre, positive, ratio)
     return out
 
@@ -113,8 +118,7 @@ def move_latent(
     for j in range(len(n_grades)):
         last = n_grades[j] - 1
         for k in range(last + 1):
-            low = -math.inf if k == 0 else cut[j, k - 1]
-            high = math.inf if k == last else cut[j, k]
+            low, high = _ends(cut, j, k, last)
             largest, rate = -1, 0.0
             for n in range(start[j, k], start[j, k + 1]):
                 spread = ratio[positive[n]]

@@ -24,7 +24,6 @@ from dissensus.sampling.chains import swept
 from dissensus.sampling.interruption import all_or_nothing
 from dissensus.statistics._reader_areas import PLACES
 from dissensus.statistics._reader_scores import Reading, Study, Truth
-from dissensus.statistics._reader_spread import Cells
 from dissensus.wording import listed
 
 CHAINS: Final = 4
@@ -300,22 +299,16 @@ def areas(posterior: Posterior, most: float) -> dict[str, Floats]:
     return out
 
 
-def averages(
-    posterior: Posterior, cells: Cells, name: str, most: float, new_readers: bool
-) -> tuple[Floats, Floats]:
-    """Return averages over readers (draw, modality), and standard deviations of areas (draw, 2).
+def averages(posterior: Posterior, name: str, most: float) -> tuple[Floats, Floats]:
+    """Return averages over all readers there could be, and standard deviations of areas.
 
-    For these readers there are no standard deviations.
+    They are (draw, modality), and (draw, 2), or (draw, 1) if no reader uses several modalities.
     """
-    if not new_readers:
-        own = areas(posterior, most)[name][:, : len(cells.reader)]
-        return cells.mean(own), np.empty((0, 2))
     wider = np.sqrt(1.0 + (posterior.between**2).sum(axis=1, keepdims=True))
     probit = posterior.area / wider
     at = posterior.area.mean(axis=1, keepdims=True)
     slope = np.exp(-0.5 * at**2) / math.sqrt(2.0 * math.pi)
     average = ndtr(probit) if name == "auc" else _partial(posterior, probit, wider, most)
-    # Readers with one modality each do not tell both standard deviations.
     known = posterior.between[:, : 1 + int(posterior.between[:, 1].any())]
     return average, known * slope
 
@@ -339,8 +332,7 @@ def curves(posterior: Posterior, modality: Ints, n_modalities: int) -> Floats:
     out = np.zeros((len(posterior.variance), n_modalities, len(PLACES)))
     ratio = np.sqrt(posterior.variance / posterior.variance[:, 1:])[:, :1]
     over = np.sqrt(posterior.variance.sum(axis=1, keepdims=True) / posterior.variance[:, 1:])
-    with np.errstate(invalid="ignore"):
-        reach = ratio * ndtri(PLACES)
+    reach = ratio * ndtri(PLACES)
     for j, m in enumerate(modality):
         out[:, m] += ndtr(posterior.separation[:, j : j + 1] * over + reach)
     return out / np.bincount(modality, minlength=n_modalities)[:, None]

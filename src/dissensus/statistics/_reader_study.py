@@ -308,8 +308,8 @@ def reader_study(
         of_readers, alone = np.split(array, [len(readings)], axis=1)
         estimate = seen[name][: len(readings)]
         chance = Chance.drawn(n, cells, rng) if new_readers else None
-        if by_model is not None and name in ("auc", "partial_auc"):
-            average, sd = latent_scores.averages(by_model, cells, name, most, new_readers)
+        if by_model is not None and new_readers and name in ("auc", "partial_auc"):
+            average, sd = latent_scores.averages(by_model, name, most)
         else:
             average, sd = _averages(
                 of_readers, estimate, cells, sizes[name], SPREAD[name], chance, n
