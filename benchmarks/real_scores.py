@@ -5,7 +5,8 @@ answer: mean squared errors and correlations against its mean, from which the no
 subtracted. Methods are the mean score of each item, and `dx.score_error` of fits of
 `models.normal_scores` without and with predictions as evidence. The table goes to
 `docs/validation/scores.md`. With ``--part``, raters scored a third of the items, 100 at most, and
-systems predicted all: errors on all items, beside those from the labelled items alone.
+systems predicted all: errors on all items, beside those from the labelled items alone, over
+`PARTS` draws of raters and items.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import dissensus as dx
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "validation" / "scores.md"
 MOST_ITEMS = 400
+PARTS = 4
 QUANTITIES = ("mean_squared_error", "correlation")
 METHODS = ("mean score", "no predictions", "default")
 Z = 1.598
@@ -261,10 +263,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--part", action="store_true", help="raters scored a part of the items")
     if parser.parse_args().part:
-        rows = pd.DataFrame([row for study in studies() for row in of_a_part(study, rng)])
+        rngs = [np.random.default_rng(1 + part) for part in range(PARTS)]
+        rows = pd.DataFrame([
+            row for rng in rngs for study in studies() for row in of_a_part(study, rng)
+        ])  # fmt: skip
         print(described(), rows["set"].nunique(), "sets")
         for by in (["quantity", "method"], ["quantity", "system", "method"]):
-            print(rows.groupby(by)[["holds", "width", "error"]].mean().round(3).to_string())
+            each = {"holds": "mean", "width": "median", "error": "median"}
+            print(rows.groupby(by).agg(each).round(3).to_string())
         return
     rows = pd.DataFrame([row for study in studies() for row in judged(study, rng)])
     print(rows.groupby(["quantity", "system", "method"])[["holds", "width", "error"]].mean())

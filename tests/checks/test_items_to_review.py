@@ -18,7 +18,7 @@ from dissensus.kernels import formulas
 SEEDS = st.integers(0, 2**31)
 few = settings(max_examples=12, deadline=None)
 SAMPLE = ("chain", "draw")
-MODELS = ("rasch", "symmetric_confusion", "dawid_skene")
+MODELS = ("dirichlet", "rasch", "symmetric_confusion", "dawid_skene")
 
 
 def fitted(model, posterior, *, labels_given=None, truth_code=None, **attrs):
@@ -28,10 +28,14 @@ def fitted(model, posterior, *, labels_given=None, truth_code=None, **attrs):
     observed = {"label_code": ("annotation", np.zeros(len(item), dtype=int))}
     if truth_code is not None:
         observed["truth_code"] = ("item", truth_code)
-    constant = xr.Dataset(
-        {"item_code": ("annotation", item), "annotator_code": ("annotation", np.zeros_like(item)),
-         "truth_mean": posterior["truth"].mean(SAMPLE)}
-    )  # fmt: skip
+    codes = {"item_code": ("annotation", item), "annotator_code": ("annotation", 0 * item)}
+    constant = xr.Dataset(codes)
+    if model == "dirichlet":
+        counts = np.full((n, posterior.sizes["label"]), 0)
+        np.add.at(counts, (item, 0), 1)
+        observed = {"counts": (("item", "label"), counts)}
+    else:
+        constant["truth_mean"] = posterior["truth"].mean(SAMPLE)
     groups = {"posterior": posterior, "observed_data": xr.Dataset(observed),
               "constant_data": constant}  # fmt: skip
     tree = xr.DataTree.from_dict(groups)
@@ -46,8 +50,11 @@ def drawn(seed, model, *, n_items=4, n_labels=3, n_annotators=3, graded=False, c
     coords = {"item": [f"i{k}" for k in range(n_items)], "label": list("abcde")[:n_labels],
               "annotator": [f"r{k}" for k in range(n_annotators)]}  # fmt: skip
     truth = rng.dirichlet(np.ones(n_labels) * 0.7, size=(*shape, n_items))
-    parts = {"truth": ((*SAMPLE, "item", "label"), truth)}
-    if model == "rasch":
+    name = "plausibility" if model == "dirichlet" else "truth"
+    parts = {name: ((*SAMPLE, "item", "label"), truth)}
+    if model == "dirichlet":
+        pass
+    elif model == "rasch":
         values = rng.random((*shape, n_annotators, n_items))
         parts["accuracy"] = ((*SAMPLE, "annotator", "item"), values)
     elif model == "dawid_skene":
@@ -65,6 +72,15 @@ def drawn(seed, model, *, n_items=4, n_labels=3, n_annotators=3, graded=False, c
     return fitted(model, posterior.assign_coords(kept))
 
 
+def true_labels(fit):
+    """Return P(z) of each draw; the label with the largest plausibility is right."""
+    posterior = fit["posterior"].to_dataset()
+    if "truth" in posterior:
+        return posterior["truth"]
+    theta = posterior["plausibility"]
+    return (theta == theta.max("label")).astype(float)
+
+
 def answers(fit):
     """Return P(y | z) of a further annotator (draw, item, label, response), number by number."""
     posterior = fit["posterior"].to_dataset()
@@ -73,6 +89,9 @@ def answers(fit):
     out = np.empty((n, n_items, k, k))
     for m, i, z, y in np.ndindex(out.shape):
         draw = flat.isel(one=m)
+        if fit.attrs["model"] == "dirichlet":
+            out[m, i, z, y] = draw["plausibility"].isel(item=i, label=y)
+            continue
         if fit.attrs["model"] == "dawid_skene":
             each = draw["confusion"].isel(label=z, response=y).to_numpy()
         else:
@@ -88,7 +107,7 @@ def answers(fit):
 
 def by_enumeration(fit, further):
     """Go through all sequences of further labels (item)."""
-    truth = fit["posterior"]["truth"].transpose(*SAMPLE, "item", "label").to_numpy()
+    truth = true_labels(fit).transpose(*SAMPLE, "item", "label").to_numpy()
     truth = truth.reshape(-1, *truth.shape[2:])
     response = answers(fit)
     out = np.zeros(truth.shape[1])
@@ -115,7 +134,7 @@ def test_gains_are_what_enumeration_gives(seed, model, n_labels, further):
     expected = by_enumeration(fit, further)
     items = fit["posterior"]["item"].values
     np.testing.assert_allclose(found["gain"].sel(item=items), expected, rtol=1e-12, atol=1e-12)
-    mean = fit["posterior"]["truth"].mean(SAMPLE)
+    mean = true_labels(fit).mean(SAMPLE)
     np.testing.assert_allclose(found["probability_right"].sel(item=items), mean.max("label"))
     lead = mean["label"].values[mean.argmax("label")]
     assert (found["leading_label"].sel(item=items) == lead).all()
@@ -272,6 +291,30 @@ def test_fits_are_taken_as_they_are_and_through_a_file(model, tmp_path):
     found.to_netcdf(tmp_path / "found.nc")
 
 
+def test_one_more_label_of_a_panel_makes_as_many_items_right_as_expected():
+    """Plausibilities are drawn from the prior: the label that leads is known."""
+    rng = np.random.default_rng(5)
+    theta = rng.dirichlet(np.full(3, 0.5), 1500)
+    labels = np.array([rng.choice(list("abc"), 5, p=row) for row in theta])
+    right = np.array(list("abc"))[theta.argmax(axis=1)]
+
+    def reviewed(n):
+        ann = dx.from_matrix(labels[:, :n].tolist())
+        fit = dx.models.dirichlet.fit(ann, prior_count=0.5, draws=500, random_seed=1)
+        found = dx.items_to_review(fit)
+        leads = found["leading_label"].sortby("item").to_numpy()
+        return fit, found, (leads == right).mean()
+
+    (fit, found, before), (_, _, after) = reviewed(4), reviewed(5)
+    now, then = found.attrs["expected_accuracy_now"], float(found["expected_accuracy"].max())
+    assert then - now > 0.02
+    noise = 3 * np.sqrt(now * (1 - now) / 1500)
+    assert before == pytest.approx(now, abs=noise)
+    assert after == pytest.approx(then, abs=noise)
+    assert after - before == pytest.approx(then - now, abs=0.01)
+    np.testing.assert_allclose(now, dx.annotation_certainty(fit).mean())
+
+
 def test_chains_that_had_not_met_are_pointed_at():
     poor = {"n_items_poor": 2, "r_hat_max": 1.4, "ess_bulk_min": 12.0, "ess_bulk_min_item": "x"}
     fit = alike([[0.6, 0.4]], [0.7], **poor)
@@ -282,6 +325,12 @@ def test_chains_that_had_not_met_are_pointed_at():
 def without(fit, name):
     fit = fit.copy()
     fit["posterior"] = fit["posterior"].to_dataset().drop_vars(name)
+    return fit
+
+
+def with_reliability(number):
+    fit = drawn(1, "dirichlet")
+    fit.attrs["hyper_reliability"] = number
     return fit
 
 
@@ -303,8 +352,10 @@ def with_more(fit, name):
          'with errors="unequal"'),
         (lambda: drawn(1, "rasch").isel(item=[0, 1]), "all of the fitted data"),
         (lambda: drawn(1, "rasch").isel(chain=0), "draws with the dimension 'chain'"),
-        (lambda: fitted("dirichlet", drawn(1, "rasch")["posterior"].to_dataset()),
-         "a fit of rasch, symmetric_confusion or dawid_skene; found one of dirichlet"),
+        (lambda: fitted("crossed_effects", drawn(1, "rasch")["posterior"].to_dataset()),
+         "a fit of dirichlet, rasch, symmetric_confusion or dawid_skene; found one of crossed"),
+        (lambda: drawn(1, "dirichlet").isel(chain=0), "draws with the dimension 'chain'"),
+        (lambda: with_reliability(2.0), "reliability=1, in which .*; found reliability=2"),
         (lambda: {"posterior": 1}, "fit: expected the DataTree"),
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Items for which further labels improve the ground truth most."""
+"""Items for which further labels improve the most probable label most."""
 
 from __future__ import annotations
 
@@ -13,17 +13,25 @@ import xarray as xr
 from dissensus import arguments
 from dissensus.checks._replicates import group_of
 from dissensus.checks._traces import CONSTANT, as_fit, no_model
-from dissensus.checks._truth import common_confusion, require_whole
+from dissensus.checks._truth import common_confusion, require_sample, require_whole
 from dissensus.dims import ANNOTATOR, ITEM, LABEL, RESPONSE, SAMPLE
 from dissensus.errors import ArgumentError, ConvergenceWarning, shown, warn_caller
-from dissensus.kernels.formulas import CELLS, n_counts, right_after, right_after_alike
+from dissensus.kernels.formulas import (
+    CELLS,
+    leading_after,
+    n_counts,
+    right_after,
+    right_after_alike,
+)
 from dissensus.kernels.types import Floats, Ints
 from dissensus.statistics._accuracies import accuracy_of_abilities
 from dissensus.wording import counted, digits_for, share
 
 RASCH: Final = "rasch"
 ROWS: Final = "dawid_skene"
-MODELS: Final = (RASCH, "symmetric_confusion", ROWS)
+PANEL: Final = "dirichlet"
+"""Without a truth: a label is right if more annotators would give it than any other."""
+MODELS: Final = (PANEL, RASCH, "symmetric_confusion", ROWS)
 UNSAID: Final = {
     "difficulty_spread": "difficulty=True: the difficulty of an item depends on its true label, "
     "and joint draws of both are not stored",
@@ -39,11 +47,11 @@ class ReviewDraws:
     """Draws of true labels, and of the labels of a further annotator."""
 
     truth: xr.DataArray
-    """(chain, draw, item, label)"""
+    """(chain, draw, item, label): probabilities of the true label, or plausibilities."""
     accuracy: xr.DataArray | None
     """(chain, draw, annotator, item) if accuracies depend on items; errors are then equal."""
     response: Floats
-    """(draw, label, response) if all items have the same difficulty; else empty."""
+    """(draw, label, response) if a further label depends on the truth only; else empty."""
     given: Ints
     """(item): number of labels."""
     known: npt.NDArray[np.bool_]
@@ -51,15 +59,22 @@ class ReviewDraws:
     model: str
 
     def mean(self) -> Floats:
-        """Return the probability that each label is true (item, label)."""
+        """Return the probability that each label is the one in question (item, label)."""
+        if self.model == PANEL:
+            n, codes = self.truth.sizes[LABEL], self.truth.argmax(LABEL)
+            leads = [(codes == k).mean(SAMPLE).to_numpy() for k in range(n)]
+            return np.stack(leads, axis=-1).astype(np.float64)
         mean = self.truth.mean(SAMPLE).transpose(ITEM, LABEL)
         return np.asarray(mean.to_numpy(), dtype=np.float64)
 
     def after(self, further: int) -> Floats:
-        """Return P(the most plausible label is true) after further labels (item)."""
+        """Return P(the most probable label is right) after further labels (item)."""
         parts = []
         for some in self._lots():
             truth = _laid(self.truth.isel({ITEM: some}), ITEM, LABEL)
+            if self.model == PANEL:
+                parts.append(leading_after(truth, further))
+                continue
             if self.accuracy is None:
                 parts.append(right_after(truth, self.response, further))
                 continue
@@ -79,7 +94,7 @@ class ReviewDraws:
 
 
 def review_draws(fit: Any) -> ReviewDraws:
-    """Read a fit of a latent truth model that kept the draws of all items, or a trace."""
+    """Read a fit that kept the draws of all items, or a trace of a latent truth model."""
     given, fit = fit, as_fit(fit)
     posterior = group_of(fit, "posterior")
     model = fit.attrs.get("model")
@@ -88,6 +103,8 @@ def review_draws(fit: Any) -> ReviewDraws:
             "fit", expected=f"a fit of {', '.join(MODELS[:-1])} or {MODELS[-1]}",
             found=f"one of {model}" if model else no_model(fit),
         )  # fmt: skip
+    if model == PANEL:
+        return _of_panel(fit, posterior)
     if model == RASCH and fit is not given:
         data = given[CONSTANT].to_dataset()
         posterior = posterior.assign(accuracy=accuracy_of_abilities(posterior, data, "fit"))
@@ -107,6 +124,25 @@ def review_draws(fit: Any) -> ReviewDraws:
         known=known,
         model=model,
     )
+
+
+def _of_panel(fit: xr.DataTree, posterior: xr.Dataset) -> ReviewDraws:
+    """Read a fit of plausibilities of labels."""
+    _require(posterior, PANEL, ("plausibility",))
+    require_sample(posterior)
+    reliability = float(fit.attrs.get("hyper_reliability", 1.0))
+    if reliability != 1.0:
+        raise ArgumentError(
+            "fit", expected="a fit with reliability=1, in which a further label counts as one",
+            found=f"reliability={reliability:g}", hint="Fit again without reliability=",
+        )  # fmt: skip
+    draws = posterior["plausibility"]
+    counts = group_of(fit, "observed_data")["counts"].reindex_like(draws, fill_value=0)
+    given = counts.sum(LABEL).to_numpy()
+    return ReviewDraws(
+        truth=draws, accuracy=None, response=np.empty((0, 0, 0)), given=given,
+        known=np.zeros(len(given), dtype=bool), model=PANEL,
+    )  # fmt: skip
 
 
 def _require(posterior: xr.Dataset, model: str, names: tuple[str, ...]) -> None:
@@ -156,9 +192,10 @@ _HARDLY: Final = 0.01
 def items_to_review(fit: xr.DataTree, *, further: int = 1) -> xr.Dataset:
     r"""Rank items by the expected improvement of the ground truth from further labels.
 
-    The ground truth is the most probable label of each item. The gain of n further labels :math:`y`
-    of an item is the expected increase of the probability that this label is right (the expected
-    value of sample information):
+    The ground truth is the most probable label of each item. It is right if it is the true label,
+    or, in fits of `dissensus.models.dirichlet`, the label that more annotators would give than any
+    other. The gain of n further labels :math:`y` of an item is the expected increase of the
+    probability that this label is right (the expected value of sample information):
 
     .. math::
 
@@ -167,7 +204,8 @@ def items_to_review(fit: xr.DataTree, *, further: int = 1) -> xr.Dataset:
     Parameters
     ----------
     fit : DataTree
-        From ``fit`` of `dissensus.models.rasch`, `dissensus.models.symmetric_confusion` or
+        From ``fit`` of `dissensus.models.dirichlet` with ``reliability=1``. Or from ``fit`` of
+        `dissensus.models.rasch`, `dissensus.models.symmetric_confusion` or
         `dissensus.models.dawid_skene`, with ``keep_items=True``, or the trace of `pymc.sample` on
         what their ``build`` returns. The last two models must be fitted without
         ``difficulty=True`` and ``errors="unequal"``.
@@ -202,7 +240,8 @@ def items_to_review(fit: xr.DataTree, *, further: int = 1) -> xr.Dataset:
     :math:`P(z_i = z \mid \text{draw})\, P(y \mid z, \text{draw})`, in which labels by random
     annotators are independent given the draw. The maximum is computed from the mean over draws: a
     maximum in each draw would assume that the right draw is known. All combinations of labels are
-    enumerated by counts.
+    enumerated by counts. In `dirichlet`, z is the label with the largest plausibility, and further
+    labels y are drawn from the plausibilities of each draw.
 
     Gains of items are added. Labels also inform about annotators, and thereby about other items,
     and annotators may give a confidence: both would increase the gain, and both are ignored. If all
@@ -236,7 +275,8 @@ def items_to_review(fit: xr.DataTree, *, further: int = 1) -> xr.Dataset:
     attrs = {
         "model": draws.model, "further": int(further), "expected_accuracy_now": now.mean(),
     }  # fmt: skip
-    return ranked.assign_attrs(attrs, in_words="\n".join(_sentences(ranked, int(further))))
+    said = _sentences(ranked, int(further), draws.model)
+    return ranked.assign_attrs(attrs, in_words="\n".join(said))
 
 
 def _check(further: Any, n_labels: int) -> None:
@@ -279,7 +319,7 @@ def _ranked(draws: ReviewDraws, gain: Floats, now: Floats, lead: npt.NDArray[Any
     )
 
 
-def _sentences(ranked: xr.Dataset, further: int) -> list[str]:
+def _sentences(ranked: xr.Dataset, further: int, model: str) -> list[str]:
     """Summarise the result in sentences."""
     gain, right = ranked["gain"].to_numpy(), ranked["probability_right"].to_numpy()
     along, n, now = ranked["expected_accuracy"].to_numpy(), len(gain), float(right.mean())
@@ -287,6 +327,8 @@ def _sentences(ranked: xr.Dataset, further: int) -> list[str]:
     places = digits_for([float(along[half - 1]) - now])
     items = counted(n, "item")
     out = [f"The most probable label is expected to be right on {share(now, places)} of {items}."]
+    if model == PANEL:
+        out.insert(0, "A label is right here if more annotators would give it than any other.")
     if not gain.any():
         return [
             *out,
@@ -301,10 +343,11 @@ def _sentences(ranked: xr.Dataset, further: int) -> list[str]:
     )
     stuck = int(((right < _OPEN) & (gain < _HARDLY)).sum())
     if stuck:
+        why = "annotators are divided" if model == PANEL else "from annotators who guess"
         out.append(
             f"On {counted(stuck, 'item')} the most probable label is right with probability below "
             f"{share(_OPEN)}, and {_labels(further).lower()} would hardly help (gain below "
-            f"{share(_HARDLY)}): too few to change it, or from annotators who guess on these items."
+            f"{share(_HARDLY)}): too few to change it, or {why} on these items."
         )
     return out
 

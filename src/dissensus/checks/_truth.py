@@ -97,21 +97,26 @@ def read(fit: Any, draws: int | None) -> Labels:
     )  # fmt: skip
 
 
+def require_sample(drawn: xr.Dataset, dims: tuple[str, ...] = SAMPLE) -> None:
+    """Raise if a dim of draws, or of systems, was dropped."""
+    for dim in dims:
+        if dim not in drawn.dims:
+            raise ArgumentError(
+                "fit", expected=f"draws with the dimension {dim!r}",
+                found="none, as after isel or sel with a single value",
+                hint=f"Keep the dimension by a list: fit.isel({dim}=[0])",
+            )  # fmt: skip
+
+
 def require_whole(fit: xr.DataTree, drawn: xr.Dataset, dims: tuple[str, ...]) -> None:
     """Raise if a dim of draws or systems, or some items, annotators or labels, were dropped.
 
     Kernels index arrays along ``dims`` by codes, so that these must be complete.
     """
     observed, constant = group_of(fit, OBSERVED), group_of(fit, "constant_data")
-    wanted = [(dim, drawn) for dim in SAMPLE]
-    wanted += [(SYSTEM, observed)] if "system_label_code" in observed else []
-    for dim, group in wanted:
-        if dim not in group.dims:
-            raise ArgumentError(
-                "fit", expected=f"draws with the dimension {dim!r}",
-                found="none, as after isel or sel with a single value",
-                hint=f"Keep the dimension by a list: fit.isel({dim}=[0])",
-            )  # fmt: skip
+    require_sample(drawn)
+    if "system_label_code" in observed:
+        require_sample(observed, (SYSTEM,))
     for dim in dims:
         code = (observed if dim == LABEL else constant)[f"{dim}_code"].to_numpy()
         if code.max(initial=-1) >= constant.sizes.get(dim, 0):

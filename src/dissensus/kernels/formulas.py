@@ -94,6 +94,25 @@ def right_after_alike(truth: Floats, accuracy: Floats, further: int) -> Floats:
     return out / n_draws
 
 
+def leading_after(plausibility: Floats, further: int) -> Floats:
+    """Do the same where the label with the largest plausibility is true.
+
+    ``plausibility`` (draw, item, label): probabilities of a further label of this item.
+    """
+    n_draws, n_items, n_labels = plausibility.shape
+    leads = plausibility.argmax(axis=2).T[:, None, :] == np.arange(n_labels)[:, None]
+    leads = leads.astype(np.float64)  # (item, label, draw)
+    every, out = counts_of(n_labels, further), np.zeros(n_items)
+    step = max(1, CELLS // (n_draws * n_items))
+    for first in range(0, len(every), step):
+        counts = every[first : first + step]
+        said = np.ones((n_items, n_draws, len(counts)))
+        for y in range(n_labels):
+            said *= plausibility[:, :, y].T[:, :, None] ** counts[:, y]
+        out += (leads @ said).max(axis=1) @ orders(counts)  # (item, label, count)
+    return out / n_draws
+
+
 _ROUNDING = 1e-12
 """A target missed by no more than this part of it is missed by rounding only; so is a bound."""
 
