@@ -9,7 +9,9 @@ that is right, the share of items whose whole set is right, and the mean log pro
 truth. Vote shares are smoothed by half a vote for yes and for no, without which their log score is
 minus infinity. With ``--scores``, 89 % intervals of `dx.set_score` of two systems are held against
 their scores by the true sets, and by the sets that most of 500 such annotators would give. With
-``--shared FOLDER`` the truth is known of real answers of one label each, which are read as sets.
+``--shared FOLDER`` the truth is known of real answers of one label each, which are read as sets;
+with both, 89 % intervals of `dx.evaluate` with ``question="truth"`` are held against the scores of
+two systems by the truth, without known sets and with 30 of them.
 """
 
 from __future__ import annotations
@@ -165,6 +167,42 @@ def real(shared: Path, per_item: int, seed: int) -> Iterator[tuple[str, pd.DataF
         yield name, table.reset_index(drop=True), labels
 
 
+ITEMS = 200
+
+
+def real_score_rows(shared: Path, studies: int) -> Any:
+    """Yield set, known sets, system, whether the interval of Jaccard holds, width and error."""
+    for seed in range(studies):
+        for name, table, labels in real(shared, 5, seed):
+            rng = np.random.default_rng(seed)
+            items = np.array(sorted(table["item"].unique()))
+            kept = np.sort(rng.choice(len(items), min(ITEMS, len(items)), replace=False))
+            truth = table.attrs["truth"][kept]
+            ann = dx.annotations(
+                table[table["item"].isin(items[kept])], kind="set", labels=labels
+            )  # fmt: skip
+            held, rows = {}, []
+            for system, share in (("good", 0.1), ("poor", 0.4)):
+                other = np.eye(len(labels), dtype=bool)[rng.integers(len(labels), size=len(kept))]
+                held[system] = np.where(rng.random((len(kept), 1)) < share, other, truth)
+                sets = [[labels[x] for x in np.flatnonzero(row)] for row in held[system]]
+                rows += [{"item": item, "system": system, "label": one}
+                         for item, one in zip(items[kept], sets, strict=True)]  # fmt: skip
+            pred = dx.predictions(pd.DataFrame(rows), kind="set")
+            some = rng.choice(len(kept), 30, replace=False)
+            known = {items[kept][k]: [labels[x] for x in np.flatnonzero(truth[k])] for k in some}
+            for told in (None, known):
+                found = dx.evaluate(ann, pred, question="truth", truth=told, **QUIET)
+                draws = found["metrics"]["jaccard"].sel(scope="these items").squeeze(drop=True)
+                for system, said in held.items():
+                    both, either = (said & truth).sum(axis=1), (said | truth).sum(axis=1)
+                    true = np.where(either, both / np.maximum(either, 1), 1.0).mean()
+                    mine = draws.sel(system=system)
+                    low, high = np.quantile(mine, [0.055, 0.945])
+                    error = float(mine.mean()) - true
+                    yield name, len(told or ()), system, low <= true <= high, high - low, error
+
+
 def main() -> None:
     """Simulate, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -173,6 +211,11 @@ def main() -> None:
     parser.add_argument("--shared", type=Path, help="folder of real sets")
     options = parser.parse_args()
     warnings.simplefilter("ignore", dx.DissensusWarning)
+    if options.scores and options.shared:
+        names = ["set", "known", "system", "hold", "width", "error"]
+        found = pd.DataFrame(real_score_rows(options.shared, options.studies), columns=names)
+        print(found.groupby(names[:3])[names[3:]].mean().round(3).to_string())
+        return
     if options.scores:
         names = ["target", "items", "system", "score", "hold", "width", "error"]
         found = pd.DataFrame(score_rows(options.studies), columns=names)

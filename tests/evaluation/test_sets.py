@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 from refusals import check_refused
+from set_studies import NAMES, read, study, words
 from typer.testing import CliRunner
 
 import dissensus as dx
@@ -19,34 +20,7 @@ from dissensus.wording import share
 
 QUICK = {"random_seed": 1, "progressbar": False, "draws": 250, "tune": 100}
 SAMPLE = ("chain", "draw")
-NAMES = np.array(["joy", "love", "fear"])
 pytestmark = pytest.mark.usefixtures("no_pictures")
-
-
-def words(held):
-    return [";".join(NAMES[row]) or "none" for row in held]
-
-
-def study(n=40, annotators=4, seed=1, rare_share=0.2):
-    """Annotators right about nine of ten labels, two systems, and the sets that are right."""
-    rng = np.random.default_rng(seed)
-    truth = rng.random((n, 3)) < [0.5, 0.4, rare_share]
-
-    def said(right):
-        return words(np.where(rng.random((n, 3)) < right, truth, ~truth))
-
-    rows = {"item": np.tile(np.arange(n), annotators),
-            "annotator": np.repeat(np.arange(annotators), n),
-            "label": [label for _ in range(annotators) for label in said(0.9)]}  # fmt: skip
-    predicted = {"item": np.tile(np.arange(n), 2), "system": np.repeat(["good", "poor"], n),
-                 "label": said(0.95) + said(0.7)}  # fmt: skip
-    return rows, predicted, truth
-
-
-def read(rows, predicted=None):
-    how = {"kind": "set", "separator": ";", "none": "none"}
-    ann = dx.annotations(rows, labels=list(NAMES), **how)
-    return ann, None if predicted is None else dx.predictions(predicted, **how)
 
 
 @pytest.fixture(scope="module")
@@ -169,8 +143,11 @@ def test_what_sets_do_not_have_is_refused_all_at_once(data):
     )
     short = pred.isel(item=slice(5))
     check_refused(dx.DissensusError, (
-        ("settings", lambda: dx.evaluate(ann, pred, truth={0: "joy"}, reliability=[1, 2]),
-         "reliability, truth: expected their defaults, with sets of labels"),
+        ("settings", lambda: dx.evaluate(ann, pred, threshold=2.0, reliability=[1, 2]),
+         "reliability, threshold: expected their defaults, with sets of labels"),
+        ("truth of a panel", lambda: dx.evaluate(
+            ann, pred, question="panel", truth={0: "joy"}, error_correlation=0.1
+        ), 'truth, error_correlation: expected the default, unless question="truth"'),
         ("another model", lambda: dx.evaluate(ann, pred, model="dawid_skene"),
          "model: expected the default, with sets"),
         ("an unknown setting", lambda: dx.evaluate(ann, pred, side="both"),

@@ -228,7 +228,8 @@ def known_labels(
 
     if path is None:
         return None
-    if LABEL not in annotations.dims:
+    of_sets = annotations.attrs["kind"] == "set"
+    if LABEL not in annotations.dims and not of_sets:
         raise ArgumentError(
             "--known", expected="annotations that are labels", found="numbers, not right or wrong"
         )
@@ -242,10 +243,11 @@ def known_labels(
                 "annotations have them", found=f"{path.name} with {shown(list(table.columns))}",
                 hint=f"Rename the column that holds the {role}",
             )  # fmt: skip
-    own = {dim: annotations[dim].to_numpy().tolist() for dim in columns}
+    # Sets may be others than those that annotators gave: `evaluate` checks their labels.
+    own = {dim: annotations[dim].to_numpy().tolist() for dim in ([ITEM] if of_sets else columns)}
     by_text = {dim: {str(name): name for name in names} for dim, names in own.items()}
     cells = {
-        dim: [by_text[dim].get(str(cell), cell) for cell in table.columns[column]]
+        dim: [by_text.get(dim, {}).get(str(cell), cell) for cell in table.columns[column]]
         for dim, column in columns.items()
     }
     again = [name for name, n in Counter(cells[ITEM]).items() if n > 1]
@@ -253,12 +255,12 @@ def known_labels(
         found = f"several for {shown(again)}"
         raise ArgumentError("--known", expected="one label for each item", found=found)
     hints = {ITEM: "Leave those rows out", LABEL: "--labels names all that can be true"}
-    for dim, hint in hints.items():
+    for dim in own:
         unknown = [name for name in dict.fromkeys(cells[dim]) if name not in set(own[dim])]
         if unknown:
             expected = f"{dim}s of the annotations, such as {shown(own[dim], 3)}"
             found = f"in {path.name} also {shown(unknown)}"
-            raise ArgumentError("--known", expected=expected, found=found, hint=hint)
+            raise ArgumentError("--known", expected=expected, found=found, hint=hints[dim])
     return dict(zip(cells[ITEM], cells[LABEL], strict=True))
 
 

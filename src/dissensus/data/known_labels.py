@@ -78,6 +78,8 @@ def require_informed(posterior: xr.Dataset, place: Ints, argument: str = "truth"
 
 def recorded(truth: Any) -> Any:
     """Return true labels as a dict that can be stored; return anything else unchanged."""
+    if isinstance(truth, xr.Dataset):  # known sets
+        return truth
     try:
         names, labels = named(truth)
     except ArgumentError:

@@ -125,7 +125,8 @@ def evaluate(
         The pool that all others are compared with.
     truth : mapping, Series, DataArray (item) or table, optional
         True labels of some items; a table has columns ``item`` and ``label``. They show how often
-        annotators are wrong together, and what systems know beyond the annotators.
+        annotators are wrong together, and what systems know beyond the annotators. Known sets are
+        written as in the annotations, or are annotations with one answer for each item.
     truth_model : {"auto", "dawid_skene", "symmetric_confusion"} or None
         Model of one true label, for accuracies. By default the one that predicts labels better, and
         no model for numbers, rankings, more than 30 labels, or fewer than five items with two
@@ -140,7 +141,8 @@ def evaluate(
     question : {"panel", "truth"}, optional
         Which of the ``answers`` leads: agreement with a large panel, or accuracy against one true
         label. By default "truth" if ``truth`` is given, else "panel". The panel also leads if no
-        accuracy of systems can be estimated; ``answers.attrs["notes"]`` says why.
+        accuracy of systems can be estimated; ``answers.attrs["notes"]`` says why. Of sets, all
+        scores are against the panel's sets, or against the true ones by `models.dawid_skene`.
     new_items : bool
         Whether ``answers``, or a ``leaderboard``, are about new items like these, instead of these
         items.
@@ -186,8 +188,8 @@ def evaluate(
         ``comparison``, ``diagnostics``, ``statistics``, ``agreement`` and ``discrepancy`` as above;
         ``labels``, with draws of ``share`` (of items in whose panel's set the label is),
         ``krippendorff_alpha`` (chain, draw, element), ``f1``, ``sensitivity`` and ``specificity``
-        (chain, draw, element, system); ``posterior`` with mean plausibilities (item, element); and
-        ``annotations``, ``predictions``.
+        (chain, draw, element, system); ``posterior`` with mean plausibilities (item, element), or
+        ``truth_mean``; and ``annotations``, ``predictions``.
 
         Of votes: ``posterior`` and the other groups of the fit; ``leaderboard``, with draws of
         ``win_rate``, ``rank`` (by win rate) and ``strength`` (chain, draw, system);
@@ -232,7 +234,7 @@ def evaluate(
     if are_sets(annotations):
         return evaluate_sets(
             _in_memory(annotations), _in_memory(predictions), recorded,
-            evaluate.__kwdefaults__ or {}, progressbar=progressbar, seed_source=seed_source,
+            evaluate.__kwdefaults__ or {}, truth, progressbar=progressbar, seed_source=seed_source,
         )  # fmt: skip
     cut = _cut(annotations, chunks)
     if cut is not None:

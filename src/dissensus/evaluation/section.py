@@ -173,7 +173,7 @@ def require_settings(
     odd = {
         name: value for name, value in given.items()
         if name not in known and value is not None and not (name == "model" and value == model)
-        and not _is_same(value, defaults.get(name, _UNKNOWN))
+        and not is_same(value, defaults.get(name, _UNKNOWN))
     }  # fmt: skip
     if odd:
         defaults_only = "the default" if len(odd) == 1 else "their defaults"
@@ -189,6 +189,7 @@ def require_settings(
 _UNKNOWN = object()
 
 
-def _is_same(value: Any, default: Any) -> bool:
+def is_same(value: Any, default: Any) -> bool:
+    """Return whether a setting has its default."""
     alike = type(value) is type(default) and isinstance(value, bool | int | float | str)
     return value is default or (alike and bool(value == default))

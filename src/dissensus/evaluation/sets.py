@@ -1,4 +1,4 @@
-"""Evaluations of sets of labels: systems' sets against the panel's, and label by label."""
+"""Evaluations of sets of labels: systems' sets against the panel's or the true ones, by label."""
 
 from __future__ import annotations
 
@@ -12,19 +12,26 @@ import pandas as pd
 import xarray as xr
 
 from dissensus import arguments, metrics, models, statistics
+from dissensus.data import tables
+from dissensus.data.alignment import predicted_labels
+from dissensus.data.annotations import annotations as read_sets
 from dissensus.data.contents import label_doubts
+from dissensus.data.known_labels import named
 from dissensus.data.refusals import require_fit
 from dissensus.data.rows import statements_per
 from dissensus.data.schema import checked_annotations, checked_predictions
-from dissensus.dims import ELEMENT, ITEM, LABEL, RELIABILITY, SAMPLE, SCOPE, SYSTEM
+from dissensus.dims import ANNOTATOR, ELEMENT, ITEM, LABEL, RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.errors import (
+    AnnotationError,
     ArgumentError,
     ConvergenceWarning,
     DissensusWarning,
     PredictionError,
+    brief,
     shown,
     warn_caller,
 )
+from dissensus.evaluation.answers import TRUTH, question_of
 from dissensus.evaluation.doubts import DOUBT, of_metrics
 from dissensus.evaluation.observed import observed
 from dissensus.evaluation.provenance import provenance
@@ -35,25 +42,40 @@ from dissensus.evaluation.runs import (
     item_scopes,
     undefined_for,
 )
-from dissensus.evaluation.section import Groups, Settings, require_settings, warn_of_chains
+from dissensus.evaluation.section import (
+    Groups,
+    Settings,
+    is_same,
+    require_settings,
+    warn_of_chains,
+)
 from dissensus.families.base import ROOM
+from dissensus.metrics._sets import members, rates_of_labels
 from dissensus.sampling import convergence, fitting
 from dissensus.sampling.intervals import spread
 from dissensus.sampling.learned_prior import LEARNED
 from dissensus.statistics._bayesian_bootstrap import bayesian_bootstrap
 from dissensus.statistics._by_label import ByLabel, by_label
-from dissensus.wording import capital, metric_title
+from dissensus.wording import capital, counted, metric_title
 
 LABELS: Final = "labels"
 """Group with numbers of each label."""
 SHARE: Final = "share"
 ALPHA: Final = "krippendorff_alpha"
 _MODEL: Final = "dirichlet"
+_TRUTH_MODEL: Final = "dawid_skene"
+_DRAWS: Final = {
+    _MODEL: ("plausibility",),
+    _TRUTH_MODEL: ("truth", "prevalence", "system_weight", "error_correlation"),
+}
+"""Variables of a fit that are used, by model."""
+_KNOWN: Final = "known"
 _YES: Final = "yes"
 _HALF: Final = 0.5
 _OF_MODEL: Final = ("tune", "prior_count")
+_OF_TRUTH: Final = ("truth", "error_correlation")
 _SHARED: Final = (
-    "draws", "chains", "random_seed", "on_missing", "distance", "margin",
+    "draws", "chains", "random_seed", "on_missing", "distance", "margin", "question",
 )  # fmt: skip
 _LEADING: Final = ("jaccard", "exact_match", "micro_f1", "macro_f1")
 """Scores of sets, the leading one first."""
@@ -67,9 +89,11 @@ def are_sets(annotations: Any) -> bool:
 
 def evaluate_sets(
     annotations: xr.Dataset, predictions: xr.Dataset | None, given: Mapping[str, Any],
-    defaults: Mapping[str, Any], *, progressbar: bool, seed_source: str,
+    defaults: Mapping[str, Any], truth: Any = None, *, progressbar: bool, seed_source: str,
 ) -> xr.DataTree:  # fmt: skip
     """Evaluate systems by sets; ``given`` and ``defaults`` are the arguments of `evaluate`.
+
+    ``given["truth"]`` is ``truth`` as it can be recorded.
 
     Raises
     ------
@@ -78,7 +102,13 @@ def evaluate_sets(
     PredictionError
         If predictions are not sets.
     """
-    require_settings(given, defaults, (*_SHARED, *_OF_MODEL), "sets of labels", model=_MODEL)
+    question = question_of(given["question"], int(truth is not None))
+    of_truth = question == TRUTH
+    require_settings(
+        given, defaults, (*_SHARED, *_OF_MODEL, *_OF_TRUTH), "sets of labels", model=_MODEL
+    )
+    if not of_truth:
+        _require_no_truth(given, defaults)
     chains, draws = arguments.sample_shape(given["draws"], given["chains"])
     arguments.one_of("distance", given["distance"], (None, "masi", "jaccard"))
     annotations = checked_annotations(annotations)
@@ -90,31 +120,35 @@ def evaluate_sets(
     if predictions is not None:
         predictions = _checked(predictions)
         require_fit(annotations, predictions, given["on_missing"])
-    _require_room(annotations, predictions, draws, chains)
+    _require_room(annotations, predictions, draws, chains, 16 if of_truth else 8)
     settings = Settings(
         draws * chains, given["random_seed"], given["distance"] or "masi", given["margin"],
         given["on_missing"], chains, progressbar,
     )  # fmt: skip
     found: Groups = observed(annotations, predictions, settings)
-    fits = _fits(annotations, predictions, given, progressbar=progressbar)
-    shares = ByLabel({label: fit["posterior"]["plausibility"] for label, fit in fits.items()})
+    model = _TRUTH_MODEL if of_truth else _MODEL
+    known = _known(truth, annotations, predictions)
+    fits = _fits(model, annotations, predictions, given, known, progressbar=progressbar)
     n_given = xr.DataArray(
         statements_per(annotations, ITEM), dims=ITEM, coords={ITEM: annotations[ITEM].to_numpy()}
     )
     found["statistics"] = found.get("statistics", xr.Dataset()).assign(n_annotations=n_given)
-    found |= {"annotations": annotations, "posterior": _posterior(fits, shares)}
-    found[LABELS] = _of_labels(annotations, shares, settings, compared="agreement" in found)
+    found |= {"annotations": annotations, "posterior": _posterior(model, fits)}
+    found[LABELS] = _of_labels(annotations, model, fits, settings, compared="agreement" in found)
     if predictions is not None:
-        found = _with_systems(found, shares, predictions, settings)
+        found = _with_systems(found, model, fits, predictions, settings)
     settings.notes.say()
     warn_of_chains(
-        found["posterior"].attrs, "the chains of the learned prior are too short",
+        found["posterior"].attrs, "the chains are too short" if of_truth
+        else "the chains of the learned prior are too short",
         f"Do not trust intervals; ask for more draws (draws={4 * draws}).",
     )  # fmt: skip
     tree = xr.DataTree.from_dict(found)
+    if of_truth:
+        tree.attrs |= _about_truth(annotations, fits, found["statistics"]["n_annotations"])
     tree.attrs.update(
-        {"model": _MODEL, "kind": "set", "inference": found["posterior"].attrs["inference"],
-         "reference_reliability": 1.0, "markov_chains": 0,
+        {"model": model, "kind": "set", "inference": found["posterior"].attrs["inference"],
+         "question": question, "reference_reliability": 1.0, "markov_chains": int(of_truth),
          "point_estimate": "the labels that more than half of an item's answers have",
          "draws": draws, "chains": chains, "random_seed": str(settings.random_seed),
          "random_seed_source": seed_source},
@@ -123,12 +157,27 @@ def evaluate_sets(
     return tree
 
 
+def _require_no_truth(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
+    """Raise if settings of models of the truth are given with the question "panel"."""
+    odd = [name for name in _OF_TRUTH if not is_same(given[name], defaults[name])]
+    if odd:
+        raise ArgumentError(
+            ", ".join(odd), expected='the default, unless question="truth"',
+            found=", ".join(f"{name}={brief(given[name])}" for name in odd),
+        )  # fmt: skip
+
+
 def _of_labels(
-    annotations: xr.Dataset, shares: ByLabel, settings: Settings, *, compared: bool
+    annotations: xr.Dataset, model: str, fits: ByLabel, settings: Settings, *, compared: bool
 ) -> xr.Dataset:
     """Return draws of the share of items with a label, and of annotators' agreement on it."""
-    have = [(one.sel({LABEL: _YES}, drop=True) > _HALF).mean(ITEM) for one in shares.values()]
-    index = xr.IndexVariable(ELEMENT, list(shares))
+    if model == _TRUTH_MODEL:
+        some = _informed(annotations, fits)
+        have = [one.isel({ITEM: some}).mean(ITEM) for one in members(fits, settings.random_seed)]
+    else:
+        each = [fit["plausibility"].sel({LABEL: _YES}, drop=True) for fit in fits.values()]
+        have = [(one > _HALF).mean(ITEM) for one in each]
+    index = xr.IndexVariable(ELEMENT, list(fits))
     out = xr.concat(have, dim=index).transpose(*SAMPLE, ELEMENT).to_dataset(name=SHARE)
     if compared:
         with warnings.catch_warnings():
@@ -142,31 +191,79 @@ def _of_labels(
     return out
 
 
+def _about_truth(annotations: xr.Dataset, fits: ByLabel, n_given: xr.DataArray) -> dict[str, int]:
+    """Return numbers of known items and of those left out, and whether errors are correlated."""
+    first = next(iter(fits.values()))
+    found = {
+        "n_known": int(_is_known(first).sum()),
+        "n_left_out": n_given.size - len(_informed(annotations, fits)),
+        "correlated_errors": int("error_correlation" in first),
+    }
+    return {name: number for name, number in found.items() if number}
+
+
+def _is_known(fit: xr.Dataset) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Return the items whose truth is the same in all draws, and certain."""
+    truth = fit["truth"].sel({LABEL: _YES}, drop=True)
+    return (((truth == 0.0) | (truth == 1.0)).all(SAMPLE)).to_numpy()
+
+
+def _informed(annotations: xr.Dataset, fits: ByLabel) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Return the places of items whose truth the fits know something of.
+
+    With correlated errors predictions are no evidence of the truth in a fit: items with answers, or
+    with known labels, whose truth is the same in all draws.
+    """
+    first = next(iter(fits.values()))
+    if "error_correlation" not in first:
+        return np.arange(first.sizes[ITEM])
+    given = statements_per(annotations, ITEM) > 0
+    return np.flatnonzero(given | _is_known(first))
+
+
 def _with_systems(
-    found: Groups, shares: ByLabel, predictions: xr.Dataset, settings: Settings
+    found: Groups, model: str, fits: ByLabel, predictions: xr.Dataset, settings: Settings
 ) -> Groups:
     """Add scores of systems' sets for both scopes, and rates of each label for these items."""
     annotations, statistics_ = found["annotations"], found["statistics"]
-    first = next(iter(shares.values()))
+    first = next(iter(fits.values()))[_DRAWS[model][0]]
+    more: dict[str, Any] = {"insight": "learned", "random_seed": settings.random_seed}
+    if model == _TRUTH_MODEL:
+        more["insight"] = None
+        some = _informed(annotations, fits)
+        if left := first.sizes[ITEM] - len(some):
+            warn_caller(
+                f"{counted(left, 'item')} without answers and without known labels are left out: "
+                "with correlated errors, predictions are no evidence of their true labels. With "
+                "error_correlation=0 they are, and systems must err independently."
+            )
+        first = first.isel({ITEM: some})
+        common = tables.match(predictions[ITEM].to_numpy(), first[ITEM].to_numpy()) >= 0
+        predictions = predictions.isel({ITEM: common})
     weights = item_scopes(first, settings.random_seed, clusters_of(annotations, first))
     score = metrics.get("set_score").function
-    more = {"insight": "learned", "random_seed": settings.random_seed}
     bare = bool((statistics_["n_annotations"] == 0).any())
     with warnings.catch_warnings():  # the fits have warned of labels that no annotator can give
         warnings.filterwarnings("ignore", "Labels outside", DissensusWarning)
         scored = score(
-            shares, predictions, weights=weights, on_missing=settings.on_missing, **more
-        )[list(_LEADING)].expand_dims({RELIABILITY: [1.0]})
+            fits, predictions, weights=weights,
+            on_missing="drop" if model == _TRUTH_MODEL else settings.on_missing, **more,
+        )[list(_LEADING)].expand_dims({RELIABILITY: [1.0]})  # fmt: skip
         naive = score(
-            _point(annotations, shares),
+            _point(annotations, fits),
             predictions,
             on_missing="drop" if bare else settings.on_missing,
         ).mean(SAMPLE)
     scored = _defined(scored.transpose(*SAMPLE, RELIABILITY, SCOPE, SYSTEM))
-    rates = by_label(
-        metrics.get("sensitivity_specificity").function, shares, predictions, positive=_YES,
-        on_missing=settings.on_missing, **more,
-    )  # fmt: skip
+    if model == _TRUTH_MODEL:
+        rates = rates_of_labels(
+            fits, predictions, on_missing="drop", random_seed=settings.random_seed
+        )
+    else:
+        rates = by_label(
+            metrics.get("sensitivity_specificity").function, fits, predictions, positive=_YES,
+            on_missing=settings.on_missing, **more,
+        )  # fmt: skip
     names = {f"naive_{name}": naive[name] for name in scored.data_vars}
     return found | {
         "predictions": predictions, "metrics": scored, "comparison": comparison(scored),
@@ -203,42 +300,48 @@ def _checked(predictions: Any) -> xr.Dataset:
 
 
 def _require_room(
-    annotations: xr.Dataset, predictions: xr.Dataset | None, draws: int, chains: int
+    annotations: xr.Dataset, predictions: xr.Dataset | None, draws: int, chains: int, n_bytes: int
 ) -> None:
     """Raise if the draws of all labels would fill the memory."""
     labels = annotations[ELEMENT].to_numpy().tolist()
     if predictions is not None:
         labels += predictions[LABEL].to_numpy().tolist()
     n_items, n_labels = annotations.sizes[ITEM], len(set(labels))
-    n_bytes = 8.0 * draws * chains * n_items * n_labels
-    if n_bytes > ROOM:
+    needed = float(n_bytes) * draws * chains * n_items * n_labels
+    if needed > ROOM:
         raise ArgumentError(
             "draws", expected=f"fewer than {draws:,} in {chains} chains, of "
             f"{n_labels:,} labels of {n_items:,} items",
-            found=f"{n_bytes / 2**30:.0f} GB of draws",
-            hint=f"draws={max(1, int(draws * ROOM / n_bytes))} fits",
+            found=f"{needed / 2**30:.0f} GB of draws",
+            hint=f"draws={max(1, int(draws * ROOM / needed))} fits",
         )  # fmt: skip
 
 
 def _fits(
-    annotations: xr.Dataset, predictions: xr.Dataset | None, given: Mapping[str, Any], *,
-    progressbar: bool,
+    model: str, annotations: xr.Dataset, predictions: xr.Dataset | None, given: Mapping[str, Any],
+    truth: xr.Dataset | None, *, progressbar: bool,
 ) -> ByLabel:  # fmt: skip
-    """Fit the model to each label, whose predictions are evidence for its prior."""
-    fit = models.get(_MODEL).module.fit
+    """Fit the model to each label, with predictions as evidence; return draws that are used."""
+    fit = models.get(model).module.fit
     n = annotations.sizes[ELEMENT]
-    steps = iter(fitting.tracked(range(n), f"Fitting {_MODEL}, label", progressbar))
+    steps = iter(fitting.tracked(range(n), f"Fitting {model}, label", progressbar))
 
     @wraps(fit)
     def fit_one(*args: Any, **kwargs: Any) -> xr.DataTree:
         next(steps, None)
         with fitting.all_or_nothing():
             posterior = fit(*args, **kwargs)["posterior"].to_dataset()
-        kept = posterior[["plausibility"]].astype(np.float32)  # of all labels at once
+        kept = posterior[[name for name in _DRAWS[model] if name in posterior]]
+        if model == _MODEL:
+            kept = kept.astype(np.float32)  # of all labels at once
+        elif SYSTEM in posterior.coords:  # whose predictions are evidence
+            kept = kept.assign_coords({SYSTEM: posterior[SYSTEM]})
         return xr.DataTree.from_dict({"posterior": kept.assign_attrs(posterior.attrs)})
 
     options = {name: given[name] for name in _OF_MODEL if name in given}
-    if options.get("prior_count", LEARNED) != LEARNED:
+    if model == _TRUTH_MODEL:
+        options |= {"error_correlation": given["error_correlation"], "truth": truth}
+    elif options.get("prior_count", LEARNED) != LEARNED:
         predictions = None  # they are evidence of the prior only
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # said once for all labels
@@ -247,21 +350,50 @@ def _fits(
             chains=given["chains"], random_seed=given["random_seed"], progressbar=False, **options,
         )  # fmt: skip
     next(steps, None)
-    return fits
+    return ByLabel({label: one["posterior"].to_dataset() for label, one in fits.items()})
 
 
-def _posterior(fits: ByLabel, shares: Mapping[Any, xr.DataArray]) -> xr.Dataset:
-    """Return the mean plausibility of each label (item, element), and the worst diagnostics."""
-    index = xr.IndexVariable(ELEMENT, list(shares))
+def _known(
+    truth: Any, annotations: xr.Dataset, predictions: xr.Dataset | None
+) -> xr.Dataset | None:
+    """Return known sets as annotations with one answer for each item."""
+    if truth is None or isinstance(truth, xr.Dataset):
+        return truth
+    items, labels = named(truth)
+    if (again := pd.Series(items).duplicated(keep=False)).any():
+        raise ArgumentError(
+            "truth", expected="one set for each known item",
+            found=f"several for {shown(list(dict.fromkeys(items[again].tolist())))}",
+            hint="Join the labels of an item, as in the annotations",
+        )  # fmt: skip
+    some = np.array([label is not None and label == label for label in labels], dtype=bool)
+    rows = {ITEM: items[some], ANNOTATOR: np.full(some.sum(), _KNOWN), "label": labels[some]}
+    how: dict[str, Any] = {name: annotations.attrs.get(name) for name in ("separator", "none")}
+    known = annotations[ELEMENT].to_numpy().tolist()
+    if predictions is not None:
+        known += [one for one in predicted_labels(predictions).tolist() if one not in known]
+    try:
+        return read_sets(rows, kind="set", labels=known, **how)
+    except AnnotationError as problem:
+        raise ArgumentError(
+            "truth", expected="a set of labels for each known item, written as in the annotations",
+            found=str(problem),
+        ) from problem  # fmt: skip
+
+
+def _posterior(model: str, fits: ByLabel) -> xr.Dataset:
+    """Return the mean of each label (item, element), and the worst diagnostics."""
+    name = _DRAWS[model][0]
+    index = xr.IndexVariable(ELEMENT, list(fits))
     mean = xr.concat(
-        [one.sel({LABEL: _YES}, drop=True).mean(SAMPLE) for one in shares.values()], dim=index
+        [fit[name].sel({LABEL: _YES}, drop=True).mean(SAMPLE) for fit in fits.values()], dim=index
     )
-    attrs = {label: fit["posterior"].attrs for label, fit in fits.items()}
+    attrs = {label: fit.attrs for label, fit in fits.items()}
     reasons = [convergence.doubt(one) for one in attrs.values()]
-    out = mean.transpose(ITEM, ELEMENT).to_dataset(name="plausibility_mean")
+    out = mean.transpose(ITEM, ELEMENT).to_dataset(name=f"{name}_mean")
     out[DOUBT] = xr.DataArray(np.array(reasons, dtype=str), dims=ELEMENT)
     first = next(iter(attrs.values()))
-    return out.assign_attrs(model=_MODEL, inference=first["inference"], **_worst(attrs))
+    return out.assign_attrs(model=model, inference=first["inference"], **_worst(attrs))
 
 
 def _worst(attrs: Mapping[Any, Mapping[Any, Any]]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from dissensus.data.alignment import check_labels, common_items
 from dissensus.data.known_labels import require_informed
 from dissensus.data.plausibility import NAME, plausibility_of
 from dissensus.data.schema import checked_predictions
-from dissensus.dims import CHAIN, DRAW, ITEM, LABEL, POSITION, SAMPLE, SYSTEM
+from dissensus.dims import CHAIN, DRAW, ELEMENT, ITEM, LABEL, POSITION, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, PredictionError, brief, shown
 from dissensus.kernels.random import generator, item_keys
 from dissensus.kernels.types import Array, Flags, Floats, Ints, Names
@@ -110,6 +110,90 @@ def set_score(
     >>> bool(found["exact_match"].mean() < found["micro_f1"].mean())
     True
     """
+    drawn = _drawn(fits, predictions, on_missing, insight, random_seed)
+    weights = weights_for(drawn.items(), weights, random_seed)
+    parts = []
+    for s in range(len(drawn.systems)):
+        if drawn.said:
+            parts.append(_scores(drawn.sets(s), *drawn.said[s], weights))
+        else:
+            places = _places(drawn.predictions, s, drawn.elements)
+            loss = _ranking_loss(drawn.sets(s), places, weights)
+            parts.append(xr.Dataset({"ranking_loss": loss}))
+    return by_system(
+        parts, drawn.predictions[SYSTEM].to_numpy(),
+        _BETTER if drawn.said else {"ranking_loss": "lower"},
+    )  # fmt: skip
+
+
+def rates_of_labels(
+    fits: Mapping[Any, Any], predictions: xr.Dataset, *, on_missing: str, random_seed: Any
+) -> xr.Dataset:
+    """Return F1, sensitivity and specificity of each label, of the sets of `set_score`.
+
+    Over (chain, draw, element, system); NaN where a draw has no item to count.
+    """
+    drawn = _drawn(fits, predictions, on_missing, None, random_seed)
+    parts = []
+    for s in range(len(drawn.systems)):
+        held, _ = drawn.said[s]
+        each = [_rates(one, held[:, k]) for k, one in enumerate(drawn.sets(s))]
+        parts.append(xr.concat(each, dim=xr.IndexVariable(ELEMENT, drawn.elements)))
+    index = xr.IndexVariable(SYSTEM, drawn.predictions[SYSTEM].to_numpy())
+    return xr.concat(parts, dim=index).transpose(*SAMPLE, ELEMENT, SYSTEM)
+
+
+def members(fits: Mapping[Any, Any], random_seed: Any) -> list[xr.DataArray]:
+    """Return in which draws each label is true (..., item), before systems' predictions."""
+    seeds = _seeds(random_seed, len(fits))
+    each = [
+        _source(fit, label, seed, np.empty(0, object), ordered=False)
+        for (label, fit), seed in zip(fits.items(), seeds, strict=True)
+    ]
+    place = np.arange(each[0].share.sizes[ITEM])
+    return [_member(one, place, None, None) for one in _paired(each)]
+
+
+class _Drawn(NamedTuple):
+    """The sets of each draw, and what systems say of them."""
+
+    each: list[_Source]
+    place: Ints
+    """Of the items that the predictions have."""
+    predictions: xr.Dataset
+    elements: Array
+    said: list[tuple[Flags, xr.DataArray]]
+    """By system, see `_predicted`; empty for lists."""
+    insight: xr.DataArray | None
+
+    @property
+    def systems(self) -> list[Any]:
+        """Names of the systems."""
+        return self.predictions[SYSTEM].to_numpy().tolist()
+
+    def items(self) -> xr.DataArray:
+        """Return the draws of the first label, of these items."""
+        return self.each[0].share.isel({ITEM: self.place})
+
+    def sets(self, s: int) -> list[xr.DataArray]:
+        """Return in which draws each label is in the sets that a system is judged by."""
+        name = self.systems[s]
+        if not self.said:
+            return [_member(one, self.place, name, None) for one in self.each]
+        own = None if self.insight is None else self.insight.isel({SYSTEM: s}, drop=True)
+        held, _ = self.said[s]
+        return [_member(one, self.place, name, held[:, k], own) for k, one in enumerate(self.each)]
+
+
+def _seeds(random_seed: Any, n: int) -> list[int]:
+    return generator(random_seed, "true sets").integers(2**63, size=n).tolist()
+
+
+def _drawn(
+    fits: Mapping[Any, Any], predictions: xr.Dataset, on_missing: str, insight: Any,
+    random_seed: Any,
+) -> _Drawn:  # fmt: skip
+    """Check fits and predictions, and bring them together."""
     elements = _elements(fits)
     predictions = checked_predictions(predictions, sets=True)
     kind = predictions.attrs["kind"]
@@ -121,10 +205,9 @@ def set_score(
         )  # fmt: skip
     check_labels(predictions, elements, " are in no set")
     names = predictions[SYSTEM].to_numpy()
-    seeds = generator(random_seed, "true sets").integers(2**63, size=len(elements))
     each = [
-        _source(fit, label, int(seed), names, ordered=kind == "ranking")
-        for (label, fit), seed in zip(fits.items(), seeds, strict=True)
+        _source(fit, label, seed, names, ordered=kind == "ranking")
+        for (label, fit), seed in zip(fits.items(), _seeds(random_seed, len(fits)), strict=True)
     ]
     _require_equal_items(each, elements)
     _require_alike(each, elements)
@@ -142,25 +225,12 @@ def set_score(
     for one, label in zip(each, elements.tolist(), strict=True):
         if one.posterior is not None:
             require_informed(one.posterior, place, f"fits, label {label!r}")
-    each = _paired(each)
-    weights = weights_for(first.isel({ITEM: place}), weights, random_seed)
     known = []
     if kind == "set":
         known = [_predicted(predictions, s, elements) for s in range(len(names))]
     if insight is not None:
         insight = insights(insight, first, _distinct(predictions, known, elements), random_seed)
-    parts = []
-    for s, name in enumerate(names.tolist()):
-        if kind == "ranking":
-            sets = [_member(one, place, name, None) for one in each]
-            loss = _ranking_loss(sets, _places(predictions, s, elements), weights)
-            parts.append(xr.Dataset({"ranking_loss": loss}))
-        else:
-            held, n_said = known[s]
-            own = None if insight is None else insight.isel({SYSTEM: s}, drop=True)
-            sets = [_member(one, place, name, held[:, k], own) for k, one in enumerate(each)]
-            parts.append(_scores(sets, held, n_said, weights))
-    return by_system(parts, names, _BETTER if kind == "set" else {"ranking_loss": "lower"})
+    return _Drawn(_paired(each), place, predictions, elements, known, insight)
 
 
 def _elements(fits: Any) -> Array:
@@ -400,7 +470,19 @@ def _scores(
         "exact_match": over_items(exact, weights),
         "jaccard": over_items(jaccard, weights),
         "micro_f1": (found / size.where(size > 0)).clip(0.0, 1.0),
-        "macro_f1": xr.concat(of_labels, dim="element").mean("element").clip(0.0, 1.0),
+        "macro_f1": xr.concat(of_labels, dim=ELEMENT).mean(ELEMENT).clip(0.0, 1.0),
+    })  # fmt: skip
+
+
+def _rates(member: xr.DataArray, said: Flags) -> xr.Dataset:
+    """Return F1, sensitivity and specificity of a system for one label."""
+    claim = xr.DataArray(said, dims=ITEM)
+    positive, hit = member.sum(ITEM), (member & claim).sum(ITEM)
+    negative, passed = (~member).sum(ITEM), (~member & ~claim).sum(ITEM)
+    size = positive + int(said.sum())
+    return xr.Dataset({
+        "f1": 2 * hit / size.where(size > 0), "sensitivity": hit / positive.where(positive > 0),
+        "specificity": passed / negative.where(negative > 0),
     })  # fmt: skip
 
 

@@ -201,6 +201,7 @@ def diagnosis(evaluation: xr.DataTree) -> Topics:
             "ess": f"{ess:,.0f}" if ess else "", "r_hat": f"{r_hat:.3f}",
             "chains": _chains(side) if has_chains else None, "model": str(side.attrs["model"]),
             "undiagnosed": not has_chains and int(side.attrs.get("markov_chains", 0)),
+            "of_labels": _of_labels(side),
         }))  # fmt: skip
     for group, (title, _) in _GROUPS.items():
         if evidence.has(evaluation, group):
@@ -213,6 +214,17 @@ def diagnosis(evaluation: xr.DataTree) -> Topics:
                 "r_hat": f"{attrs['r_hat_max']:.3f}" if "r_hat_max" in attrs else "",
             }))  # fmt: skip
     return out
+
+
+def _of_labels(side: xr.DataTree) -> Facts | None:
+    """Return diagnostics of the fits of labels, if there is one for each."""
+    attrs = side["posterior"].attrs
+    if side.attrs["kind"] != "set" or "ess_bulk_min" not in attrs:
+        return None
+    return {
+        "ess": f"{attrs['ess_bulk_min']:,.0f}", "worst": attrs["ess_bulk_min_item"],
+        "r_hat": f"{attrs['r_hat_max']:.3f}" if "r_hat_max" in attrs else "",
+    }  # fmt: skip
 
 
 def _chains(side: xr.DataTree) -> Facts:

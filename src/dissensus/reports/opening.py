@@ -58,7 +58,10 @@ def data(evaluation: xr.DataTree) -> Facts:
         "n_items": counted(n_items - bare, "item"), "bare": bare,
         "each": number(round(given / max(1, n_items - bare), 1)),
         "predicted": "predictions" in evaluation,
-        "known": int(evidence.group(evaluation, "accuracy").attrs.get("n_known", 0)),
+        "known": int(evidence.group(evaluation, "accuracy").attrs.get(
+            "n_known", evaluation.attrs.get("n_known", 0)
+        )),
+        "left_out": int(evaluation.attrs.get("n_left_out", 0)),
         "split": split, "all_shared": bool(several[counts > 0].all()),
         "alone": "" if has_shared_items(annotations) else ALONE,
     }  # fmt: skip
@@ -110,8 +113,11 @@ def is_cut(evaluation: xr.DataTree) -> bool:
     return str(evaluation["annotations"].attrs["kind"]) == "continuous"
 
 
-def achieves(metric: str, value: str, *, cut: bool = False) -> str:
-    """Return what a value of a metric means; ``cut``: of scores and a threshold."""
+def achieves(metric: str, value: str, *, cut: bool = False, truth: bool = False) -> str:
+    """Return what a value of a metric means.
+
+    ``cut``: of scores and a threshold. ``truth``: of sets, against the true ones.
+    """
     if metric == "top_1_accuracy" and cut:
         return f"agrees with the panel on the side of the threshold for {value} of the items"
     k = metric.removeprefix("top_").partition("_")[0]
@@ -124,7 +130,8 @@ def achieves(metric: str, value: str, *, cut: bool = False) -> str:
     if metric.startswith("top_") and metric.endswith("_accuracy"):
         return f"has the most plausible label among its first {k} for {value} of the items"
     if metric == "jaccard":
-        return f"gives sets whose Jaccard similarity to the panel's is {value} on average"
+        whose = "true ones" if truth else "panel's"
+        return f"gives sets whose Jaccard similarity to the {whose} is {value} on average"
     if metric == ERROR:
         return f"is {value} from the panel's mean score on average"
     if metric == CORRELATION:

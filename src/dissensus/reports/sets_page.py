@@ -10,6 +10,7 @@ import xarray as xr
 
 from dissensus.data.contents import answers_with
 from dissensus.dims import ELEMENT, ITEM, SYSTEM
+from dissensus.evaluation.answers import TRUTH
 from dissensus.evaluation.evidence import summary
 from dissensus.evaluation.sets import ALPHA, LABELS, SHARE
 from dissensus.reports import checks, evidence, opening, pictures, sections, tables, trust, verdict
@@ -68,7 +69,7 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
                 "data": sentences("data", opening.data(evaluation), page=True),
                 "intervals": sentences(
                     "intervals", opening.intervals(scopes=has_systems), page=True
-                ) + _said("panel", {"systems": has_systems}),
+                ) + _said("panel", {"systems": has_systems} | _question(evaluation)),
             },
             sections=list(_parts(evaluation, values, reason)),
             control={"reference": 0, "wanted": False, "values": []},
@@ -88,6 +89,14 @@ def _card(evaluation: xr.DataTree) -> dict[str, Any]:
     card = model_facts(evaluation)
     words = "Fitted once for each label, to whether an answer contains it (yes) or not (no)."
     return card | {"paragraphs": [words, *card["paragraphs"]]}
+
+
+def _question(evaluation: xr.DataTree) -> Facts:
+    """Return whether sets are compared with the true ones, and whether errors are correlated."""
+    return {
+        "truth": evaluation.attrs.get("question") == TRUTH,
+        "correlated": bool(evaluation.attrs.get("correlated_errors", 0)),
+    }  # fmt: skip
 
 
 def _said(topic: str, facts: Facts) -> list[str]:
@@ -140,7 +149,8 @@ def _parts(evaluation: xr.DataTree, values: xr.Dataset | None, reason: str) -> I
                    Section(_said("metrics", {"point": evaluation.attrs["point_estimate"]}),
                            [marked(table, reason) for table in made if table]))  # fmt: skip
     yield Part("labels", "Which labels are hard?", Section(
-        _said("labels", {"alpha": ALPHA in evaluation[LABELS], "systems": values is not None}),
+        _said("labels", {"alpha": ALPHA in evaluation[LABELS], "systems": values is not None}
+              | _question(evaluation)),
         label_tables(evaluation),
     ))  # fmt: skip
     agreement = sections.agreement(evaluation)

@@ -137,7 +137,10 @@ def headline(evaluation: xr.DataTree, found: Lead | None) -> Facts:
     here, d = found.numbers.isel({SYSTEM: 0}).sel({SCOPE: THESE}), found.digits
     facts: Facts = {
         "name": first, "second": "", "n_systems": len(found.systems), "state": "", "equal": [],
-        "achieves": achieves(found.name, share(float(here["mean"]), d), cut=is_cut(evaluation)),
+        "achieves": achieves(
+            found.name, share(float(here["mean"]), d), cut=is_cut(evaluation),
+            truth=evaluation.attrs.get("question") == TRUTH,
+        ),
         "these": interval(here, d), "level": evidence.level(), "note": _note(evaluation),
         "panel": _panel(evaluation, found.name),
         "other": _other_first(evaluation), **average_annotator.against(found.beside, first),
@@ -157,9 +160,9 @@ def headline(evaluation: xr.DataTree, found: Lead | None) -> Facts:
 
 
 def _panel(evaluation: xr.DataTree, name: str) -> str:
-    """Return what the panel gives: its "label", a "side" of the threshold, or a "mean"."""
+    """Return what the panel gives: its "label", "set", "side" of the threshold, or "mean"."""
     if are_sets(evaluation["annotations"].to_dataset()):
-        return "set"
+        return "truth" if evaluation.attrs.get("question") == TRUTH else "set"
     if evidence.is_of_numbers(evaluation):
         return "mean"
     return "" if name != PANEL else "side" if is_cut(evaluation) else "label"
