@@ -11,12 +11,12 @@ import xarray as xr
 
 from dissensus.data import tables
 from dissensus.data.frames import columns, opened
-from dissensus.data.schema import (
+from dissensus.data.prediction_schema import (
     PREDICTION_KINDS,
     are_probabilities,
     check_predictions,
-    checked_predictions,
 )
+from dissensus.data.schema import checked_predictions
 from dissensus.data.sets import gathered, of_columns, refuse_words
 from dissensus.dims import ITEM, LABEL, POSITION, SCORED_SYSTEM, STRATUM, SYSTEM
 from dissensus.errors import (

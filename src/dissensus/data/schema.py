@@ -53,6 +53,7 @@ import pandas as pd
 import xarray as xr
 
 from dissensus.data.pairs import are_votes, checked_pairs
+from dissensus.data.prediction_schema import check_predictions, checked_names
 from dissensus.data.rows import (
     given_numbers,
     label_counts,
@@ -70,12 +71,10 @@ from dissensus.dims import (
     ITEM,
     LABEL,
     POOL,
-    POSITION,
     STRATUM,
     SYSTEM,
 )
 from dissensus.errors import AnnotationError, PredictionError, brief, shown
-from dissensus.kernels.types import Array, Flags, Floats
 
 __all__ = [
     "CODES",
@@ -206,13 +205,13 @@ def _check_member(annotations: xr.Dataset) -> None:
             "member", expected=f"true or false over {(LABEL, ELEMENT)}",
             found=f"{member.dtype} over {member.dims}",
         )  # fmt: skip
-    elements = _checked_names(annotations, ELEMENT, AnnotationError).to_numpy()
+    elements = checked_names(annotations, ELEMENT, AnnotationError).to_numpy()
     words = {name: annotations.attrs.get(name) for name in ("separator", "none")}
     for name, word in words.items():
         if not isinstance(word, str):
             raise AnnotationError(f"attrs[{name!r}]", expected="text", found=brief(word))
     answers = joined(elements, member.to_numpy(), str(words["separator"]), str(words["none"]))
-    stated = _checked_names(annotations, LABEL, AnnotationError).to_numpy()
+    stated = checked_names(annotations, LABEL, AnnotationError).to_numpy()
     wrong = [k for k, answer in enumerate(answers) if stated[k] != answer]
     if wrong:
         raise AnnotationError(
@@ -230,7 +229,7 @@ def _check_codes(annotations: xr.Dataset, name: str, dim: str, vocabulary: str) 
             expected=f"codes along {dim!r} into the index coordinate {vocabulary!r}",
             found=f"dims {annotations[name].dims} and indexes {list(annotations.indexes)}",
         )
-    names = _checked_names(annotations, vocabulary, AnnotationError)
+    names = checked_names(annotations, vocabulary, AnnotationError)
     codes = annotations[name].to_numpy()
     if codes.dtype.kind not in "iu":
         raise AnnotationError(name, expected="integer codes", found=str(codes.dtype))
@@ -351,138 +350,6 @@ def _who(annotations: xr.Dataset, row: int) -> str:
     dims = (ITEM, ANNOTATOR, LABEL) if "label_code" in annotations else (ITEM, ANNOTATOR)
     code = {dim: int(annotations[f"{dim}_code"].to_numpy()[row]) for dim in dims}
     return ", ".join(f"{dim} {shown([annotations[dim].to_numpy()[code[dim]]])}" for dim in dims)
-
-
-PREDICTION_KINDS: Final = ("nominal", "ranking", "continuous", "set")
-_WHOLE: Final = 0.01
-"""Tolerance of the sum of an item's probabilities, which are often rounded."""
-
-
-def are_probabilities(scores: Floats) -> Flags:
-    """Return whether the scores of each item (first dim) are probabilities; NaN counts as 0."""
-    total = np.nansum(scores, axis=1)
-    return np.asarray(~(scores < 0).any(axis=1) & (np.abs(total - 1.0) <= _WHOLE))
-
-
-def check_predictions(predictions: xr.Dataset) -> None:
-    """Raise unless the predictions follow the schema.
-
-    Parameters
-    ----------
-    predictions : xarray.Dataset
-        From `dissensus.predictions`, or made without it.
-
-    Raises
-    ------
-    PredictionError
-        The error names the variable, the item and system, what was expected and what was found.
-
-    Examples
-    --------
-    >>> import dissensus as dx
-    >>> pred = dx.predictions({"item": [1, 1], "system": ["m", "n"], "label": ["x", "y"]})
-    >>> dx.schema.check_predictions(pred)
-    >>> dx.schema.check_predictions(pred.assign(block=0 * pred["block"]))
-    Traceback (most recent call last):
-    ...
-    dissensus.errors.PredictionError: block, item 1, system 'm': expected a block for each label...
-    """
-    kind = predictions.attrs.get("kind")
-    if not isinstance(kind, str) or kind not in PREDICTION_KINDS:
-        raise PredictionError(
-            "attrs['kind']", expected=f"one of {PREDICTION_KINDS}", found=repr(kind)
-        )
-    dims = (ITEM, SYSTEM) if kind == "continuous" else (ITEM, SYSTEM, POSITION)
-    for name in ("value",) if kind == "continuous" else ("label_code", "block"):
-        if name not in predictions or set(predictions[name].dims) != set(dims):
-            found = f"dims {predictions[name].dims}" if name in predictions else "no such variable"
-            raise PredictionError(name, expected=f"a variable with dims {dims}", found=found)
-    for name in (ITEM, SYSTEM) if kind == "continuous" else (ITEM, SYSTEM, LABEL):
-        _checked_names(predictions, name, PredictionError)
-    if predictions.sizes[ITEM] == 0 or predictions.sizes[SYSTEM] == 0:
-        found = f"{predictions.sizes[ITEM]} items, {predictions.sizes[SYSTEM]} systems"
-        raise PredictionError(
-            "predictions", expected="at least one item and one system", found=found
-        )
-    if kind == "continuous":
-        values = predictions["value"].transpose(*dims).to_numpy()
-        good = np.isfinite(values) if values.dtype.kind in "iuf" else np.zeros(values.shape, bool)
-        _require(predictions, "value", good, "a finite number")
-    else:
-        _check_lists(predictions, dims)
-
-
-def _checked_names(data: xr.Dataset, name: str, error: type[AnnotationError]) -> pd.Index[Any]:
-    names = data.indexes.get(name)
-    if names is None or names.hasnans or names.has_duplicates:
-        doubled = [] if names is None or names.hasnans else list(names[names.duplicated()])
-        raise error(
-            f"coordinate {name!r}",
-            expected="an index of distinct names, none missing",
-            found=f"{shown(doubled)} more than once" if doubled else "none, or a missing one",
-        )
-    return names
-
-
-def _check_lists(predictions: xr.Dataset, dims: tuple[str, ...]) -> None:
-    code = predictions["label_code"].transpose(*dims).to_numpy()
-    block = predictions["block"].transpose(*dims).to_numpy()
-    for name, values in (("label_code", code), ("block", block)):
-        if values.dtype.kind not in "iu":
-            raise PredictionError(name, expected="whole numbers", found=str(values.dtype))
-    listed, n_labels = code >= 0, predictions.sizes[LABEL]
-    _require(predictions, "label_code", (code >= -1) & (code < n_labels),
-             f"a code from 0 to {n_labels - 1}, or -1 past the end of a list")  # fmt: skip
-    if predictions.attrs["kind"] == "set":
-        _check_sets(predictions, block)
-    else:
-        _require(predictions, "label_code", listed[..., 0], "at least one label in each list")
-    _require(predictions, "block", (block > 0) == listed, "a block for each label, 0 past the end")
-    step = np.diff(block, axis=-1, prepend=0)
-    rising = (step == 0) | (step == 1) | ~listed
-    rising[..., 1:] &= (
-        listed[..., :-1] | ~listed[..., 1:]
-    )  # there is no label after the end of a list
-    rising[..., 0] &= (block[..., 0] == 1) | ~listed[..., 0]
-    _require(predictions, "block", rising, "blocks that count 1, 1, 2, ... along a list")
-    ordered = np.sort(np.where(listed, code, -1 - np.arange(code.shape[-1])), axis=-1)
-    again = (np.diff(ordered, axis=-1) == 0).any(axis=-1)
-    _require(predictions, "label_code", ~again, "each label once in a list")
-    if predictions.attrs["kind"] == "nominal":
-        _require(predictions, "label_code", listed.sum(axis=-1) == 1, "one label in each list")
-
-
-def _check_sets(predictions: xr.Dataset, block: Array) -> None:
-    """Raise unless sets are lists of one block, and the words of their text are known."""
-    _require(predictions, "block", block <= 1, "one block in each set")
-    words = {name: predictions.attrs.get(name) for name in ("separator", "none")}
-    for name, word in words.items():
-        if not isinstance(word, str) or not word:
-            raise PredictionError(
-                f"attrs[{name!r}]", expected="text, as dissensus.predictions writes it",
-                found=brief(word),
-            )  # fmt: skip
-    labels = [str(one) for one in predictions[LABEL].to_numpy().tolist()]
-    odd = [one for one in labels if str(words["separator"]) in one or one == words["none"]]
-    if odd:
-        raise PredictionError(
-            f"coordinate {LABEL!r}", expected=f"labels without {words['separator']!r}, and other "
-            f"than {words['none']!r}", found=shown(odd),
-        )  # fmt: skip
-
-
-def _require(predictions: xr.Dataset, name: str, good: Flags, expected: str) -> None:
-    """Raise with the first item and system for which a condition does not hold."""
-    if good.all():
-        return
-    item, system = (int(place) for place in np.argwhere(~good)[0][:2])
-    raise PredictionError(
-        name,
-        where=f"item {shown([predictions[ITEM].to_numpy()[item]])}, "
-        f"system {shown([predictions[SYSTEM].to_numpy()[system]])}",
-        expected=expected,
-        found=str(predictions[name].transpose(ITEM, SYSTEM, ...).to_numpy()[item, system]),
-    )
 
 
 _CHECKED: ContextVar[WeakValueDictionary[int, xr.Dataset] | None] = ContextVar(

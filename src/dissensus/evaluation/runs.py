@@ -17,7 +17,7 @@ from dissensus.data import tables
 from dissensus.data.alignment import common_items
 from dissensus.data.chunks import computed
 from dissensus.data.plausibility import looked_at_once
-from dissensus.data.schema import are_probabilities
+from dissensus.data.prediction_schema import are_probabilities
 from dissensus.dims import (
     CANDIDATE,
     ITEM,
