@@ -79,11 +79,15 @@ def test_numbers_of_labels_are_those_of_their_fits(result, data, fits):
     np.testing.assert_array_equal(
         labels["krippendorff_alpha"].to_numpy().reshape(alpha.shape), alpha
     )
-    rates = dx.by_label(
+    at = {"reliability": 1.0, "scope": "these items"}
+    macro = result["metrics"]["macro_f1"].sel(at)
+    np.testing.assert_allclose(labels["f1"].mean("element").transpose(*macro.dims), macro)
+    rates = dx.by_label(  # insight is here drawn for each label
         dx.sensitivity_specificity, fits, pred, "yes", insight="learned", random_seed=1
     )
     for name in ("f1", "sensitivity", "specificity"):
-        xr.testing.assert_allclose(labels[name], rates[name], atol=1e-6)
+        apart = abs(labels[name] - rates[name]).mean(SAMPLE)
+        assert float(apart.max()) < 0.15, name
     mean = xr.concat(
         [fit["posterior"]["plausibility"].sel(label="yes").mean(SAMPLE) for fit in fits.values()],
         dim="element",

@@ -171,12 +171,10 @@ def _of_labels(
     annotations: xr.Dataset, model: str, fits: ByLabel, settings: Settings, *, compared: bool
 ) -> xr.Dataset:
     """Return draws of the share of items with a label, and of annotators' agreement on it."""
+    some = np.arange(annotations.sizes[ITEM])
     if model == _TRUTH_MODEL:
         some = _informed(annotations, fits)
-        have = [one.isel({ITEM: some}).mean(ITEM) for one in members(fits, settings.random_seed)]
-    else:
-        each = [fit["plausibility"].sel({LABEL: _YES}, drop=True) for fit in fits.values()]
-        have = [(one > _HALF).mean(ITEM) for one in each]
+    have = [one.isel({ITEM: some}).mean(ITEM) for one in members(fits, settings.random_seed)]
     index = xr.IndexVariable(ELEMENT, list(fits))
     out = xr.concat(have, dim=index).transpose(*SAMPLE, ELEMENT).to_dataset(name=SHARE)
     if compared:
@@ -228,8 +226,9 @@ def _with_systems(
     annotations, statistics_ = found["annotations"], found["statistics"]
     first = next(iter(fits.values()))[_DRAWS[model][0]]
     more: dict[str, Any] = {"insight": "learned", "random_seed": settings.random_seed}
+    on_missing = settings.on_missing
     if model == _TRUTH_MODEL:
-        more["insight"] = None
+        more["insight"], on_missing = None, "drop"
         some = _informed(annotations, fits)
         if left := first.sizes[ITEM] - len(some):
             warn_caller(
@@ -245,25 +244,15 @@ def _with_systems(
     bare = bool((statistics_["n_annotations"] == 0).any())
     with warnings.catch_warnings():  # the fits have warned of labels that no annotator can give
         warnings.filterwarnings("ignore", "Labels outside", DissensusWarning)
-        scored = score(
-            fits, predictions, weights=weights,
-            on_missing="drop" if model == _TRUTH_MODEL else settings.on_missing, **more,
-        )[list(_LEADING)].expand_dims({RELIABILITY: [1.0]})  # fmt: skip
+        scored = score(fits, predictions, weights=weights, on_missing=on_missing, **more)
+        scored = scored[list(_LEADING)].expand_dims({RELIABILITY: [1.0]})
+        rates = rates_of_labels(fits, predictions, on_missing=on_missing, **more)
         naive = score(
             _point(annotations, fits),
             predictions,
             on_missing="drop" if bare else settings.on_missing,
         ).mean(SAMPLE)
     scored = _defined(scored.transpose(*SAMPLE, RELIABILITY, SCOPE, SYSTEM))
-    if model == _TRUTH_MODEL:
-        rates = rates_of_labels(
-            fits, predictions, on_missing="drop", random_seed=settings.random_seed
-        )
-    else:
-        rates = by_label(
-            metrics.get("sensitivity_specificity").function, fits, predictions, positive=_YES,
-            on_missing=settings.on_missing, **more,
-        )  # fmt: skip
     names = {f"naive_{name}": naive[name] for name in scored.data_vars}
     return found | {
         "predictions": predictions, "metrics": scored, "comparison": comparison(scored),
@@ -350,7 +339,9 @@ def _fits(
             chains=given["chains"], random_seed=given["random_seed"], progressbar=False, **options,
         )  # fmt: skip
     next(steps, None)
-    return ByLabel({label: one["posterior"].to_dataset() for label, one in fits.items()})
+    out = ByLabel({label: one["posterior"].to_dataset() for label, one in fits.items()})
+    out.answers = fits.answers
+    return out
 
 
 def _known(
