@@ -10,8 +10,9 @@ truth. Vote shares are smoothed by half a vote for yes and for no, without which
 minus infinity. With ``--scores``, 89 % intervals of `dx.set_score` of two systems are held against
 their scores by the true sets, and by the sets that most of 500 such annotators would give. With
 ``--shared FOLDER`` the truth is known of real answers of one label each, which are read as sets;
-with both, 89 % intervals of `dx.evaluate` with ``question="truth"`` are held against the scores of
-two systems by the truth, without known sets and with 30 of them.
+with both, 89 % intervals of `dx.evaluate` are held against the scores of two systems: with
+``question="truth"`` by the truth, without known sets and with 30 of them, and by the sets of most
+of ChaosNLI's hundred annotators, of whom three are seen.
 """
 
 from __future__ import annotations
@@ -176,31 +177,61 @@ def real_score_rows(shared: Path, studies: int) -> Any:
         for name, table, labels in real(shared, 5, seed):
             rng = np.random.default_rng(seed)
             items = np.array(sorted(table["item"].unique()))
-            kept = np.sort(rng.choice(len(items), min(ITEMS, len(items)), replace=False))
+            those = np.flatnonzero(table.attrs["truth"].any(axis=1))  # of some label that was given
+            kept = np.sort(rng.choice(those, min(ITEMS, len(those)), replace=False))
             truth = table.attrs["truth"][kept]
             ann = dx.annotations(
                 table[table["item"].isin(items[kept])], kind="set", labels=labels
             )  # fmt: skip
-            held, rows = {}, []
-            for system, share in (("good", 0.1), ("poor", 0.4)):
-                other = np.eye(len(labels), dtype=bool)[rng.integers(len(labels), size=len(kept))]
-                held[system] = np.where(rng.random((len(kept), 1)) < share, other, truth)
-                sets = [[labels[x] for x in np.flatnonzero(row)] for row in held[system]]
-                rows += [{"item": item, "system": system, "label": one}
-                         for item, one in zip(items[kept], sets, strict=True)]  # fmt: skip
-            pred = dx.predictions(pd.DataFrame(rows), kind="set")
+            pred, held = systems_of(truth, items[kept], labels, rng)
             some = rng.choice(len(kept), 30, replace=False)
             known = {items[kept][k]: [labels[x] for x in np.flatnonzero(truth[k])] for k in some}
             for told in (None, known):
                 found = dx.evaluate(ann, pred, question="truth", truth=told, **QUIET)
                 draws = found["metrics"]["jaccard"].sel(scope="these items").squeeze(drop=True)
-                for system, said in held.items():
-                    both, either = (said & truth).sum(axis=1), (said | truth).sum(axis=1)
-                    true = np.where(either, both / np.maximum(either, 1), 1.0).mean()
-                    mine = draws.sel(system=system)
-                    low, high = np.quantile(mine, [0.055, 0.945])
-                    error = float(mine.mean()) - true
-                    yield name, len(told or ()), system, low <= true <= high, high - low, error
+                for row in _jaccard_rows(draws, held, truth):
+                    yield name, len(told or ()), *row
+
+
+PANEL_ITEMS = 250
+
+
+def panel_score_rows(shared: Path, studies: int) -> Any:
+    """Yield the same of a real panel."""
+    votes = pd.read_csv(shared / "chaosnli_snli" / "votes100.csv.gz").set_index("item")
+    labels = list(votes.columns)
+    for seed in range(studies):
+        rng = np.random.default_rng(seed)
+        some = votes.iloc[rng.choice(len(votes), PANEL_ITEMS, replace=False)]
+        truth = some.to_numpy() > 0.5 * some.to_numpy().sum(axis=1, keepdims=True)
+        seen = [rng.permutation(np.repeat(labels, row))[:3] for row in some.to_numpy()]
+        rows = {"item": np.repeat(some.index, 3), "annotator": range(3 * PANEL_ITEMS),
+                "label": [[label] for row in seen for label in row]}  # fmt: skip
+        ann = dx.annotations(pd.DataFrame(rows), kind="set")
+        pred, held = systems_of(truth, some.index.to_numpy(), labels, rng)
+        fits = dx.by_label(dx.models.dirichlet.fit, ann, predictions=pred, **QUIET)
+        found = dx.set_score(fits, pred, insight="learned", random_seed=1)["jaccard"]
+        for row in _jaccard_rows(found, held, truth):
+            yield "chaosnli_snli, panel", 0, *row
+
+
+def systems_of(truth: Any, items: Any, labels: list[str], rng: np.random.Generator) -> Any:
+    """Return predicted sets of two systems, and which labels they hold (item, label)."""
+    held, rows = {}, []
+    for system, share in (("good", 0.1), ("poor", 0.4)):
+        other = np.eye(len(labels), dtype=bool)[rng.integers(len(labels), size=len(items))]
+        held[system] = np.where(rng.random((len(items), 1)) < share, other, truth)
+        sets = [[labels[x] for x in np.flatnonzero(row)] for row in held[system]]
+        rows += [{"item": item, "system": system, "label": one}
+                 for item, one in zip(items, sets, strict=True)]  # fmt: skip
+    return dx.predictions(pd.DataFrame(rows), kind="set"), held
+
+
+def _jaccard_rows(draws: Any, held: dict[str, Any], truth: Any) -> Any:
+    for system, said in held.items():
+        mine, true = draws.sel(system=system), known_scores(truth, said)["jaccard"]
+        low, high = np.quantile(mine, [0.055, 0.945])
+        yield system, low <= true <= high, high - low, float(mine.mean()) - true
 
 
 def main() -> None:
@@ -213,7 +244,9 @@ def main() -> None:
     warnings.simplefilter("ignore", dx.DissensusWarning)
     if options.scores and options.shared:
         names = ["set", "known", "system", "hold", "width", "error"]
-        found = pd.DataFrame(real_score_rows(options.shared, options.studies), columns=names)
+        rows = [*real_score_rows(options.shared, options.studies),
+                *panel_score_rows(options.shared, options.studies)]  # fmt: skip
+        found = pd.DataFrame(rows, columns=names)
         print(found.groupby(names[:3])[names[3:]].mean().round(3).to_string())
         return
     if options.scores:

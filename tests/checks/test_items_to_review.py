@@ -355,6 +355,7 @@ def with_more(fit, name):
         (lambda: fitted("crossed_effects", drawn(1, "rasch")["posterior"].to_dataset()),
          "a fit of dirichlet, rasch, symmetric_confusion or dawid_skene; found one of crossed"),
         (lambda: drawn(1, "dirichlet").isel(chain=0), "draws with the dimension 'chain'"),
+        (lambda: drawn(1, "dirichlet").isel(label=[0, 1]), "plausibilities of all labels"),
         (lambda: with_reliability(2.0), "reliability=1, in which .*; found reliability=2"),
         (lambda: {"posterior": 1}, "fit: expected the DataTree"),
     ],

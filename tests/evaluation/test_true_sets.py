@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import dissensus as dx
 from dissensus.cli.app import app
+from dissensus.evaluation.rerun import rerun
 
 SAMPLE = ("chain", "draw")
 QUICK = {"random_seed": 1, "progressbar": False, "draws": 400, "tune": 200}
@@ -94,6 +95,8 @@ def test_known_sets_come_in_several_forms_and_narrow_the_interval(data, result):
             for known in (dict(enumerate(some)), table, as_annotations)]  # fmt: skip
     for found in each:
         xr.testing.assert_equal(found["metrics"].to_dataset(), each[0]["metrics"].to_dataset())
+        assert found.attrs["n_known"] == 25
+        assert "not_recorded" not in found.attrs
         assert (found["posterior"]["truth_mean"].sel(item=3) == truth[3]).all()
     at = {"scope": "these items", "system": "good"}
     draws = [found["metrics"]["jaccard"].sel(at) for found in (each[0], result)]
@@ -170,9 +173,30 @@ def test_the_page_is_about_true_sets(result, tmp_path):
     assert "Fits of labels have at least" in text
 
 
+@pytest.mark.long
+def test_it_is_made_again(data):
+    known = dx.annotations({"item": [3], "annotator": ["gold"], "label": ["joy;love"]},
+                           kind="set", separator=";", none="none")  # fmt: skip
+    found = dx.evaluate(*data, truth=known, **QUICK | {"draws": 100})
+    assert rerun(found, progressbar=False).differences == []
+
+
+def test_certain_sets_are_not_known_ones():
+    """25 annotators agree, and errors are independent: truths are certain."""
+    rows, predicted, _ = study(n=20, annotators=25)
+    found = dx.evaluate(
+        *read(rows, predicted), question="truth", error_correlation=0.0, **QUICK
+    )  # fmt: skip
+    assert float(found["posterior"]["truth_mean"].max()) > 0.999999
+    assert "n_known" not in found.attrs
+
+
 def test_known_sets_that_make_no_sense_are_refused(data):
+    stray = dx.annotations({"item": [0], "annotator": ["g"], "label": ["hate"]}, kind="set")
     check_refused(dx.DissensusError, (
-        ("a label", lambda: dx.evaluate(*data, truth={0: "joy, love"}), "truth: .*'joy, love'"),
+        ("a label", lambda: dx.evaluate(*data, truth={3: None, 7: "joy, love"}),
+         "truth: .*item 7.*'joy, love'"),
+        ("a label of annotations", lambda: dx.evaluate(*data, truth=stray), "truth: .*also 'hate'"),
         ("an item", lambda: dx.evaluate(*data, truth={99: "joy"}), "truth: .*other items: 99"),
         ("a number", lambda: dx.evaluate(*data, truth=3), "truth: expected"),
         ("two sets", lambda: dx.evaluate(*data, truth=pd.DataFrame(
@@ -183,7 +207,11 @@ def test_known_sets_that_make_no_sense_are_refused(data):
 @pytest.mark.long
 def test_the_command_takes_known_sets(tmp_path):
     rows, predicted, truth = study(n=20)
-    known = {"item": range(10), "label": words(truth[:10])}
+    sets = [word.split(";") for word in words(truth[:10])]
+    known = {
+        "item": np.repeat(range(10), [len(one) for one in sets]),
+        "label": np.concatenate(sets),
+    }  # a row for each label
     for name, table in (("ann", rows), ("pred", predicted), ("known", known)):
         pd.DataFrame(table).to_csv(tmp_path / f"{name}.csv", index=False)
     done = CliRunner().invoke(app, [
@@ -195,6 +223,9 @@ def test_the_command_takes_known_sets(tmp_path):
     with xr.open_datatree(tmp_path / "out" / "evaluation.nc") as found:
         assert found.attrs["n_known"] == 10
         assert json.loads(found.attrs["arguments"])["truth"]
+        mean = found["posterior"]["truth_mean"].sel(item=range(10), element=list(NAMES))
+        np.testing.assert_array_equal(mean, truth[:10])
+    assert json.loads(done.output)["question"] == "truth"
 
 
 @pytest.mark.slow

@@ -137,6 +137,12 @@ def _of_panel(fit: xr.DataTree, posterior: xr.Dataset) -> ReviewDraws:
             found=f"reliability={reliability:g}", hint="Fit again without reliability=",
         )  # fmt: skip
     draws = posterior["plausibility"]
+    if not np.allclose(draws.isel(dict.fromkeys(SAMPLE, 0)).sum(LABEL), 1.0, atol=1e-4):
+        raise ArgumentError(
+            "fit", expected="the plausibilities of all labels, which add up to 1",
+            found=f"those of {shown(draws[LABEL].to_numpy().tolist())}",
+            hint="dissensus.group_labels(fit, mapping) joins labels",
+        )  # fmt: skip
     counts = group_of(fit, "observed_data")["counts"].reindex_like(draws, fill_value=0)
     given = counts.sum(LABEL).to_numpy()
     return ReviewDraws(
@@ -240,8 +246,9 @@ def items_to_review(fit: xr.DataTree, *, further: int = 1) -> xr.Dataset:
     :math:`P(z_i = z \mid \text{draw})\, P(y \mid z, \text{draw})`, in which labels by random
     annotators are independent given the draw. The maximum is computed from the mean over draws: a
     maximum in each draw would assume that the right draw is known. All combinations of labels are
-    enumerated by counts. In `dirichlet`, z is the label with the largest plausibility, and further
-    labels y are drawn from the plausibilities of each draw.
+    enumerated by counts. With many labels and few draws the maximum over noisy means is too large:
+    4,000 draws or more are needed with thirty labels. In `dirichlet`, z is the label with the
+    largest plausibility, and further labels y are drawn from the plausibilities of each draw.
 
     Gains of items are added. Labels also inform about annotators, and thereby about other items,
     and annotators may give a confidence: both would increase the gain, and both are ignored. If all

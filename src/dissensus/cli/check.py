@@ -251,7 +251,7 @@ def known_labels(
         for dim, column in columns.items()
     }
     again = [name for name, n in Counter(cells[ITEM]).items() if n > 1]
-    if again:
+    if again and not of_sets:
         found = f"several for {shown(again)}"
         raise ArgumentError("--known", expected="one label for each item", found=found)
     hints = {ITEM: "Leave those rows out", LABEL: "--labels names all that can be true"}
@@ -261,7 +261,10 @@ def known_labels(
             expected = f"{dim}s of the annotations, such as {shown(own[dim], 3)}"
             found = f"in {path.name} also {shown(unknown)}"
             raise ArgumentError("--known", expected=expected, found=found, hint=hints[dim])
-    return dict(zip(cells[ITEM], cells[LABEL], strict=True))
+    known: dict[Any, list[Any]] = {}  # a set can have a row for each label
+    for name, cell in zip(cells[ITEM], cells[LABEL], strict=True):
+        known.setdefault(name, []).append(cell)
+    return {name: rows[0] if len(rows) == 1 else rows for name, rows in known.items()}
 
 
 def _print_list(title: str, colour: str, lines: Sequence[str]) -> None:

@@ -136,7 +136,7 @@ def of_evaluation(result: xr.DataTree, written: Iterable[Path]) -> dict[str, Any
     out: dict[str, Any] = {
         name: result.attrs.get(name)
         for name in ("model", "kind", "inference", "reference_reliability", "draws", "chains",
-                     "random_seed")
+                     "random_seed", "question", "n_known")
     }  # fmt: skip
     out["interval"] = {
         name: metrics.attrs[key]

@@ -15,6 +15,7 @@ from dissensus.data.rows import ranking_code, statements_per, voices_per
 from dissensus.dims import ANNOTATION, ANNOTATOR, ELEMENT, ITEM, LABEL, SYSTEM, VOTE
 from dissensus.errors import folded, misspelt, shown
 from dissensus.kernels.types import Array, Ints
+from dissensus.wording import percent
 
 _QUARTILES = {"min": 0.0, "lower_quartile": 0.25, "median": 0.5, "upper_quartile": 0.75, "max": 1.0}
 
@@ -137,7 +138,7 @@ def label_doubts(annotations: xr.Dataset) -> list[str]:
     Labels alike but for capitals or blanks (rows): 'Yes' (1), 'yes' (1). They count as different...
     """
     if "member" in annotations:  # sets join labels
-        return _empty_words(annotations)
+        return _empty_words(annotations) + _single_labels(annotations)
     if "label_code" not in annotations:
         return []
     names = annotations[LABEL].to_numpy()
@@ -159,6 +160,26 @@ def label_doubts(annotations: xr.Dataset) -> list[str]:
             "different labels. Write them alike"
         )
     return out
+
+
+_ALMOST_ALL: Final = 0.95
+
+
+def _single_labels(annotations: xr.Dataset) -> list[str]:
+    """Return a doubt if nearly all answers have exactly one label."""
+    answer, n_labels = annotations["label_code"].to_numpy(), annotations["member"].shape[1]
+    single = annotations["member"].to_numpy().sum(axis=1) == 1
+    if n_labels < 2 or len(answer) < _FEW or single[answer].mean() < _ALMOST_ALL:
+        return []
+    return [
+        f"{percent(round(float(single[answer].mean()), 2))} of the answers have exactly one label. If labels "
+        'exclude each other, read them with kind="nominal": a system\'s sets are scored as if '
+        "labels were independent, so that exact match and Jaccard similarity would be too low"
+    ]
+
+
+_FEW: Final = 20
+"""Answers, fewer than which may have one label each by chance."""
 
 
 def _empty_words(annotations: xr.Dataset) -> list[str]:

@@ -28,6 +28,7 @@ from dissensus.errors import (
     DissensusWarning,
     PredictionError,
     brief,
+    relocated,
     shown,
     warn_caller,
 )
@@ -134,9 +135,11 @@ def evaluate_sets(
     )
     found["statistics"] = found.get("statistics", xr.Dataset()).assign(n_annotations=n_given)
     found |= {"annotations": annotations, "posterior": _posterior(model, fits)}
-    found[LABELS] = _of_labels(annotations, model, fits, settings, compared="agreement" in found)
+    found[LABELS] = _of_labels(
+        annotations, model, fits, known, settings, compared="agreement" in found
+    )  # fmt: skip
     if predictions is not None:
-        found = _with_systems(found, model, fits, predictions, settings)
+        found = _with_systems(found, model, fits, predictions, known, settings)
     settings.notes.say()
     warn_of_chains(
         found["posterior"].attrs, "the chains are too short" if of_truth
@@ -145,14 +148,14 @@ def evaluate_sets(
     )  # fmt: skip
     tree = xr.DataTree.from_dict(found)
     if of_truth:
-        tree.attrs |= _about_truth(annotations, fits, found["statistics"]["n_annotations"])
+        tree.attrs |= _about_truth(annotations, fits, known)
     tree.attrs.update(
         {"model": model, "kind": "set", "inference": found["posterior"].attrs["inference"],
          "question": question, "reference_reliability": 1.0, "markov_chains": int(of_truth),
          "point_estimate": "the labels that more than half of an item's answers have",
          "draws": draws, "chains": chains, "random_seed": str(settings.random_seed),
          "random_seed_source": seed_source},
-        **provenance(annotations, predictions, given),
+        **provenance(annotations, predictions, {**given, "truth": _as_mapping(known)}),
     )  # fmt: skip
     return tree
 
@@ -168,13 +171,16 @@ def _require_no_truth(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> 
 
 
 def _of_labels(
-    annotations: xr.Dataset, model: str, fits: ByLabel, settings: Settings, *, compared: bool
-) -> xr.Dataset:
+    annotations: xr.Dataset, model: str, fits: ByLabel, known: xr.Dataset | None,
+    settings: Settings, *, compared: bool,
+) -> xr.Dataset:  # fmt: skip
     """Return draws of the share of items with a label, and of annotators' agreement on it."""
-    some = np.arange(annotations.sizes[ITEM])
     if model == _TRUTH_MODEL:
-        some = _informed(annotations, fits)
-    have = [one.isel({ITEM: some}).mean(ITEM) for one in members(fits, settings.random_seed)]
+        some = _informed(annotations, fits, known)
+        have = [one.isel({ITEM: some}).mean(ITEM) for one in members(fits, settings.random_seed)]
+    else:
+        each = [fit["plausibility"].sel({LABEL: _YES}, drop=True) for fit in fits.values()]
+        have = [(one > _HALF).mean(ITEM) for one in each]
     index = xr.IndexVariable(ELEMENT, list(fits))
     out = xr.concat(have, dim=index).transpose(*SAMPLE, ELEMENT).to_dataset(name=SHARE)
     if compared:
@@ -189,47 +195,46 @@ def _of_labels(
     return out
 
 
-def _about_truth(annotations: xr.Dataset, fits: ByLabel, n_given: xr.DataArray) -> dict[str, int]:
+def _about_truth(
+    annotations: xr.Dataset, fits: ByLabel, known: xr.Dataset | None
+) -> dict[str, int]:
     """Return numbers of known items and of those left out, and whether errors are correlated."""
-    first = next(iter(fits.values()))
     found = {
-        "n_known": int(_is_known(first).sum()),
-        "n_left_out": n_given.size - len(_informed(annotations, fits)),
-        "correlated_errors": int("error_correlation" in first),
+        "n_known": 0 if known is None else len(np.unique(known[f"{ITEM}_code"])),
+        "n_left_out": annotations.sizes[ITEM] - len(_informed(annotations, fits, known)),
+        "correlated_errors": int("error_correlation" in next(iter(fits.values()))),
     }
     return {name: number for name, number in found.items() if number}
 
 
-def _is_known(fit: xr.Dataset) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Return the items whose truth is the same in all draws, and certain."""
-    truth = fit["truth"].sel({LABEL: _YES}, drop=True)
-    return (((truth == 0.0) | (truth == 1.0)).all(SAMPLE)).to_numpy()
-
-
-def _informed(annotations: xr.Dataset, fits: ByLabel) -> np.ndarray[Any, np.dtype[np.int64]]:
+def _informed(
+    annotations: xr.Dataset, fits: ByLabel, known: xr.Dataset | None
+) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Return the places of items whose truth the fits know something of.
 
     With correlated errors predictions are no evidence of the truth in a fit: items with answers, or
-    with known labels, whose truth is the same in all draws.
+    with known labels.
     """
-    first = next(iter(fits.values()))
-    if "error_correlation" not in first:
-        return np.arange(first.sizes[ITEM])
-    given = statements_per(annotations, ITEM) > 0
-    return np.flatnonzero(given | _is_known(first))
+    names = annotations[ITEM].to_numpy()
+    if "error_correlation" not in next(iter(fits.values())):
+        return np.arange(len(names))
+    some = statements_per(annotations, ITEM) > 0
+    if known is not None:
+        some |= tables.match(names, known[ITEM].to_numpy()[known[f"{ITEM}_code"].to_numpy()]) >= 0
+    return np.flatnonzero(some)
 
 
 def _with_systems(
-    found: Groups, model: str, fits: ByLabel, predictions: xr.Dataset, settings: Settings
-) -> Groups:
+    found: Groups, model: str, fits: ByLabel, predictions: xr.Dataset, known: xr.Dataset | None,
+    settings: Settings,
+) -> Groups:  # fmt: skip
     """Add scores of systems' sets for both scopes, and rates of each label for these items."""
     annotations, statistics_ = found["annotations"], found["statistics"]
     first = next(iter(fits.values()))[_DRAWS[model][0]]
     more: dict[str, Any] = {"insight": "learned", "random_seed": settings.random_seed}
-    on_missing = settings.on_missing
     if model == _TRUTH_MODEL:
-        more["insight"], on_missing = None, "drop"
-        some = _informed(annotations, fits)
+        more["insight"] = None
+        some = _informed(annotations, fits, known)
         if left := first.sizes[ITEM] - len(some):
             warn_caller(
                 f"{counted(left, 'item')} without answers and without known labels are left out: "
@@ -244,15 +249,25 @@ def _with_systems(
     bare = bool((statistics_["n_annotations"] == 0).any())
     with warnings.catch_warnings():  # the fits have warned of labels that no annotator can give
         warnings.filterwarnings("ignore", "Labels outside", DissensusWarning)
-        scored = score(fits, predictions, weights=weights, on_missing=on_missing, **more)
-        scored = scored[list(_LEADING)].expand_dims({RELIABILITY: [1.0]})
-        rates = rates_of_labels(fits, predictions, on_missing=on_missing, **more)
+        scored = score(
+            fits, predictions, weights=weights,
+            on_missing="drop" if model == _TRUTH_MODEL else settings.on_missing, **more,
+        )[list(_LEADING)].expand_dims({RELIABILITY: [1.0]})  # fmt: skip
         naive = score(
             _point(annotations, fits),
             predictions,
             on_missing="drop" if bare else settings.on_missing,
         ).mean(SAMPLE)
     scored = _defined(scored.transpose(*SAMPLE, RELIABILITY, SCOPE, SYSTEM))
+    if model == _TRUTH_MODEL:
+        rates = rates_of_labels(
+            fits, predictions, on_missing="drop", random_seed=settings.random_seed
+        )
+    else:
+        rates = by_label(
+            metrics.get("sensitivity_specificity").function, fits, predictions, positive=_YES,
+            on_missing=settings.on_missing, **more,
+        )  # fmt: skip
     names = {f"naive_{name}": naive[name] for name in scored.data_vars}
     return found | {
         "predictions": predictions, "metrics": scored, "comparison": comparison(scored),
@@ -339,37 +354,58 @@ def _fits(
             chains=given["chains"], random_seed=given["random_seed"], progressbar=False, **options,
         )  # fmt: skip
     next(steps, None)
-    out = ByLabel({label: one["posterior"].to_dataset() for label, one in fits.items()})
-    out.answers = fits.answers
-    return out
+    return ByLabel({label: one["posterior"].to_dataset() for label, one in fits.items()})
 
 
 def _known(
     truth: Any, annotations: xr.Dataset, predictions: xr.Dataset | None
 ) -> xr.Dataset | None:
-    """Return known sets as annotations with one answer for each item."""
-    if truth is None or isinstance(truth, xr.Dataset):
+    """Return known sets as annotations with one answer for each item; None without any."""
+    labels = annotations[ELEMENT].to_numpy().tolist()
+    if predictions is not None:
+        labels += [one for one in predicted_labels(predictions).tolist() if one not in labels]
+    if truth is None:
+        return None
+    if isinstance(truth, xr.Dataset):
+        given = truth[ELEMENT].to_numpy()[truth["member"].to_numpy().any(axis=0)].tolist()
+        if stray := [one for one in given if one not in labels]:
+            raise ArgumentError(
+                "truth", expected=f"labels of the annotations or predictions, {shown(labels)}",
+                found=f"also {shown(stray)}",
+                hint="Name all labels when the annotations are read: labels=",
+            )  # fmt: skip
         return truth
-    items, labels = named(truth)
+    items, sets = named(truth)
+    some = np.array([one is not None and one == one for one in sets], dtype=bool)
+    items, sets = items[some], sets[some]
+    if not len(items):
+        return None
     if (again := pd.Series(items).duplicated(keep=False)).any():
         raise ArgumentError(
             "truth", expected="one set for each known item",
             found=f"several for {shown(list(dict.fromkeys(items[again].tolist())))}",
-            hint="Join the labels of an item, as in the annotations",
+            hint='Give the labels of an item together: {"a17": ["joy", "love"]}',
         )  # fmt: skip
-    some = np.array([label is not None and label == label for label in labels], dtype=bool)
-    rows = {ITEM: items[some], ANNOTATOR: np.full(some.sum(), _KNOWN), "label": labels[some]}
+    rows = {ITEM: items, ANNOTATOR: np.full(len(items), _KNOWN), "label": sets}
     how: dict[str, Any] = {name: annotations.attrs.get(name) for name in ("separator", "none")}
-    known = annotations[ELEMENT].to_numpy().tolist()
-    if predictions is not None:
-        known += [one for one in predicted_labels(predictions).tolist() if one not in known]
     try:
-        return read_sets(rows, kind="set", labels=known, **how)
+        with relocated(lambda row: f"item {shown([items[row]])}"):
+            return read_sets(rows, kind="set", labels=labels, **how)
     except AnnotationError as problem:
         raise ArgumentError(
             "truth", expected="a set of labels for each known item, written as in the annotations",
             found=str(problem),
         ) from problem  # fmt: skip
+
+
+def _as_mapping(known: xr.Dataset | None) -> dict[Any, list[Any]] | None:
+    """Return known sets as they are recorded: the labels of each item."""
+    if known is None:
+        return None
+    items = known[ITEM].to_numpy()[known[f"{ITEM}_code"].to_numpy()].tolist()
+    held = known["member"].to_numpy()[known["label_code"].to_numpy()]
+    return {item: known[ELEMENT].to_numpy()[row].tolist()
+            for item, row in zip(items, held, strict=True)}  # fmt: skip
 
 
 def _posterior(model: str, fits: ByLabel) -> xr.Dataset:

@@ -16,10 +16,8 @@ from dissensus.data.plausibility import NAME, plausibility_of
 from dissensus.data.schema import checked_predictions
 from dissensus.dims import CHAIN, DRAW, ELEMENT, ITEM, LABEL, POSITION, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, PredictionError, brief, shown
-from dissensus.kernels.label_sets import draw_sets
 from dissensus.kernels.random import generator, item_keys
 from dissensus.kernels.types import Array, Flags, Floats, Ints, Names
-from dissensus.metrics._dependence import Dependence, chances, dependence
 from dissensus.metrics._insight import insights, lean
 from dissensus.metrics._items import by_system, over_items, weights_for
 
@@ -85,13 +83,10 @@ def set_score(
     without a fit. In the ranking loss, labels that are not in the list come last, ties count half,
     and items whose set is empty or has all labels are left out (NaN if those are all items).
 
-    Each label has its own fit. From fits of `by_label`, sets are drawn in which labels are together
-    as often as in answers: a set that is r times as frequent in answers as if its labels were
-    independent is r times as probable as by its labels alone. Of fits in another mapping, and of
-    lists, labels are drawn independently: if labels exclude each other, or tend to be true
-    together, exact match and Jaccard similarity are then too low. With correlated errors, draws of
-    labels are paired by rank: what labels do not show of the correlation and of a system's weight
-    is taken to be alike for all of them.
+    Each label has its own fit, and draws of an item's labels are independent. If labels tend to be
+    true together, the exact match is underestimated, and intervals of the other scores are too
+    narrow. With correlated errors, draws of labels are paired by rank: what labels do not show of
+    the correlation and of a system's weight is taken to be alike for all of them.
 
     A system's predictions are evidence of the truth. Without them, what is uncertain of the truth
     would count as the system's errors: in 20 simulated studies exact match was .27 to .56 too low.
@@ -132,14 +127,13 @@ def set_score(
 
 
 def rates_of_labels(
-    fits: Mapping[Any, Any], predictions: xr.Dataset, *, on_missing: str, insight: Any,
-    random_seed: Any,
-) -> xr.Dataset:  # fmt: skip
+    fits: Mapping[Any, Any], predictions: xr.Dataset, *, on_missing: str, random_seed: Any
+) -> xr.Dataset:
     """Return F1, sensitivity and specificity of each label, of the sets of `set_score`.
 
     Over (chain, draw, element, system); NaN where a draw has no item to count.
     """
-    drawn = _drawn(fits, predictions, on_missing, insight, random_seed)
+    drawn = _drawn(fits, predictions, on_missing, None, random_seed)
     parts = []
     for s in range(len(drawn.systems)):
         held, _ = drawn.said[s]
@@ -150,17 +144,14 @@ def rates_of_labels(
 
 
 def members(fits: Mapping[Any, Any], random_seed: Any) -> list[xr.DataArray]:
-    """Return in which draws each label is in the set (..., item), before systems' predictions."""
+    """Return in which draws each label is true (..., item), before systems' predictions."""
     seeds = _seeds(random_seed, len(fits))
     each = [
         _source(fit, label, seed, np.empty(0, object), ordered=False)
         for (label, fit), seed in zip(fits.items(), seeds, strict=True)
     ]
-    drawn = _Drawn(
-        _paired(each), np.arange(each[0].share.sizes[ITEM]), xr.Dataset(), _elements(fits), [],
-        None, _dependence(fits),
-    )  # fmt: skip
-    return drawn.sets(None)
+    place = np.arange(each[0].share.sizes[ITEM])
+    return [_member(one, place, None, None) for one in _paired(each)]
 
 
 class _Drawn(NamedTuple):
@@ -174,8 +165,6 @@ class _Drawn(NamedTuple):
     said: list[tuple[Flags, xr.DataArray]]
     """By system, see `_predicted`; empty for lists."""
     insight: xr.DataArray | None
-    dependence: Dependence | None
-    """Of labels; None if they are drawn alone."""
 
     @property
     def systems(self) -> list[Any]:
@@ -186,55 +175,14 @@ class _Drawn(NamedTuple):
         """Return the draws of the first label, of these items."""
         return self.each[0].share.isel({ITEM: self.place})
 
-    def sets(self, s: int | None) -> list[xr.DataArray]:
-        """Return in which draws each label is in the sets that a system is judged by, if any."""
-        name, own = None if s is None else self.systems[s], None
-        claims: list[Flags | None] = [None] * len(self.each)
-        if s is not None and self.said:
-            claims = list(self.said[s][0].T)
-            own = None if self.insight is None else self.insight.isel({SYSTEM: s}, drop=True)
-        pairs = zip(self.each, claims, strict=True)
-        if self.dependence is None:
-            return [_member(one, self.place, name, claim, own) for one, claim in pairs]
-        chance = [_chance(one, self.place, name, claim, own) for one, claim in pairs]
-        return _joint(chance, self.dependence, [one.seed for one in self.each])
-
-
-def _dependence(fits: Mapping[Any, Any]) -> Dependence | None:
-    """Return how labels depend on each other in the answers, if the fits are of `by_label`."""
-    answers = getattr(fits, "answers", None)
-    plain = any(isinstance(fit, xr.DataArray) for fit in fits.values())
-    return None if answers is None or plain else dependence(answers)
-
-
-def _chance(
-    source: _Source, place: Ints, system: Any, said: Flags | None, insight: xr.DataArray | None
-) -> xr.DataArray:
-    """Return the probability that the label is in the set, drawn alone (..., item)."""
-    if not source.of_panel:
-        return _probability(source, place, system, said)
-    member = (source.share > _HALF).isel({ITEM: place}).drop_vars(ITEM)
-    out = member.copy(data=chances(member.to_numpy(), said))
-    if insight is None or said is None:
-        return out
-    claim = xr.DataArray(said, dims=ITEM)
-    odds = np.log(out / (1 - out)) + insight * xr.where(claim, 1.0, -1.0)
-    return (1 / (1 + np.exp(-odds))).transpose(*out.dims)
-
-
-def _joint(chance: list[xr.DataArray], depends: Dependence, seeds: list[int]) -> list[xr.DataArray]:
-    """Draw sets; the random numbers are the same for all systems."""
-    shape = chance[0].shape
-    p = np.stack([one.to_numpy() for one in chance], axis=-1).reshape(-1, shape[-1], len(chance))
-    first = np.random.default_rng(seeds).random(p.shape[:-1])
-    other = np.stack(
-        [np.random.default_rng(seed).random(p.shape[:-1]) for seed in seeds], axis=-1
-    )  # fmt: skip
-    out = np.zeros(p.shape, dtype=np.bool_)
-    draw_sets(
-        p, depends.sets, depends.log_factor, depends.log_rest, first, other, out
-    )  # fmt: skip
-    return [chance[0].copy(data=out[..., k].reshape(shape)) for k in range(len(chance))]
+    def sets(self, s: int) -> list[xr.DataArray]:
+        """Return in which draws each label is in the sets that a system is judged by."""
+        name = self.systems[s]
+        if not self.said:
+            return [_member(one, self.place, name, None) for one in self.each]
+        own = None if self.insight is None else self.insight.isel({SYSTEM: s}, drop=True)
+        held, _ = self.said[s]
+        return [_member(one, self.place, name, held[:, k], own) for k, one in enumerate(self.each)]
 
 
 def _seeds(random_seed: Any, n: int) -> list[int]:
@@ -282,8 +230,7 @@ def _drawn(
         known = [_predicted(predictions, s, elements) for s in range(len(names))]
     if insight is not None:
         insight = insights(insight, first, _distinct(predictions, known, elements), random_seed)
-    depends = _dependence(fits) if kind == "set" else None
-    return _Drawn(_paired(each), place, predictions, elements, known, insight, depends)
+    return _Drawn(_paired(each), place, predictions, elements, known, insight)
 
 
 def _elements(fits: Any) -> Array:

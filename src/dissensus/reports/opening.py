@@ -61,6 +61,7 @@ def data(evaluation: xr.DataTree) -> Facts:
         "known": int(evidence.group(evaluation, "accuracy").attrs.get(
             "n_known", evaluation.attrs.get("n_known", 0)
         )),
+        "of_sets": kind == "set",
         "left_out": int(evaluation.attrs.get("n_left_out", 0)),
         "split": split, "all_shared": bool(several[counts > 0].all()),
         "alone": "" if has_shared_items(annotations) else ALONE,

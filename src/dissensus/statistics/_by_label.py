@@ -30,9 +30,6 @@ _ANSWERS: Final = ("no", "yes")
 class ByLabel(dict[Any, Any]):
     """Results by label. As an argument of `by_label`, each label gets its own."""
 
-    answers: Flags | None = None
-    """(answer, label): which labels annotators gave, for the dependence of labels."""
-
 
 def by_label(function: str | Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     r"""Call a function once for each label that sets can contain.
@@ -120,20 +117,7 @@ def by_label(function: str | Callable[..., Any], *args: Any, **kwargs: Any) -> A
             named = {name: _of_label(value, element) for name, value in kwargs.items()}
             seed = {_SEED: seeds[k]} if seeds else {}
             results.append(_named(function, own, named | seed, element))
-    joined = _joined(results, elements, getattr(function, "__name__", None))
-    if isinstance(joined, ByLabel):
-        joined.answers = _answers([*args, *kwargs.values()], elements)
-    return joined
-
-
-def _answers(given: list[Any], elements: Names) -> Flags | None:
-    """Return the labels in each answer of the annotations (answer, label), if there are any."""
-    for data in given:
-        if _is_data(data) and SYSTEM not in data.dims:
-            place = tables.match(elements, data[ELEMENT].to_numpy())
-            held = data["member"].to_numpy()[data["label_code"].to_numpy()]
-            return np.where(place >= 0, held[:, place], False)
-    return None
+    return _joined(results, elements, getattr(function, "__name__", None))
 
 
 def _by_name(
