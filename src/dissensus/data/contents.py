@@ -169,10 +169,11 @@ def _single_labels(annotations: xr.Dataset) -> list[str]:
     """Return a doubt if nearly all answers have exactly one label."""
     answer, n_labels = annotations["label_code"].to_numpy(), annotations["member"].shape[1]
     single = annotations["member"].to_numpy().sum(axis=1) == 1
-    if n_labels < 2 or len(answer) < _FEW or single[answer].mean() < _ALMOST_ALL:
+    share = float(single[answer].mean()) if len(answer) else 0.0
+    if n_labels < 2 or len(answer) < _FEW or share < _ALMOST_ALL:
         return []
     return [
-        f"{percent(round(float(single[answer].mean()), 2))} of the answers have exactly one label. If labels "
+        f"{percent(round(share, 2))} of the answers have exactly one label. If labels "
         'exclude each other, read them with kind="nominal": a system\'s sets are scored as if '
         "labels were independent, so that exact match and Jaccard similarity would be too low"
     ]
