@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 import dissensus as dx
 from dissensus.cli.app import app
 from dissensus.evaluation.rerun import rerun
+from dissensus.reports.sets_page import steps
 
 SAMPLE = ("chain", "draw")
 QUICK = {"random_seed": 1, "progressbar": False, "draws": 400, "tune": 200}
@@ -165,12 +166,21 @@ def test_less_data_gives_fewer_groups(case, tmp_path):
     assert "nan" not in text.split("<style")[0]
 
 
+def copied(result, **attrs):
+    out = result.copy()
+    out.attrs = result.attrs | attrs
+    return out
+
+
 def test_the_page_is_about_true_sets(result, tmp_path):
     text = dx.report(result, tmp_path / "report.html").read_text()
     assert "gives sets whose Jaccard similarity to the true ones is" in text
     assert "annotators may be wrong together on an item" in text
     assert "The panel is" not in text
     assert "Fits of labels have at least" in text
+    assert "Get the true sets of about 30 items" in text
+    assert steps(result, None)["know"] == 30
+    assert steps(copied(result, n_known=30), None)["know"] == 0
 
 
 @pytest.mark.long

@@ -33,6 +33,8 @@ _SYSTEMS: Final = 8
 _NARROW: Final = 5
 _HEAD: Final = 11
 """Systems, and letters of a name, for which a terminal has room."""
+_KNOWN: Final = 30
+"""Known sets that halve intervals of scores against the truth (`benchmarks/sets.py`)."""
 _UNDEFINED: Final = 0.05
 """Share of undefined draws above which a number is not shown."""
 
@@ -136,9 +138,17 @@ def steps(evaluation: xr.DataTree, found: Lead | None) -> Facts:
                  for row in rows.to_dict("records")]  # fmt: skip
     return {
         "labels": worst, "people": differing(evaluation), "more": more, "first": first,
-        "second": second,
+        "second": second, "know": _to_know(evaluation),
         "shared": opening.has_shared_items(evaluation["annotations"].to_dataset()),
     }  # fmt: skip
+
+
+def _to_know(evaluation: xr.DataTree) -> int:
+    """Return how many true sets to get; 0 if enough are known, or scores are against a panel."""
+    if not _question(evaluation)["truth"] or not evidence.has(evaluation, "metrics"):
+        return 0
+    n_items = evaluation["annotations"].sizes[ITEM]
+    return min(_KNOWN, n_items) if evaluation.attrs.get("n_known", 0) < min(_KNOWN, n_items) else 0
 
 
 def _parts(evaluation: xr.DataTree, values: xr.Dataset | None, reason: str) -> Iterator[Part]:
