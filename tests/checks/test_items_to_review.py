@@ -291,6 +291,7 @@ def test_fits_are_taken_as_they_are_and_through_a_file(model, tmp_path):
     found.to_netcdf(tmp_path / "found.nc")
 
 
+@pytest.mark.long
 def test_one_more_label_of_a_panel_makes_as_many_items_right_as_expected():
     """Plausibilities are drawn from the prior: the label that leads is known."""
     rng = np.random.default_rng(5)

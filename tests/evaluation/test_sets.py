@@ -260,6 +260,7 @@ def test_the_command_reads_sets(tmp_path):
     assert len(pd.read_csv(tmp_path / "out" / "labels.csv")) == 3 * (2 + 3 * 2)
 
 
+@pytest.mark.long
 def test_names_of_labels_and_systems_stay_text(tmp_path):
     rows, predicted, _ = study(n=20)
     evil = "<script>alert(1)</script>"
@@ -298,6 +299,7 @@ def silent_system():
     return rows, predicted
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:.*:dissensus.DissensusWarning")
 def test_a_score_that_is_undefined_in_some_draws_is_left_out_and_said(tmp_path):
     ann, pred = read(*silent_system())

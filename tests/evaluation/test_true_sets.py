@@ -84,6 +84,7 @@ def test_rates_of_labels_are_counts_of_items(data):
     assert found.attrs["n_known"] == len(truth)
 
 
+@pytest.mark.long
 def test_known_sets_come_in_several_forms_and_narrow_the_interval(data, result):
     *_, truth = study()
     some = words(truth[:25])
@@ -113,6 +114,7 @@ def test_errors_that_are_independent_are_another_model(data, result):
     assert narrow < wide
 
 
+@pytest.mark.long
 def test_items_without_answers_are_left_out_aloud(tmp_path):
     rows, predicted, _ = study()
     frame = pd.DataFrame(rows)
@@ -191,6 +193,7 @@ def test_it_is_made_again(data):
     assert rerun(found, progressbar=False).differences == []
 
 
+@pytest.mark.long
 def test_certain_sets_are_not_known_ones():
     """25 annotators agree, and errors are independent: truths are certain."""
     rows, predicted, _ = study(n=20, annotators=25)

@@ -38,6 +38,7 @@ def by_grid(data, noise):
     return first, np.sqrt(mass @ np.array(squares) - first**2)
 
 
+@pytest.mark.unit(0, long="all")
 @pytest.mark.parametrize(
     ("data", "noise"),
     [([0.3, 0.2, 0.25, 0.4], 0.5), ([3.0, -2.0, 0.5, 1.0], 0.1), ([2.0, -2.0], 1.0)],

@@ -297,6 +297,7 @@ def judged(n_each=150, n_labelled=40, seed=2, systems=("ours", "theirs"), stratu
     return ann, pred, table.set_index("item")["system"].to_xarray(), good
 
 
+@pytest.mark.long
 def test_a_judge_who_favours_a_system_is_seen_by_stratum():
     """Simulated not as the model has it: pass rates of good and bad outputs, by system."""
     rates = {}
@@ -313,6 +314,7 @@ def test_a_judge_who_favours_a_system_is_seen_by_stratum():
     assert float(abs(bias["system"]).max()) < 0.05
 
 
+@pytest.mark.long
 def test_a_stratum_with_few_labels_borrows_from_the_others():
     ann, pred, *_ = judged(systems=("a", "b", "c", "d"), n_labelled=30)
     few = ann.isel(annotation=np.r_[0, 30:120])  # one label of the first system

@@ -258,6 +258,7 @@ def judged_scores(n_each=80, n_scored=25, seed=1):
     return rows, table, pred, mean
 
 
+@pytest.mark.long
 def test_a_judge_who_favours_a_system_is_seen_in_scores_by_stratum():
     rows, table, pred, mean = judged_scores()
     system = table.set_index("item")["system"].to_xarray()
@@ -279,6 +280,7 @@ def test_a_judge_who_favours_a_system_is_seen_in_scores_by_stratum():
     assert float(apart) == pytest.approx(8, abs=3)  # of outputs with the same score by the judge
 
 
+@pytest.mark.long
 def test_the_prior_is_learned_from_items_with_scores():
     """However many others there are: of very many items the prior is learned from a thousand."""
     rows, table, pred, _ = judged_scores()
@@ -293,11 +295,12 @@ def test_the_prior_is_learned_from_items_with_scores():
         np.testing.assert_allclose(many[name], few[name])
 
 
+@pytest.mark.long
 def test_strata_of_scores_in_chunks():
     rows, table, pred, _ = judged_scores(n_each=40)
     ann = dx.annotations(rows, kind="continuous", items=table, stratum="system")
     whole, parts = (
-        fit(a, prior="learned", predictions=pred, draws=40)["posterior"]
+        fit(a, prior="learned", predictions=pred, draws=40, tune=20)["posterior"]
         for a in (ann, dx.chunked(ann, 25))
     )
     for name in whole.data_vars:

@@ -285,6 +285,7 @@ def sampled(frame, draws=400):
     return _reader_model.sample(readings_in(read, true), {}, read, true, draws, rng, show=False)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::dissensus.DissensusWarning")
 def test_what_belongs_to_the_model_and_what_does_not():
     frame = few()
@@ -349,6 +350,7 @@ def test_scores_are_divided_into_grades_of_equal_size():
     assert grades[1:].max() == 2
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::dissensus.DissensusWarning")
 def test_readers_who_are_left_out_change_nothing():
     frame = few()

@@ -115,6 +115,7 @@ def test_partial_areas_are_integrals_of_the_curve(most):
         assert area(sensitivity, false_positive_rate, most)[0] == pytest.approx(raw / most)
 
 
+@pytest.mark.long
 def test_rates_at_thresholds_are_shares():
     frame = table(grades=5)
     found = study(frame, threshold=[2, 3.5], draws=20_000)
@@ -244,6 +245,7 @@ def test_cases_of_a_cluster_count_as_one():
     assert float(here.std()) == pytest.approx(usual, rel=0.05)
 
 
+@pytest.mark.long
 def test_few_cases_of_a_reader_have_the_variance_of_few_cases():
     frame = table(n_readers=2, n_cases=200)
     part = frame[(frame["reader"] == 0) | (frame["case"] < 24)]
@@ -502,6 +504,7 @@ def test_thresholds_are_scores_and_grades():
         study(named, threshold=3)
 
 
+@pytest.mark.long
 def test_readers_of_few_clusters_have_the_variance_of_few_clusters():
     frame = table(n_readers=2, n_cases=200)
     frame["patient"] = frame["case"] // 4

@@ -115,6 +115,7 @@ def test_strata_of_the_pilot_are_those_of_its_plan(monkeypatch):
     assert not any("stratum" in one.dims for one in seen)
 
 
+@pytest.mark.long
 def test_whole_numbers_are_scores_beside_scores_and_what_cannot_be_planned_is_refused():
     ann, pred = study((4.0,))
     whole = dx.predictions({
