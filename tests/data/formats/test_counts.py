@@ -106,3 +106,9 @@ def test_counts_are_read_back(table, tmp_path_factory):
 def test_trouble_is_located(text, options, message, file):
     with pytest.raises(dx.AnnotationError, match=message):
         dx.read_annotations(file("a.csv", text), format="counts", **options)
+
+
+def test_a_number_that_is_no_count_does_not_fill_the_memory(tmp_path):
+    (tmp_path / "votes.csv").write_text("item,yes,no\na,3,2\nb,4000000000,1\n")
+    with pytest.raises(dx.AnnotationError, match=r"column 'yes', line 3.*at most 5,000,000 votes"):
+        dx.read_annotations(tmp_path / "votes.csv", format="counts")

@@ -8,7 +8,7 @@ space.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,9 @@ from dissensus.data.nested import with_silent
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
 from dissensus.errors import AnnotationError, relocated
 from dissensus.kernels.types import Ints
+
+MOST: Final = 5_000_000
+"""Most votes of a table: each takes some 350 bytes while it is read."""
 
 
 def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
@@ -63,4 +66,12 @@ def _votes(table: Table, columns: dict[str, pd.Series[Any]]) -> Ints:
                 found=f"{out[bad[0], place]:g}",
                 hint='One column per annotator is format="wide"',
             )
+    if out.sum() > MOST:
+        row, place = np.unravel_index(out.argmax(), out.shape)
+        raise AnnotationError(
+            f"{table.name}: column {list(columns)[place]!r}", where=table.place(int(row)),
+            expected=f"at most {MOST:,} votes in the table, each of which becomes an annotation",
+            found=f"{out.sum():,.0f}; here {out[row, place]:,.0f}",
+            hint="Remove columns that are no counts, such as numbers of items",
+        )  # fmt: skip
     return out.astype(np.int64)
