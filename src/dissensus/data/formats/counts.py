@@ -67,11 +67,11 @@ def _votes(table: Table, columns: dict[str, pd.Series[Any]]) -> Ints:
                 hint='One column per annotator is format="wide"',
             )
     if out.sum() > MOST:
-        row, place = np.unravel_index(out.argmax(), out.shape)
+        row, column = divmod(int(out.argmax()), len(columns))
         raise AnnotationError(
-            f"{table.name}: column {list(columns)[place]!r}", where=table.place(int(row)),
+            f"{table.name}: column {list(columns)[column]!r}", where=table.place(row),
             expected=f"at most {MOST:,} votes in the table, each of which becomes an annotation",
-            found=f"{out.sum():,.0f}; here {out[row, place]:,.0f}",
+            found=f"{out.sum():,.0f}; here {out[row, column]:,.0f}",
             hint="Remove columns that are no counts, such as numbers of items",
         )  # fmt: skip
     return out.astype(np.int64)
