@@ -114,15 +114,19 @@ def test_errors_that_are_independent_are_another_model(data, result):
     assert narrow < wide
 
 
-@pytest.mark.long
-def test_items_without_answers_are_left_out_aloud(tmp_path):
-    rows, predicted, _ = study()
-    frame = pd.DataFrame(rows)
-    pred = read(rows, predicted)[1]
+def unanswered(rows, predicted):
+    """Nobody answered on the first five items."""
+    frame, pred = pd.DataFrame(rows), read(rows, predicted)[1]
     ann = dx.annotations(
         frame[frame["item"] > 4], kind="set", separator=";", none="none", labels=list(NAMES),
         items=pred["item"],
     )  # fmt: skip
+    return ann, pred
+
+
+@pytest.mark.long
+def test_items_without_answers_are_left_out_aloud(tmp_path):
+    ann, pred = unanswered(*study()[:2])
     with pytest.warns(dx.DissensusWarning, match="5 items without answers and without known"):
         found = dx.evaluate(ann, pred, question="truth", **QUICK)
     assert found.attrs["n_left_out"] == 5
@@ -137,11 +141,7 @@ def test_scores_are_of_items_that_have_answers():
     rows, predicted, _ = study()
     frame, given = pd.DataFrame(rows), pd.DataFrame(predicted)
     bare = read(frame[frame["item"] > 4], predicted)[0]
-    pred = read(rows, predicted)[1]
-    all_items = dx.annotations(
-        frame[frame["item"] > 4], kind="set", separator=";", none="none", labels=list(NAMES),
-        items=pred["item"],
-    )  # fmt: skip
+    all_items, pred = unanswered(rows, predicted)
     with pytest.warns(dx.DissensusWarning, match="left out"):
         found = dx.evaluate(all_items, pred, question="truth", **QUICK)
     alone = dx.evaluate(

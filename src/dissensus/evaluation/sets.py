@@ -51,6 +51,7 @@ from dissensus.evaluation.section import (
     warn_of_chains,
 )
 from dissensus.families.base import ROOM
+from dissensus.kernels.types import Ints
 from dissensus.metrics._sets import members, rates_of_labels
 from dissensus.sampling import convergence, fitting
 from dissensus.sampling.intervals import spread
@@ -126,20 +127,21 @@ def evaluate_sets(
         draws * chains, given["random_seed"], given["distance"] or "masi", given["margin"],
         given["on_missing"], chains, progressbar,
     )  # fmt: skip
+    known = _known(truth, annotations, predictions)
     found: Groups = observed(annotations, predictions, settings)
     model = _TRUTH_MODEL if of_truth else _MODEL
-    known = _known(truth, annotations, predictions)
     fits = _fits(model, annotations, predictions, given, known, progressbar=progressbar)
     n_given = xr.DataArray(
         statements_per(annotations, ITEM), dims=ITEM, coords={ITEM: annotations[ITEM].to_numpy()}
     )
     found["statistics"] = found.get("statistics", xr.Dataset()).assign(n_annotations=n_given)
     found |= {"annotations": annotations, "posterior": _posterior(model, fits)}
+    some = _informed(annotations, fits, known)
     found[LABELS] = _of_labels(
-        annotations, model, fits, known, settings, compared="agreement" in found
+        annotations, model, fits, some, settings, compared="agreement" in found
     )  # fmt: skip
     if predictions is not None:
-        found = _with_systems(found, model, fits, predictions, known, settings)
+        found = _with_systems(found, model, fits, predictions, some, settings)
     settings.notes.say()
     warn_of_chains(
         found["posterior"].attrs, "the chains are too short" if of_truth
@@ -148,7 +150,12 @@ def evaluate_sets(
     )  # fmt: skip
     tree = xr.DataTree.from_dict(found)
     if of_truth:
-        tree.attrs |= _about_truth(annotations, fits, known)
+        counts = {
+            "n_known": 0 if known is None else len(np.unique(known[f"{ITEM}_code"])),
+            "n_left_out": annotations.sizes[ITEM] - len(some),
+            "correlated_errors": int("error_correlation" in next(iter(fits.values()))),
+        }
+        tree.attrs |= {name: number for name, number in counts.items() if number}
     tree.attrs.update(
         {"model": model, "kind": "set", "inference": found["posterior"].attrs["inference"],
          "question": question, "reference_reliability": 1.0, "markov_chains": int(of_truth),
@@ -171,12 +178,11 @@ def _require_no_truth(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> 
 
 
 def _of_labels(
-    annotations: xr.Dataset, model: str, fits: ByLabel, known: xr.Dataset | None,
-    settings: Settings, *, compared: bool,
+    annotations: xr.Dataset, model: str, fits: ByLabel, some: Ints, settings: Settings, *,
+    compared: bool,
 ) -> xr.Dataset:  # fmt: skip
     """Return draws of the share of items with a label, and of annotators' agreement on it."""
     if model == _TRUTH_MODEL:
-        some = _informed(annotations, fits, known)
         have = [one.isel({ITEM: some}).mean(ITEM) for one in members(fits, settings.random_seed)]
     else:
         each = [fit["plausibility"].sel({LABEL: _YES}, drop=True) for fit in fits.values()]
@@ -195,22 +201,8 @@ def _of_labels(
     return out
 
 
-def _about_truth(
-    annotations: xr.Dataset, fits: ByLabel, known: xr.Dataset | None
-) -> dict[str, int]:
-    """Return numbers of known items and of those left out, and whether errors are correlated."""
-    found = {
-        "n_known": 0 if known is None else len(np.unique(known[f"{ITEM}_code"])),
-        "n_left_out": annotations.sizes[ITEM] - len(_informed(annotations, fits, known)),
-        "correlated_errors": int("error_correlation" in next(iter(fits.values()))),
-    }
-    return {name: number for name, number in found.items() if number}
-
-
-def _informed(
-    annotations: xr.Dataset, fits: ByLabel, known: xr.Dataset | None
-) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Return the places of items whose truth the fits know something of.
+def _informed(annotations: xr.Dataset, fits: ByLabel, known: xr.Dataset | None) -> Ints:
+    """Return the places of items that the fits know something of.
 
     With correlated errors predictions are no evidence of the truth in a fit: items with answers, or
     with known labels.
@@ -225,7 +217,7 @@ def _informed(
 
 
 def _with_systems(
-    found: Groups, model: str, fits: ByLabel, predictions: xr.Dataset, known: xr.Dataset | None,
+    found: Groups, model: str, fits: ByLabel, predictions: xr.Dataset, some: Ints,
     settings: Settings,
 ) -> Groups:  # fmt: skip
     """Add scores of systems' sets for both scopes, and rates of each label for these items."""
@@ -234,7 +226,6 @@ def _with_systems(
     more: dict[str, Any] = {"insight": "learned", "random_seed": settings.random_seed}
     if model == _TRUTH_MODEL:
         more["insight"] = None
-        some = _informed(annotations, fits, known)
         if left := first.sizes[ITEM] - len(some):
             warn_caller(
                 f"{counted(left, 'item')} without answers and without known labels are left out: "

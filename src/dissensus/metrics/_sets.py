@@ -145,11 +145,7 @@ def rates_of_labels(
 
 def members(fits: Mapping[Any, Any], random_seed: Any) -> list[xr.DataArray]:
     """Return in which draws each label is true (..., item), before systems' predictions."""
-    seeds = _seeds(random_seed, len(fits))
-    each = [
-        _source(fit, label, seed, np.empty(0, object), ordered=False)
-        for (label, fit), seed in zip(fits.items(), seeds, strict=True)
-    ]
+    each = _sources(fits, np.empty(0, object), random_seed, ordered=False)
     place = np.arange(each[0].share.sizes[ITEM])
     return [_member(one, place, None, None) for one in _paired(each)]
 
@@ -185,8 +181,15 @@ class _Drawn(NamedTuple):
         return [_member(one, self.place, name, held[:, k], own) for k, one in enumerate(self.each)]
 
 
-def _seeds(random_seed: Any, n: int) -> list[int]:
-    return generator(random_seed, "true sets").integers(2**63, size=n).tolist()
+def _sources(
+    fits: Mapping[Any, Any], systems: Names, random_seed: Any, *, ordered: bool
+) -> list[_Source]:
+    """Return the draws of each label's fit, each with a seed of its own."""
+    seeds = generator(random_seed, "true sets").integers(2**63, size=len(fits)).tolist()
+    return [
+        _source(fit, label, seed, systems, ordered=ordered)
+        for (label, fit), seed in zip(fits.items(), seeds, strict=True)
+    ]
 
 
 def _drawn(
@@ -205,10 +208,7 @@ def _drawn(
         )  # fmt: skip
     check_labels(predictions, elements, " are in no set")
     names = predictions[SYSTEM].to_numpy()
-    each = [
-        _source(fit, label, seed, names, ordered=kind == "ranking")
-        for (label, fit), seed in zip(fits.items(), _seeds(random_seed, len(fits)), strict=True)
-    ]
+    each = _sources(fits, names, random_seed, ordered=kind == "ranking")
     _require_equal_items(each, elements)
     _require_alike(each, elements)
     first = each[0].share
