@@ -9,7 +9,6 @@ from __future__ import annotations
 import datetime as dt
 from decimal import Decimal
 
-import datasets
 import duckdb
 import numpy as np
 import pandas as pd
@@ -235,13 +234,21 @@ def test_a_list_of_no_rows_is_refused_as_before():
         dx.annotations([])
 
 
-def test_a_data_set_is_the_table_that_its_columns_are():
+@pytest.fixture
+def datasets():
+    """Hugging Face's package, which takes a second to import."""
+    import datasets
+
+    return datasets
+
+
+def test_a_data_set_is_the_table_that_its_columns_are(datasets):
     data = datasets.Dataset.from_dict(COLUMNS)
     assert dx.annotations(data).identical(dx.annotations(COLUMNS))
     assert dx.annotations(data.select([2, 0])).sizes["item"] == 2  # in another order, and fewer
 
 
-def test_classes_are_read_by_their_names():
+def test_classes_are_read_by_their_names(datasets):
     data = datasets.Dataset.from_dict(COLUMNS | {"label": [0, 1, 0]})
     data = data.cast_column("label", datasets.ClassLabel(names=["benign", "malignant"]))
     assert dx.annotations(data)["label"].values.tolist() == ["benign", "malignant"]
@@ -252,18 +259,18 @@ def test_classes_are_read_by_their_names():
         dx.annotations(missing)
 
 
-def test_large_numbers_keep_their_digits_beside_missing_ones():
+def test_large_numbers_keep_their_digits_beside_missing_ones(datasets):
     data = datasets.Dataset.from_dict({"n": [2**60 + 1, None]})
     assert of_hub(data, AnnotationError)["n"].tolist() == [2**60 + 1, None]
 
 
-def test_several_splits_are_refused_with_their_names():
+def test_several_splits_are_refused_with_their_names(datasets):
     data = datasets.DatasetDict({"test": datasets.Dataset.from_dict(COLUMNS)})
     with pytest.raises(dx.AnnotationError, match=r"the splits 'test'. .* data\['test'\]"):
         dx.annotations(data)
 
 
-def test_a_stream_is_refused_and_its_rows_are_taken():
+def test_a_stream_is_refused_and_its_rows_are_taken(datasets):
     stream = datasets.Dataset.from_dict(COLUMNS).to_iterable_dataset()
     with pytest.raises(dx.AnnotationError, match=r"list\(data\)"):
         dx.annotations(stream)

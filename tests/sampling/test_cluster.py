@@ -11,7 +11,6 @@ import dask
 import numpy as np
 import pytest
 import xarray as xr
-from distributed import Client, LocalCluster
 from lean import LEAN
 
 import dissensus as dx
@@ -27,6 +26,8 @@ def study():
 
 @pytest.fixture(scope="module")
 def client():
+    from distributed import Client, LocalCluster  # half a second, in each process of a run
+
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, memory_limit="1GiB",
                      dashboard_address=":0", local_directory=None) as cluster,

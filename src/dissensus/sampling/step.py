@@ -19,6 +19,7 @@ from pymc.model import modelcontext
 from pymc.sampling import mcmc
 from pymc.step_methods.compound import BlockedStep, Competence
 from pymc.util import get_random_generator
+from pytensor.compile.mode import FAST_COMPILE
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import equal_computations
 from pytensor.graph.traversal import ancestors
@@ -27,6 +28,11 @@ from dissensus.errors import ArgumentError, warn_caller
 from dissensus.sampling.interruption import LoggedCompilation
 
 _ONE_AT_A_TIME = RLock()
+_DEFAULT_MODE: Final = "Mode"  # as PyTensor calls it, which is Numba's
+_INTERPRETED: Final = "FAST_COMPILE"
+_FEW: Final = FAST_COMPILE.including("inline_ofg_expansion", "local_remove_all_assert")
+"""The same with a third fewer operations, each of which takes microseconds to interpret. Steps of
+the library give no values that an `Assert` would refuse."""
 
 
 @contextmanager
@@ -34,10 +40,12 @@ def uncompiled() -> Iterator[None]:
     """Let PyTensor interpret graphs and compile nothing.
 
     For graphs that are evaluated once or twice. ``cxx=""`` is needed beside the mode: graphs
-    within graphs go to the C++ compiler otherwise, for half a second an operation. PyTensor's
+    within graphs go to the C++ compiler otherwise, for half a second an operation. Nor are lines of
+    source kept with each operation that is made, which takes a sixth of the time. PyTensor's
     settings are those of the process, hence one thread at a time.
     """
-    with _ONE_AT_A_TIME, pytensor.config.change_flags(mode="FAST_COMPILE", cxx=""):
+    flags = {"mode": _INTERPRETED, "cxx": "", "traceback__limit": 0}
+    with _ONE_AT_A_TIME, pytensor.config.change_flags(**flags):
         yield
 
 
@@ -46,9 +54,6 @@ def first_point(model: Any) -> dict[str, Any]:
     with uncompiled():
         point: dict[str, Any] = model.initial_point()
     return point
-
-
-_DEFAULT_MODE: Final = "Mode"  # as PyTensor calls it, which is Numba's
 
 
 class Model(pm.Model):
@@ -76,7 +81,7 @@ class Model(pm.Model):
 
         def make() -> Any:
             with uncompiled():
-                return super(Model, self).compile_fn(outs, **options)
+                return super(Model, self).compile_fn(outs, mode=_FEW, **options)
 
         given = [*outs, *options["inputs"]]
         asked = [getattr(one, "borrow", None) for one in given], options | {"inputs": None}
@@ -89,7 +94,7 @@ class Model(pm.Model):
 
         It runs once a chain, and PyMC would compile a scan in it (of LKJCorr).
         """
-        if pytensor.config.mode != _DEFAULT_MODE:
+        if pytensor.config.mode not in (_DEFAULT_MODE, _INTERPRETED):
             return super()._make_initial_point(**options)
 
         def make() -> Any:
@@ -99,7 +104,8 @@ class Model(pm.Model):
         is_stated = any(value is not None for value in self.rvs_to_initial_values.values())
         if is_stated or options.get("overrides") or options.get("jitter_rvs"):
             return make()
-        return self._made_once(self.basic_RVs, options, make)
+        asked = options.get("return_transformed", True)
+        return self._made_once(self.basic_RVs, asked, make)
 
     def _made_once(self, graph: list[Any], asked: Any, make: Callable[[], Any]) -> Any:
         """Return what was made before of an equal graph.
