@@ -261,9 +261,6 @@ def published(shared: Path) -> None:
     """Print areas and differences of three published studies."""
     for name in ("vandyke", "franken", "kundel"):
         table = pd.read_csv(shared / "mrmc_readers" / f"{name}_ratings.csv")
-        table["case"] = table["item"].astype(str)
-        if name == "kundel":  # a number stands for other patients under each modality
-            table["case"] = table["group"].astype(str) + " " + table["case"]
         for new_readers, areas in (
             (True, "empirical"),
             (False, "empirical"),
@@ -271,7 +268,7 @@ def published(shared: Path) -> None:
             (False, "latent"),
         ):
             found = dx.reader_study(
-                table, "gold", reader="annotator", modality="group", score="label",
+                table, "gold", reader="annotator", case="item", modality="group", score="label",
                 new_readers=new_readers, areas=areas, random_seed=1, progressbar=False,
             )  # fmt: skip
             print(name, found.in_words)

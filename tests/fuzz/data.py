@@ -49,6 +49,27 @@ def _votes(draw):
     return dx.pairs(table, "l", "r", "won", **more)
 
 
+@st.composite
+def verdicts(draw, votes):
+    """Make verdicts of judges on all pairs of answers that have votes, in most cases."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**20)))
+    system = votes["system"].to_numpy()
+    table = {"l": system[votes["left_code"]], "r": system[votes["right_code"]]}
+    if "item" in votes.coords:
+        table["what"] = votes["item"].to_numpy()[votes["item_code"]]
+    n, n_judges = votes.sizes["vote"], draw(st.integers(1, 2))
+    cut = draw(st.integers(0, 9))
+    kept = np.arange(n)[: max(1, n // 2)] if cut == 0 else np.arange(n)
+    if cut == 1:
+        table["l"] = np.full(n, "one more")
+    rows = np.tile(kept, n_judges)
+    columns = {name: values[rows] for name, values in table.items()}
+    columns["who"] = np.repeat(["judge", "other"][:n_judges], len(kept))
+    columns["won"] = rng.choice(["left", "right", "tie"][: draw(st.integers(1, 3))], len(rows))
+    return dx.pairs(columns, "l", "r", "won", annotator="who",
+                    item="what" if "what" in table else None)  # fmt: skip
+
+
 def _with_silent(ann):
     from dissensus.data.nested import with_silent
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fuzz.data import NOT_DATA, annotation_sets, prediction_sets
+from fuzz.data import NOT_DATA, annotation_sets, prediction_sets, verdicts
 from fuzz.judging import arrays, judged, twice
 from fuzz.profile import cases
 from fuzz.settings_of import settings_of
@@ -39,7 +39,9 @@ def calls(draw, model, function):
     ann = draw(annotation_sets(kinds, pools=model.pools or None))
     settings = draw(settings_of(function, but={"sampler", "truth", "chains"}))
     if "predictions" in function.__annotations__ and draw(st.booleans()):
-        settings["predictions"] = draw(prediction_sets(ann, ("labels",)))
+        of_pairs = ann.attrs["kind"] == "pair"
+        made = verdicts(ann) if of_pairs else prediction_sets(ann, ("labels",))
+        settings["predictions"] = draw(made)
     if "family" in function.__annotations__ and draw(st.booleans()):
         settings["family"] = draw(st.sampled_from(["gaussian", "bernoulli", "ordinal"]))
     if "log_likelihood" in function.__annotations__:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
@@ -637,63 +638,104 @@ def test_refusals_say_what_is_wrong():
     check_refused(dx.DissensusError, CASES)
 
 
-# Areas over readers from the README of the set; the difference of Van Dyke et al. is widely
-# published with a standard error of .0207 and the 95 % interval -.0879 to .0003 (Obuchowski &
-# Rockette's analysis with DeLong's covariances).
-PUBLISHED = {"vandyke": (0.8970, 0.9408), "franken": (0.8477, 0.8369)}
+def obuchowski_rockette(frame):
+    """Return the difference of areas, its standard error, degrees of freedom, and the former for
+    these readers only, by Obuchowski & Rockette (1995) as corrected by Hillis (2007, 2014).
+
+    Both modalities are read by all readers on the same cases, or on different ones.
+    """
+    of = [rows for _, rows in frame.groupby("modality")]
+    n = frame["reader"].nunique()
+    if set(of[0]["case"]) == set(of[1]["case"]):
+        areas, covariance = delong(frame)
+        covariance = covariance.reshape(n, 2, n, 2)
+    else:  # no covariance between modalities
+        assert not set(of[0]["case"]) & set(of[1]["case"])
+        covariance, areas = np.zeros((n, 2, n, 2)), np.empty((n, 2))
+        for k, rows in enumerate(of):
+            areas[:, k], covariance[:, k, :, k] = delong(rows)
+    less = areas.reshape(n, 2) @ [1, -1]
+    other = ~np.eye(n, dtype=bool)
+    same, crossed = [(0, 0), (1, 1)], [(0, 1), (1, 0)]
+    variance, cov1, cov2, cov3 = (
+        np.mean([covariance[:, one, :, two][which].mean() for one, two in places])
+        for places, which in ((same, ~other), (crossed, ~other), (same, other), (crossed, other))
+    )
+    interaction = less.var(ddof=1) / 2
+    whole = interaction + n * max(cov2 - cov3, 0.0)
+    these = np.sqrt(2 / n * (variance - cov1 + (n - 1) * (cov2 - cov3)))
+    degrees = (n - 1) * whole**2 / interaction**2
+    return less.mean(), np.sqrt(2 / n * whole), degrees, these
+
+
+def read(shared, name):
+    frame = pd.read_csv(shared / "mrmc_readers" / f"{name}_ratings.csv")
+    names = {"item": "case", "annotator": "reader", "group": "modality", "label": "score",
+             "gold": "ill"}  # fmt: skip
+    return frame.rename(columns=names)
+
+
+# Areas over readers from the README of the set. Then for new readers the difference, its standard
+# error and 95 % interval, and the difference and its standard error for these readers: documented
+# output of MRMCaov 0.3 ("Using MRMCaov") and of OR-DBM MRMC 2.51 (analyses 1 and 2).
+PUBLISHED = {
+    "vandyke": ((0.8970, 0.9408), -0.0438, 0.0207, (-0.0879, 0.0003), 0.0187),
+    "franken": ((0.8477, 0.8369), 0.0109, 0.0050, (-0.0051, 0.0268), 0.0192),
+}
 
 
 @pytest.mark.parametrize("name", sorted(PUBLISHED))
 def test_published_studies(shared, name):
-    frame = pd.read_csv(shared / "mrmc_readers" / f"{name}_ratings.csv")
-    options = {"reader": "annotator", "case": "item", "modality": "group", "score": "label"}
-    found = study(frame, "gold", **options, draws=4000)
+    areas, difference, error, limits, error_of_these = PUBLISHED[name]
+    frame = read(shared, name)
+    mean, new, degrees, these = obuchowski_rockette(frame)
+    assert (mean, new) == (pytest.approx(difference, abs=5e-5), pytest.approx(error, abs=5e-5))
+    interval = stats.t.interval(0.95, degrees, mean, new)
+    np.testing.assert_allclose(interval, limits, atol=6e-5)
+    found = study(frame, draws=4000)
     seen = found["observed_auc"].mean("reader").values
-    np.testing.assert_allclose(seen, PUBLISHED[name], atol=5e-5)
+    np.testing.assert_allclose(seen, areas, atol=5e-5)
     np.testing.assert_allclose(found["average_auc"].mean(SAMPLE), seen, atol=0.002)
-    if name == "vandyke":
+    if name == "vandyke":  # that of Franken estimates a negative variance between readers
         less = found["difference"].values
-        assert less.mean() == pytest.approx(-0.0438, abs=0.001)
-        assert less.std() == pytest.approx(0.0207, abs=0.002)
-        np.testing.assert_allclose(np.quantile(less, [0.025, 0.975]), [-0.0879, 0.0003], atol=0.005)
+        assert less.mean() == pytest.approx(difference, abs=0.001)
+        assert less.std() == pytest.approx(error, abs=0.002)
+        np.testing.assert_allclose(np.quantile(less, [0.025, 0.975]), limits, atol=0.005)
+    less = study(frame, draws=4000, new_readers=False)["difference"].values
+    assert less.mean() == pytest.approx(difference, abs=0.001)
+    # The documented covariances for these readers are not DeLong's.
+    assert less.std() == pytest.approx(error_of_these, rel=0.08)
+    assert less.std() == pytest.approx(these, rel=0.04)
 
 
-# Differences of areas for the readers of the studies, with their standard errors: the documented
-# output of MRMCaov 0.3 ("Using MRMCaov", fixed readers) and of OR-DBM MRMC 2.51 (analysis 2).
-FIXED = {"vandyke": (-0.04380, 0.01872), "franken": (0.01085, 0.01916)}
+def test_modalities_of_other_patients(shared):
+    """Kundel et al. (1997): films of some patients, hard and soft copies of the images of others.
 
-
-@pytest.mark.parametrize("name", sorted(FIXED))
-def test_for_these_readers_published_standard_errors_agree(shared, name):
-    frame = pd.read_csv(shared / "mrmc_readers" / f"{name}_ratings.csv")
-    options = {"reader": "annotator", "case": "item", "modality": "group", "score": "label"}
-    less = study(frame, "gold", **options, draws=4000, new_readers=False)["difference"].values
-    assert less.mean() == pytest.approx(FIXED[name][0], abs=0.001)
-    assert less.std() == pytest.approx(FIXED[name][1], rel=0.08)
+    MRMCaov documents no output of this study. The formula is that which gives its output above.
+    """
+    frame = read(shared, "kundel")
+    draws = {new: study(frame, draws=4000, new_readers=new)["average_auc"] for new in (True, False)}
+    for pair in itertools.combinations(sorted(frame["modality"].unique()), 2):
+        mean, new, degrees, these = obuchowski_rockette(frame[frame["modality"].isin(pair)])
+        of = {k: (one.sel(modality=pair[0]) - one.sel(modality=pair[1])).values
+              for k, one in draws.items()}  # fmt: skip
+        assert of[False].mean() == pytest.approx(mean, abs=0.003)
+        assert of[False].std() == pytest.approx(these, rel=0.06)
+        if degrees > 30:  # with 3, as of hard and soft copies, the variance is all but unknown
+            assert of[True].std() == pytest.approx(new, rel=0.15)
+        assert of[True].std() > of[False].std()
 
 
 @pytest.mark.long
 def test_of_many_readers_it_is_the_analysis_of_obuchowski_and_rockette():
-    """With DeLong's covariances, as of the published study above, where it gives .0207 too."""
     frame = table(n_readers=20)
-    observed, covariance = delong(frame)
-    less = observed.reshape(20, 2) @ [1, -1]
-    covariance = covariance.reshape(20, 2, 20, 2)
-    other = ~np.eye(20, dtype=bool)
-    alike, crossed = (
-        np.mean([covariance[:, one, :, two][other].mean() for one, two in places])
-        for places in (((0, 0), (1, 1)), ((0, 1), (1, 0)))
-    )
-    interaction = less.var(ddof=1) / 2
-    whole = interaction + 20 * max(alike - crossed, 0.0)
-    error, degrees = np.sqrt(2 / 20 * whole), 19 * whole**2 / interaction**2  # Hillis (2007)
+    mean, error, degrees, _ = obuchowski_rockette(frame)
     found = study(frame)["difference"].values
-    assert found.mean() == pytest.approx(less.mean(), abs=0.001)
+    assert found.mean() == pytest.approx(mean, abs=0.001)
     assert found.std() == pytest.approx(error, rel=0.1)
     np.testing.assert_allclose(
-        np.quantile(found, [0.025, 0.975]),
-        stats.t.interval(0.95, degrees, less.mean(), error), atol=0.006,
-    )  # fmt: skip
+        np.quantile(found, [0.025, 0.975]), stats.t.interval(0.95, degrees, mean, error), atol=0.006
+    )
 
 
 @pytest.mark.long
