@@ -63,6 +63,15 @@ _UNIT = "not slow and not long"
 """What pyproject.toml asks for."""
 
 
+def pytest_configure(config):
+    """Give each process of a run of unit tests one thread, as processes share the processors.
+
+    Threads that take turns take longer than one. Long tests have them, as users do.
+    """
+    if config.option.markexpr.strip() == _UNIT:
+        os.environ.setdefault("PYTHON_CPU_COUNT", "1")
+
+
 def pytest_ignore_collect(collection_path, config):
     """Do not even read folders of long tests where none is to be run: it would take seconds."""
     if config.option.markexpr.strip() == _UNIT and collection_path.name in _LONG:

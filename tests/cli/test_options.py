@@ -261,7 +261,7 @@ def test_every_option_of_every_command_is_in_the_table():
 OF_COMMANDS = [(name, option) for name, (_, options) in COMMANDS.items() for option in options]
 
 
-@pytest.mark.unit(len(OF_COMMANDS))
+@pytest.mark.unit(80, long="all")
 @pytest.mark.parametrize(("command", "option"), OF_COMMANDS)
 def test_an_option_of_a_command_changes_what_it_names(called, command, option):
     value, names, more = COMMANDS[command][1][option]

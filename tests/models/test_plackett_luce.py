@@ -134,7 +134,7 @@ GRID = [
 ]
 
 
-@pytest.mark.unit(14)
+@pytest.mark.unit(8, long=6)
 @pytest.mark.parametrize(("unranked", "tempering", "reliability"), GRID)
 def test_agrees_with_importance_sampling(unranked, tempering, reliability):
     means, errors = reference(unranked, tempering, reliability, a=0.8)

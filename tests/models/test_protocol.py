@@ -32,7 +32,7 @@ FIT_DEFAULTS = {
 GROUPS = {"posterior", "sample_stats", "observed_data", "constant_data"}
 PAIRS = [pytest.param(model, kind, id=f"{model.name}-{kind}") for model in MODELS
          for kind in model.kinds]  # fmt: skip
-pytestmark = pytest.mark.unit(9, long="all")
+pytestmark = pytest.mark.unit(6, long="all")
 
 by_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: model.name)
 LAST = [pytest.param(model, kind, id=f"{model.name}-{kind}",

@@ -30,7 +30,7 @@ def weights_of(seed, n_units, draws):
     return np.concatenate(list(replicated(identity, rng, draws)))
 
 
-@pytest.mark.unit(18, long=14)
+@pytest.mark.unit(8, long=24)
 @every_variant
 def test_draws_are_the_statistic_under_the_weights_drawn(entry, variant):
     for trials in (False, True):

@@ -63,7 +63,7 @@ CASES = [(case, weighting) for case in (bennett, gwet, cohen) for weighting in W
 CASES += [(fleiss, None), *((iota, name) for name in (*WEIGHTINGS.values(), "crooked"))]
 
 
-@pytest.mark.unit(28)
+@pytest.mark.unit(14, long=14)
 @pytest.mark.parametrize(
     ("case", "setting"), CASES, ids=[f"{case.__name__} {setting}" for case, setting in CASES]
 )

@@ -66,7 +66,7 @@ undefined_in_silence = pytest.mark.filterwarnings(
 )
 
 
-@pytest.mark.unit(20)
+@pytest.mark.unit(10, long=10)
 @pytest.mark.parametrize("distance", NUMBERS)
 @pytest.mark.parametrize("repeats", [1, 3])
 @pytest.mark.parametrize("draw", DRAWS, ids=["whole", "real"])

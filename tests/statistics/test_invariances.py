@@ -13,7 +13,7 @@ from statistic_cases import CASES, assert_same, every_variant, studies, taken
 
 import dissensus as dx
 
-pytestmark = pytest.mark.unit(18, long="all")
+pytestmark = pytest.mark.unit(12, long="all")
 
 SEEDS = st.integers(0, 2**31)
 few = settings(max_examples=2, deadline=None)

@@ -24,7 +24,7 @@ import dissensus as dx
 from dissensus import statistics
 from dissensus.statistics import STATISTICS
 
-pytestmark = pytest.mark.unit(30)
+pytestmark = pytest.mark.unit(18, long=12)
 
 STUB = re.sub(
     r"import \(\n    (.*),\n\)",  # a name so long that its line is broken

@@ -35,7 +35,7 @@ def iterate(rankings, shape, n, **options):
     return out
 
 
-@pytest.mark.unit(21, long=21)
+@pytest.mark.unit(10, long=32)
 @pytest.mark.parametrize(("power", "g"), TEMPERINGS)
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_agrees_with_importance_sampling(case, power, g):

@@ -30,7 +30,7 @@ def em_rate(rankings, shape, power):
     return np.abs(np.linalg.eigvals(matrix)).max()
 
 
-@pytest.mark.unit(18)
+@pytest.mark.unit(9, long=9)
 @pytest.mark.parametrize("tie", [0.0, 0.4])
 @pytest.mark.parametrize("closed", [False, True])
 @pytest.mark.parametrize("power", [0.5, 1.0, 3.0])
