@@ -163,6 +163,7 @@ def test_refused_by_name(cases, votes, rankings):
     check_refused(dx.ArgumentError, cases(votes, rankings))
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::dissensus.errors.DissensusWarning")
 def test_data_of_others_are_refused(votes, rankings):
     few = dx.annotations({"item": [1, 1], "annotator": [1, 2], "label": [0.5, 1.5]})

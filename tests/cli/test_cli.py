@@ -291,6 +291,7 @@ def test_trials_and_delimiters_can_be_named(tmp_path):
     assert call("check", path, "--delimiter", ";", "--trial", "n").exit_code == 0
 
 
+@pytest.mark.long
 def test_labels_that_are_fractions_are_predicted_as_such(tmp_path):
     ann = write(tmp_path / "a.csv", [(1, "a", 0.5), (2, "a", 1)], ("item", "annotator", "label"))
     pred = write(tmp_path / "p.csv", [(1, "s", 0.5), (2, "s", 1)], ("item", "system", "label"))

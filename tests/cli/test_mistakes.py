@@ -162,6 +162,7 @@ def test_each_mistake_is_said_with_its_remedy(folder, monkeypatch):
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.long
 def test_evaluate_refuses_all_that_check_refuses(folder, monkeypatch):
     for name, words, code, _ in MISTAKES:
         if PRED not in words or "--format" in words:

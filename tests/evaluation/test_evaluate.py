@@ -133,6 +133,7 @@ def test_naive_is_the_metric_against_the_vote(votes):
     np.testing.assert_allclose(naive.sel(system=["good", "bad"]), [5 / 6, 1 / 6])
 
 
+@pytest.mark.long
 def test_scores_are_cut_at_the_threshold():
     rng = np.random.default_rng(1)
     value = rng.normal([[-1.5]] * 10 + [[2.0]] * 10, 1, (20, 5))
@@ -419,6 +420,7 @@ def test_simulated_risk_categories():
     assert certainty[0] > certainty[1] + 0.1
 
 
+@pytest.mark.long
 def test_new_items_are_new_clusters_where_the_annotations_name_them():
     """Four copies of each item are no more of a sample than one of each."""
     rng = np.random.default_rng(1)

@@ -97,6 +97,7 @@ def test_a_constant_system_leaves_the_correlation_out(scores):
     assert "naive_correlation" not in found["statistics"]
 
 
+@pytest.mark.long
 def test_scores_alone_are_described(scores):
     found = dx.evaluate(scores[0], **QUIET)
     assert "metrics" not in found.children

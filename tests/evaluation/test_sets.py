@@ -197,6 +197,7 @@ def test_less_data_gives_fewer_groups(case, data, tmp_path):
     assert "nan" not in text.split("<style")[0]
 
 
+@pytest.mark.long
 def test_too_few_draws_mark_every_number(data, tmp_path):
     found = dx.evaluate(*data, **QUICK | {"draws": 4, "chains": 2})
     assert dx.summary(found)["doubt"].str.len().gt(0).all()

@@ -174,6 +174,7 @@ def copied(result, **attrs):
     return out
 
 
+@pytest.mark.long
 def test_the_page_is_about_true_sets(result, tmp_path):
     text = dx.report(result, tmp_path / "report.html").read_text()
     assert "gives sets whose Jaccard similarity to the true ones is" in text

@@ -117,6 +117,7 @@ def test_replicates_are_of_the_whole_model():
         assert float(check["replicated"][..., place].mean()) == pytest.approx(expected, abs=0.02)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::dissensus.errors.ConvergenceWarning")
 def test_votes_alone_are_taken_by_the_same_model():
     """Prompts with one vote each are told apart beside verdicts, and so they are without."""

@@ -247,6 +247,7 @@ def test_parts_of_a_fit_are_refused():
         dx.win_rate(fit)
 
 
+@pytest.mark.long
 def test_effects_of_prompts_without_votes_are_drawn():
     seen = {"item_effect": np.array([[0.5, -0.3, 0.1]]), "item_tie": np.array([0.9])}
     fit, one, known = judged(60_000, ([0], [0]), **seen)

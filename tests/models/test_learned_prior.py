@@ -373,6 +373,7 @@ def test_draws_of_strata_go_with_the_gradient_of_the_model(reliability):
     assert disagreements(other, points=points_of(fit, other, _simplex))
 
 
+@pytest.mark.long
 def test_strata_of_chunks_are_those_of_all_items():
     """Also of chunks of which each has items of one stratum."""
     ann, pred, *_ = judged(n_each=60, n_labelled=20)

@@ -130,6 +130,7 @@ def test_accuracies_are_compared_with_the_mean_of_the_annotators():
     assert new == " to ".join(share(float(end)) for end in interval(people))
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("no_pictures")
 def test_the_comparison_is_on_the_page_if_items_have_two_annotators(page, evaluate):
     text = page(evaluate()).text

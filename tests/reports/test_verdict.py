@@ -181,6 +181,7 @@ def test_labels_of_rankings_are_compared_at_the_same_depth():
 # Boxes and steps.
 
 
+@pytest.mark.long
 def test_more_items_is_where_the_probability_reaches_its_limit(dictated):
     """On as many items more, the same difference is 1.645 standard errors from 0."""
     rng = np.random.default_rng(1)

@@ -299,6 +299,7 @@ def test_agreement_throughout_is_one_and_contradiction_below_zero():
     assert float(dx.cross_kappa(numbers, distance="interval")) == 1.0
 
 
+@pytest.mark.long
 def test_large_pools_do_not_overflow():
     # Half a million labels in either pool: their product does not fit into 32 bits.
     rng = np.random.default_rng(1)

@@ -223,6 +223,7 @@ def test_truth_is_as_probable_as_it_says():
     assert (abs(share - bins.sel(column="probability")) < 4 * error).all()
 
 
+@pytest.mark.long
 def test_a_good_system_looks_worse_where_labels_are_equally_frequent():
     """The figure in the docstring: .86 on average for a system of .9, by bins that are clipped."""
     studies = [simulated(seed, 2000, [0.25] * 4, 0.6, {"m": 0.9}, missing=0) for seed in range(30)]

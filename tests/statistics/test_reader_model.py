@@ -224,6 +224,7 @@ def test_published_binormal_areas(shared):
     assert np.corrcoef(mine.ravel(), np.ravel(BINORMAL))[0, 1] > 0.95
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::dissensus.DissensusWarning")
 def test_only_the_order_of_a_readings_scores_counts():
     frame = few()
@@ -245,6 +246,7 @@ def test_areas_are_those_under_the_curves():
         np.testing.assert_allclose(found[f"average_{name}"].squeeze(), found[name].squeeze())
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::dissensus.DissensusWarning")
 def test_partial_areas_are_those_of_quadrature():
     posterior = sampled(few(), draws=4)
@@ -395,6 +397,7 @@ def test_areas_are_drawn_last(monkeypatch):
     np.testing.assert_allclose(posterior.area, posterior.separation[:, :2])
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::dissensus.DissensusWarning")
 def test_readers_with_one_modality_each_have_one_spread():
     frame = few()

@@ -164,6 +164,7 @@ def test_the_weight_of_a_system_that_knows_skewed_means_is_near_1():
     assert float(error.mean()) == pytest.approx(((said - mu) ** 2).mean(), abs=0.15)
 
 
+@pytest.mark.long
 def test_equal_numbers_are_no_evidence():
     """The standard deviation of 80 times 1/3 is not exactly 0."""
     rng = np.random.default_rng(2)

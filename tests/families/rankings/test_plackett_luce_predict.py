@@ -144,6 +144,7 @@ def _expanded(theta, codes, sizes, a, keys, n_labels):
     return out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("a", [0.05, 1.0])
 def test_with_the_metrics_keys_the_split_is_the_one_that_metrics_see(a):
     """At a great sharpness the first labels of a list are those that the metrics put first."""
