@@ -79,13 +79,16 @@ def theirs(table: pd.DataFrame, base: Any, labels: list[str] = LABELS) -> Any:
     return np.clip(share, 1e-6, 1 - 1e-6)
 
 
-def ours(table: pd.DataFrame, labels: list[str] = LABELS, **more: Any) -> Any:
-    """Return the posterior probability of each label (item, label)."""
+def ours(
+    table: pd.DataFrame, labels: list[str] = LABELS, model: str = "dawid_skene", **more: Any
+) -> Any:
+    """Return the mean probability of each label (item, label): that it is true, or is given."""
     ann = dx.annotations(table, kind="set", labels=labels)
+    name = {"dawid_skene": "truth", "dirichlet": "plausibility"}[model]
 
     def probability(one: Any) -> Any:
-        truth = dx.models.dawid_skene.fit(one, **QUIET, **more)["posterior"]["truth"]
-        return truth.sel(label="yes").mean(("chain", "draw"))
+        draws = dx.models.get(model).module.fit(one, **QUIET, **more)["posterior"][name]
+        return draws.sel(label="yes").mean(("chain", "draw"))
 
     found = dx.by_label(probability, ann).transpose("item", "element").sel(element=labels)
     return np.clip(found.sortby("item").to_numpy(), 1e-6, 1 - 1e-6)
@@ -259,6 +262,7 @@ def main() -> None:
     ways: dict[str, Callable[..., Any]] = {
         "BinaryRelevance, MajorityVote": lambda *of: theirs(of[0], MajorityVote(), *of[1:]),
         "BinaryRelevance, DawidSkene": lambda *of: theirs(of[0], DawidSkene(n_iter=100), *of[1:]),
+        "by_label, dirichlet": lambda *of: ours(*of, model="dirichlet"),
         "by_label, dawid_skene": ours,
         "... errors correlated": lambda *of: ours(*of, error_correlation="learned"),
     }

@@ -355,6 +355,15 @@ def test_chains_that_are_too_short_are_warned_of_once_with_their_reliabilities(
     assert "convergence" not in result["companion"].children
 
 
+def test_short_chains_of_a_learned_prior_are_not_said_to_be_of_items(votes, monkeypatch):
+    monkeypatch.setattr("dissensus.sampling.convergence.ESS", 1e9)
+    with pytest.warns(dx.ConvergenceWarning, match="not run long enough") as caught:
+        run(*votes, draws=100, reliability=(1, 3))
+    (text,) = (str(one.message) for one in caught if "dirichlet" in str(one.message))
+    assert "enough for 5 numbers of the learned prior: as few as " in text
+    assert "Do not trust any intervals; ask for more draws (draws=400)." in text
+
+
 @pytest.mark.slow
 def test_every_posterior_but_the_reference_is_dropped_before_the_next(rankings, monkeypatch):
     fits, alive = [], []

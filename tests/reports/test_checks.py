@@ -9,6 +9,7 @@ from reports.conftest import spoken
 import dissensus as dx
 from dissensus.cli.options import as_options
 from dissensus.cli.tables import results
+from dissensus.evaluation import doubts
 from dissensus.reports import checks
 
 
@@ -16,9 +17,10 @@ from dissensus.reports import checks
 def chains(two):
     """Return a function that puts given numbers of poor items, along reliability, into the main."""
 
-    def build(*poor):
+    def build(*poor, prior=False):
         means = {"a": [0.8] * len(poor), "b": [0.6] * len(poor)}
         result = two(means, means)
+        result.attrs["markov_chains"] = int(not prior)
         for side in (result, result["companion"]):  # chance r-hats of few draws are not the matter
             side["diagnostics"]["top_1_accuracy"].loc[{"diagnostic": "r_hat"}] = 1.0
         n = len(poor)
@@ -79,6 +81,21 @@ def test_the_terminal_prints_every_warning_of_the_page(chains, poor):
     for warning in warnings:
         assert warning in printed.replace("\N{NO-BREAK SPACE}", " ")
     assert "A smaller prior (--prior-count)" in as_options(printed)
+
+
+def test_chains_of_a_learned_prior_are_not_of_items(chains):
+    result = chains(2, 2, prior=True)
+    (words,) = said(checks.troubles(result))
+    assert words.startswith(
+        "The chains of dirichlet are too short for 2 numbers of the learned prior: the smallest "
+        "effective sample size is 370 (i), and r-hat is up to 1.04. Do not rely on any number."
+    )
+    assert "smaller reliabilities" not in words
+    assert doubts.of_metrics(result).startswith("the learned prior: chains too short")
+    assert checks.convergence_tables(result) == []
+    out = " ".join(said(checks.diagnosis(chains(0, 0, prior=True))))
+    assert "The numbers of the learned prior have at least 400 effective draws" in out
+    assert "of 3 items" not in out
 
 
 def test_one_chain_has_no_r_hat(chains):

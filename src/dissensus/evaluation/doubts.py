@@ -50,8 +50,16 @@ def of_metrics(side: xr.DataTree, reliability: float | None = None) -> str:
     poor = int(here["n_items_poor"])
     if not poor:
         return ""
+    why = convergence.doubt({k: v.item() for k, v in here.items()})
+    if of_prior(side):
+        return f"the learned prior: {why}"
     n = f" of {side['certainty'].sizes['item']:,}" if "certainty" in side.children else ""
-    return f"{poor:,}{n} items: {convergence.doubt({k: v.item() for k, v in here.items()})}"
+    return f"{poor:,}{n} items: {why}"
+
+
+def of_prior(side: xr.DataTree) -> bool:
+    """Return whether a model's only chains are those of its learned prior, not of items."""
+    return not int(side.attrs.get("markov_chains", 0))
 
 
 def of_group(evaluation: xr.DataTree, name: str) -> str:

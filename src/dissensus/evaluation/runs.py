@@ -38,7 +38,7 @@ from dissensus.metrics._insight import draw_insights
 from dissensus.metrics._items import bootstrap_weights
 from dissensus.metrics._probabilities import BIN
 from dissensus.sampling import convergence, fitting
-from dissensus.wording import metric_title
+from dissensus.wording import counted, metric_title
 
 Clusters = npt.NDArray[np.int64] | None
 """(item): the number of each item's cluster."""
@@ -303,7 +303,7 @@ def results(run: Run, task: Task, notes: Notes) -> Groups:
         del groups["convergence"]  # with chunks, too few draws give NaN instead of no group
     if "convergence" in groups:
         with notes.of(f"{run.recipe.model}"):
-            _warn_of_chains(groups["convergence"], task)
+            _warn_of_chains(groups["convergence"], task, of_items=run.recipe.markov_chains)
     groups["statistics"] = run.recipe.statistics(task.annotations, point)
     if task.predictions is not None:  # the metrics against the point estimate
         with notes.of("point estimate"):
@@ -359,19 +359,24 @@ def undefined_for(draws: xr.DataArray) -> list[Any]:
     return list(draws[SYSTEM].to_numpy()[missing.to_numpy()].tolist())
 
 
-def _warn_of_chains(found: xr.Dataset, task: Task) -> None:
-    """Warn of short chains, once for all reliabilities."""
+def _warn_of_chains(found: xr.Dataset, task: Task, *, of_items: bool) -> None:
+    """Warn of short chains, of items or of the learned prior, once for all reliabilities."""
     poor = found.isel({RELIABILITY: found["n_items_poor"].to_numpy() > 0})
     if not poor.sizes[RELIABILITY]:
         return
-    counts = zip(poor["n_items_poor"].to_numpy(), poor[RELIABILITY].to_numpy(), strict=True)
-    where = ", ".join(f"{count:g} at reliability {gamma:g}" for count, gamma in counts)
+    counts = poor["n_items_poor"].to_numpy()
+    if of_items:
+        at = zip(counts, poor[RELIABILITY].to_numpy(), strict=True)
+        where = ", ".join(f"{count:g} at reliability {gamma:g}" for count, gamma in at)
+        what, whose = f"some of {task.annotations.sizes[ITEM]} items ({where})", "these items'"
+    else:  # it is the same at each reliability
+        what, whose = f"{counted(int(counts.max()), 'number')} of the learned prior", "any"
+    smaller = ", or for smaller reliabilities" if of_items and found.sizes[RELIABILITY] > 1 else ""
     r_hat = f", r-hat up to {float(poor['r_hat_max'].max()):.2f}" if "r_hat_max" in poor else ""
     warnings.warn(
-        f"the chains have not run long enough for some of {task.annotations.sizes[ITEM]} items "
-        f"({where}): as few as {float(poor['ess_bulk_min'].min()):.0f} effective draws{r_hat}. Do "
-        f"not trust these items' intervals; ask for more draws (draws={4 * task.draws})"
-        f"{', or for smaller reliabilities' if found.sizes[RELIABILITY] > 1 else ''}.",
+        f"the chains have not run long enough for {what}: as few as "
+        f"{float(poor['ess_bulk_min'].min()):.0f} effective draws{r_hat}. Do not trust {whose} "
+        f"intervals; ask for more draws (draws={4 * task.draws}){smaller}.",
         ConvergenceWarning,
         stacklevel=2,
     )

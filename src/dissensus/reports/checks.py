@@ -112,7 +112,7 @@ def _of_side(side: xr.DataTree, whose: str) -> Iterator[tuple[str, Facts]]:
 
 
 def _poor(side: xr.DataTree) -> Facts:
-    """Return the number of items with too short chains, at each reliability."""
+    """Return the number of items, or of numbers of the prior, with too short chains."""
     if not evidence.has(side, "convergence"):
         return {}
     data = side["convergence"].to_dataset()
@@ -123,12 +123,17 @@ def _poor(side: xr.DataTree) -> Facts:
     where = [f"{int(n):,} at {number(g)}" for n, g in counts]
     n_items = counted(side["posterior"].sizes[ITEM], "item")
     where[0] = where[0].replace(" at ", f" of {n_items} at reliability ")
+    prior = doubts.of_prior(side)
+    if prior:  # which is the same at each reliability
+        n = int(poor["n_items_poor"].max())
+        where = [f"{counted(n, 'number')} of the learned prior"]
     worst = poor.isel({RELIABILITY: int(poor["ess_bulk_min"].to_numpy().argmin())})
     return {
         "at_reference": side.attrs["reference_reliability"] in poor[RELIABILITY].to_numpy(),
         "model": str(side.attrs["model"]), "where": listed(where),
         "ess": f"{float(worst['ess_bulk_min']):,.0f}",
-        "item": str(worst["ess_bulk_min_item"].item()), "several": data.sizes[RELIABILITY] > 1,
+        "item": str(worst["ess_bulk_min_item"].item()), "prior": prior,
+        "several": data.sizes[RELIABILITY] > 1 and not prior,
         "r_hat": f"{float(poor['r_hat_max'].max()):.2f}" if "r_hat_max" in poor else "",
     }  # fmt: skip
 
@@ -228,7 +233,7 @@ def _of_labels(side: xr.DataTree) -> Facts | None:
 
 
 def _chains(side: xr.DataTree) -> Facts:
-    """Return diagnostics of the items' chains at the reference reliability."""
+    """Return diagnostics of the chains at the reference reliability."""
     trust = side.attrs["reference_reliability"]
     here = side["convergence"].to_dataset().sel({RELIABILITY: trust})
     n_items, poor = side["posterior"].sizes[ITEM], int(here["n_items_poor"])
@@ -237,6 +242,7 @@ def _chains(side: xr.DataTree) -> Facts:
         "median": f"{float(here['ess_bulk_median']):,.0f}",
         "r_hat": f"{float(here['r_hat_max']):.3f}" if "r_hat_max" in here else "",
         "poor": f"{poor:,} of {counted(n_items, 'item')} {'has' if poor == 1 else 'have'}",
+        "prior": doubts.of_prior(side),
     }  # fmt: skip
 
 
@@ -246,7 +252,7 @@ def convergence_tables(evaluation: xr.DataTree) -> list[Table]:
     head = ["Reliability", "Smallest effective sample size", "In the median item", "Largest r-hat",
             "Items that need more"]  # fmt: skip
     for side in sides(evaluation):
-        if evidence.has(side, "convergence"):
+        if evidence.has(side, "convergence") and not doubts.of_prior(side):
             data = side["convergence"].to_dataset()
             rows = []
             for here in (data.isel({RELIABILITY: k}) for k in range(data.sizes[RELIABILITY])):
