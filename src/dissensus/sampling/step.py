@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
+import numpy as np
 import pymc as pm
 import pytensor
 from numba.core.event import install_listener
@@ -25,6 +26,7 @@ from pytensor.graph.basic import equal_computations
 from pytensor.graph.traversal import ancestors
 
 from dissensus.errors import ArgumentError, warn_caller
+from dissensus.kernels.types import Array
 from dissensus.sampling.interruption import LoggedCompilation
 
 _ONE_AT_A_TIME = RLock()
@@ -242,6 +244,8 @@ class WholeModelStep(BlockedStep):
     would not be exact, and returns a tuple with the ``names`` of the variables it moves, and in
     ``aside``, if it has this field, why it leaves others that it knows to PyMC."""
     _reading: Any
+    _left: tuple[dict[str, Array], Any] | None = None
+    """Where the chain was left: PyMC's values, and what they are in natural units."""
     stats_dtypes_shapes: dict[str, Any] = {}  # noqa: RUF012 (as PyMC declares it)
 
     def __init__(
@@ -285,6 +289,22 @@ class WholeModelStep(BlockedStep):
     def move(self, point: Any) -> Any:
         """Update all variables, as `step`."""
         raise NotImplementedError
+
+    def leave(self, natural: Any, values: Iterable[Any], point: Any) -> Any:
+        """Return the point at which a move ends; `found` knows it again by its values."""
+        out = dict(zip(self._values.values(), values, strict=True))
+        self._left = {name: np.array(value) for name, value in out.items()}, natural
+        return {**point, **out}
+
+    def found(self, point: Any) -> Any:
+        """Return the point in natural units if the last move ended there, else None.
+
+        PyTensor would take longer than the sweep. What is returned may be written over.
+        """
+        left, self._left = self._left, None
+        if left is None or any(not np.array_equal(point[n], value) for n, value in left[0].items()):
+            return None
+        return left[1]
 
     @classmethod
     def competence(cls, var: Any, has_grad: bool = False) -> Any:  # noqa: ARG003

@@ -276,6 +276,40 @@ def test_leaves_its_point_alone_and_stops_learning(step):
         np.testing.assert_array_equal(width, was)
 
 
+@pytest.mark.parametrize("name", [
+    "rasch, truth of some known, three labels, confidence", "rasch, other priors", "everything",
+    "confusion matrices", "matrices, covariates", "unpooled, related systems",
+])  # fmt: skip
+def test_where_it_left_off_is_known_by_its_values_only(name, monkeypatch):
+    """What a move keeps in natural units is what PyTensor makes of the values, and no others'."""
+    model = form(name).build()
+    with model:
+        made = (RaschGibbs if name.startswith("rasch") else LatentTruthGibbs)(rng=1)
+    step = type(made)
+    point, _ = made.step(model.initial_point())
+    values, kept = made._left
+    copied = {name: np.array(value) for name, value in point.items()}
+    assert made.found(copied) is kept  # in a worker PyMC gives copies
+    assert made.found(copied) is None  # and it may be written over
+    other = dict(copied)
+    moved = next(iter(values))
+    other[moved] = other[moved] + 1e-9
+    made._left = values, kept
+    assert made.found(other) is None
+    state, draws = made.sampling_state, []
+    for forgets in (False, True):
+        made.sampling_state = state
+        made._left = values, {name: np.array(value) for name, value in kept.items()}
+        if forgets:
+            monkeypatch.setattr(step, "found", lambda *_: None)
+        now = dict(copied)
+        for _ in range(2):
+            now, _ = made.step(now)
+        draws.append(now)
+    for name, value in draws[0].items():
+        np.testing.assert_allclose(value, draws[1][name], rtol=1e-6, atol=1e-8)
+
+
 def test_has_nothing_to_do_with_other_models():
     with pm.Model() as model:
         ability = pm.Normal("ability")

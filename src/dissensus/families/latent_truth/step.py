@@ -70,11 +70,12 @@ class LatentTruthGibbs(WholeModelStep):
     def move(self, point: Any) -> Any:
         """Update all variables; the given point is not changed."""
         (process, names, natural), chain = self._reading, self._chain
-        values = {name: value[None] for name, value in natural(point).items()}
+        at = self.found(point) or natural(point)
+        values = {name: value[None] for name, value in at.items()}
         many = to_kernel(process.form, values)
         chain.par = Parameters(*(part[0] for part in many))  # views, which the sweep writes over
         chain.state = started(self.rng.integers(2**64, dtype=np.uint64))
         chain.advance(-1, 1)
         moved = from_kernel(process.form, many, names)
-        values = self._to_values(*(moved[name][0] for name in names))
-        return {**point, **dict(zip(self._values.values(), values, strict=True))}, [{}]
+        now = {name: moved[name][0] for name in names}
+        return self.leave(now, self._to_values(*now.values()), point), [{}]

@@ -97,15 +97,17 @@ class RaschGibbs(WholeModelStep):
             self._room._replace(width=self.width), 1, self._trace, -1, self.known.centre,
         )  # fmt: skip
         natural = self._natural(par, now)
-        values = self._to_values(*(natural[name] for name in self._reading.names))
-        return {**point, **dict(zip(self._values.values(), values, strict=True))}, [{}]
+        natural = {name: natural[name] for name in self._reading.names}
+        return self.leave(natural, self._to_values(*natural.values()), point), [{}]
 
     def _placed(self, point: Any) -> tuple[Parameters, Truth]:
         """Return the state of the chain at a point."""
         process, names = self._reading
         data, said, lead = self._data, self._said, process.lead
-        values = self._to_natural(*(point[self._values[name]] for name in names))
-        natural = dict(zip(names, values, strict=True))
+        natural = self.found(point)
+        if natural is None:
+            values = self._to_natural(*(point[self._values[name]] for name in names))
+            natural = dict(zip(names, values, strict=True))
         par = crossed_sweep.start(data, crossed_sweep.BERNOULLI, n_gaps=0)
         par.mu[0] = natural[graph.MEAN] - lead
         par.sd_annotator[0] = natural[graph.ABILITY_SPREAD]
