@@ -74,6 +74,19 @@ def test_lists_have_lengths_and_numbers_quartiles(rankings):
     assert dict(prediction_lines(found))["values (min, quartiles, max)"].startswith("0.5, ")
 
 
+def test_whole_numbers_beside_scores_are_scores():
+    pred = dx.predictions({"item": [1, 2], "system": ["m", "m"], "label": [1, 4]})
+    beside = {
+        label: prediction_contents(
+            dx.annotations({"item": [1, 2], "annotator": [1, 1], "label": [label, 4]}), pred
+        )
+        for label in (0.5, 1)
+    }
+    assert [one["kind"] for one in beside.values()] == ["continuous", "nominal"]
+    assert beside[0.5]["values"]["median"] == 2.5
+    assert "labels_outside" not in beside[0.5]
+
+
 def test_numbers_and_their_spelling_are_one():
     ann = dx.annotations({"item": [1, 2], "annotator": [1, 1], "label": [0, 1]}, kind="nominal")
     pred = dx.predictions({"item": ["1", "2"], "system": ["m", "m"], "label": ["0", "Tie"]})

@@ -11,6 +11,7 @@ import xarray as xr
 from dissensus.data import tables
 from dissensus.data.alignment import SOURCES, Sources, items_on_one_side, respelled_item
 from dissensus.data.pairs import system_groups
+from dissensus.data.predictions import has_numbers, predicted_numbers
 from dissensus.data.rows import ranking_code, statements_per, voices_per
 from dissensus.dims import ANNOTATION, ANNOTATOR, ELEMENT, ITEM, LABEL, SYSTEM, VOTE
 from dissensus.errors import folded, misspelt, shown
@@ -99,22 +100,24 @@ def vote_contents(votes: xr.Dataset) -> dict[str, Any]:
 def prediction_contents(annotations: xr.Dataset, predictions: xr.Dataset) -> dict[str, Any]:
     """Return counts of predictions, and of items and labels that are not in the annotations."""
     annotated, predicted = (data[ITEM].to_numpy() for data in (annotations, predictions))
+    # Whole numbers are read as labels, and beside scores they are scores.
+    numeric = annotations.attrs["kind"] == "continuous" and has_numbers(predictions)
     out: dict[str, Any] = {
-        "kind": predictions.attrs["kind"],
+        "kind": "continuous" if numeric else predictions.attrs["kind"],
         "systems": predictions[SYSTEM].to_numpy().tolist(),
         "items": len(predicted),
         "items_without_predictions": _without(annotated, predicted),
         "items_without_annotations": _without(predicted, annotated),
     }
     out["items_in_common"] = len(annotated) - len(out["items_without_predictions"])
-    if "label_code" in predictions:
+    if "label_code" in predictions and not numeric:
         code = predictions["label_code"].to_numpy()
         out["labels_per_list"] = _spread((code >= 0).sum(axis=-1).ravel())
         out["labels_outside"] = _outside(annotations, predictions, code[code >= 0])
         known = _label_space(annotations).tolist()
         out["labels_misspelt"] = misspelt(list(out["labels_outside"]), known)
     else:
-        out["values"] = _quartiles(predictions["value"])
+        out["values"] = _quartiles(predicted_numbers(predictions))
     return out
 
 
