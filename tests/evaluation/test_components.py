@@ -249,6 +249,20 @@ def test_chains_that_are_too_short_are_warned_of(monkeypatch):
     with pytest.warns(dx.ConvergenceWarning, match="Do not trust the intervals of ICCs"):
         result = dx.evaluate(study(), threshold=0.0, **QUIET)
     assert result["components"].attrs["n_items_poor"] > 0
+    assert result["components"].sizes["draw"] == 8 * 200  # the second attempt
+
+
+@pytest.mark.long
+def test_chains_that_are_too_short_are_run_once_more(monkeypatch):
+    monkeypatch.setattr(components, "LEAST_DRAWS", 100)
+    enough = dx.evaluate(study(), threshold=0.0, **QUIET)["components"]
+    least = min(enough.attrs["ess_bulk_min"], enough.attrs["ess_tail_min"])
+    assert enough.sizes["draw"] == 200
+    monkeypatch.setattr("dissensus.sampling.convergence.ESS", 1.2 * least)
+    again = dx.evaluate(study(), threshold=0.0, **QUIET)["components"]
+    assert again.sizes["draw"] == 3 * 200
+    assert again.attrs["n_items_poor"] == 0
+    assert float(again["icc"].mean()) == pytest.approx(float(enough["icc"].mean()), abs=0.05)
 
 
 @pytest.mark.long

@@ -17,7 +17,7 @@ import xarray as xr
 
 from dissensus import arguments, metrics, models
 from dissensus.data.rows import voices_per
-from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, POOL, SAMPLE, SCALE, other
+from dissensus.dims import ANNOTATION, ANNOTATOR, DRAW, ITEM, LABEL, POOL, SAMPLE, SCALE, other
 from dissensus.errors import ArgumentError, ConvergenceWarning, brief, shown
 from dissensus.evaluation.observed import Asking, are_classes
 from dissensus.evaluation.section import (
@@ -35,7 +35,7 @@ from dissensus.evaluation.section import (
 from dissensus.kernels.random import generator
 from dissensus.metrics._components import SCALES
 from dissensus.metrics._cross_replication import annotators_outweigh_items
-from dissensus.sampling import fitting
+from dissensus.sampling import convergence, fitting
 from dissensus.wording import counted
 
 # Draws of reliability from a fit.
@@ -327,6 +327,8 @@ LEAST_DRAWS: Final = 500
 FEW_LABELS: Final = 5000
 """Maximum number of annotations for which twice as many draws are made: sweeps are quick."""
 _WARM_UP: Final = 300
+MOST_TIMES: Final = 8
+"""Chains that are too short are run once more, with at most so many times the draws."""
 
 
 def draws(groups: Groups, plan: ComponentsPlan, settings: Settings) -> Groups:
@@ -335,15 +337,20 @@ def draws(groups: Groups, plan: ComponentsPlan, settings: Settings) -> Groups:
     per_chain = _draws(annotations, settings.draws // settings.chains)
     name = "cross_replication" if plan.pools else "crossed_effects"
     options: dict[str, Any] = {"shared_annotators": True} if plan.pools and plan.shared else {}
-    own = Notes()
+    own, times = Notes(), 1
+    streams = ("components", "components, longer")
     with own.of(name), fitting.all_or_nothing(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # see _warn
-        fit = models.get(name).module.fit(
-            annotations, family=plan.family, anonymous=plan.anonymous, keep_effects=False,
-            draws=per_chain, tune=_WARM_UP, chains=settings.chains,
-            progressbar=settings.progressbar,
-            random_seed=generator(settings.random_seed, "components"), **options,
-        )  # fmt: skip
+        for stream in streams:
+            fit = models.get(name).module.fit(
+                annotations, family=plan.family, anonymous=plan.anonymous, keep_effects=False,
+                draws=times * per_chain, tune=_WARM_UP, chains=settings.chains,
+                progressbar=settings.progressbar,
+                random_seed=generator(settings.random_seed, stream), **options,
+            )  # fmt: skip
+            times = min(convergence.longer(fit["posterior"].attrs), MOST_TIMES)
+            if times == 1:
+                break
     found = component_draws(fit, _typical(annotations, plan.pools), plan.reference)
     found = found.assign_coords({dim: fit["posterior"][dim] for dim in SAMPLE})
     if plan.pools:
@@ -354,7 +361,8 @@ def draws(groups: Groups, plan: ComponentsPlan, settings: Settings) -> Groups:
     if plan.reference is not None:
         found.attrs["reference"] = str(plan.reference)
     with settings.notes.of(name):
-        _warn(found.attrs, 8 * per_chain)  # chains may have half of the draws that were set
+        # Chains may have half of the draws that were set.
+        _warn(found.attrs, 8 * found.sizes[DRAW])
     # The parts of the fit that metrics such as `dissensus.icc` need.
     constants = fit["constant_data"].to_dataset()
     constants = constants[[part for part in CONSTANTS if part in constants]]

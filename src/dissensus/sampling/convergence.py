@@ -183,6 +183,23 @@ def doubt(attrs: Mapping[Any, Any]) -> str:
     return f"{why}: {', '.join(reasons)}" if reasons else why
 
 
+def longer(attrs: Mapping[Any, Any]) -> int:
+    """Return how many times as many draws would do, given a fit's attributes.
+
+    1 if there are enough, or if more draws would not help.
+
+    >>> poor = {"n_items_poor": 2, "ess_bulk_min": 70.0, "ess_tail_min": 120.0, "r_hat_max": 1.04}
+    >>> longer(poor), longer(poor | {"n_items_stuck": 1}), longer(poor | {"n_items_poor": 0})
+    (3, 1, 1)
+    """
+    found = {name: attrs[name] for name in ATTRIBUTES if name in attrs}
+    helpless = found.get("n_items_undefined", 0) or found.get("n_items_stuck", 0)
+    if helpless or found.get("r_hat_max", 1.0) > APART or not found.get("n_items_poor", 0):
+        return 1
+    least = min(found["ess_bulk_min"], found["ess_tail_min"])
+    return max(2, math.ceil(2 * ESS / max(least, 1.0)))
+
+
 def few_draws(draws: int, chains: int, *, markov: bool) -> str:
     """Return in words that there are too few draws for an interval; "" if there are enough.
 
