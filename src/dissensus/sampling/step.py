@@ -20,7 +20,6 @@ from pymc.model import modelcontext
 from pymc.sampling import mcmc
 from pymc.step_methods.compound import BlockedStep, Competence
 from pymc.util import get_random_generator
-from pytensor.compile.mode import FAST_COMPILE
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import equal_computations
 from pytensor.graph.traversal import ancestors
@@ -32,9 +31,6 @@ from dissensus.sampling.interruption import LoggedCompilation
 _ONE_AT_A_TIME = RLock()
 _DEFAULT_MODE: Final = "Mode"  # as PyTensor calls it, which is Numba's
 _INTERPRETED: Final = "FAST_COMPILE"
-_FEW: Final = FAST_COMPILE.including("inline_ofg_expansion", "local_remove_all_assert")
-"""The same with a third fewer operations, each of which takes microseconds to interpret. Steps of
-the library give no values that an `Assert` would refuse."""
 
 
 @contextmanager
@@ -83,7 +79,7 @@ class Model(pm.Model):
 
         def make() -> Any:
             with uncompiled():
-                return super(Model, self).compile_fn(outs, mode=_FEW, **options)
+                return super(Model, self).compile_fn(outs, **options)
 
         given = [*outs, *options["inputs"]]
         asked = [getattr(one, "borrow", None) for one in given], options | {"inputs": None}
