@@ -360,8 +360,8 @@ def test_short_chains_of_a_learned_prior_are_not_said_to_be_of_items(votes, monk
     with pytest.warns(dx.ConvergenceWarning, match="not run long enough") as caught:
         run(*votes, draws=100, reliability=(1, 3))
     (text,) = (str(one.message) for one in caught if "dirichlet" in str(one.message))
-    assert "enough for 5 numbers of the learned prior: as few as " in text
-    assert "Do not trust any intervals; ask for more draws (draws=400)." in text
+    assert "enough for 5 parameters of the learned prior: as few as " in text
+    assert "Do not trust this model's intervals; ask for more draws (draws=400)." in text
 
 
 @pytest.mark.slow

@@ -169,3 +169,17 @@ def test_too_few_draws_to_tell_of_chains_say_nothing_in_chunks_either(tmp_path):
     assert "it is unknown whether the chains" in dx.report(result, tmp_path / "r.html").read_text(
         "utf-8"
     )
+
+
+@pytest.mark.long
+def test_the_report_does_without_the_names_of_the_worst_items(tmp_path):
+    options = RUN | {"draws": 400, "reliability": (1,)}
+    result = dx.evaluate(*rankings(), chunks=6, **options)
+    assert "ess_bulk_median" not in result["convergence"]
+    page = dx.report(result, tmp_path / "one.html").read_text(encoding="utf-8")
+    assert "effective draws, and r-hat is at most" in page
+    result["convergence"] = (
+        result["convergence"].to_dataset().assign(n_items_poor=("reliability", [3.0]))
+    )
+    page = dx.report(result, tmp_path / "two.html").read_text(encoding="utf-8")
+    assert "too short for 3 of 12" in page.replace("\N{NO-BREAK SPACE}", " ")

@@ -83,19 +83,48 @@ def test_the_terminal_prints_every_warning_of_the_page(chains, poor):
     assert "A smaller prior (--prior-count)" in as_options(printed)
 
 
+def with_more(result, **more):
+    data = result["convergence"].to_dataset()
+    return data.assign({name: ("reliability", [value] * 2) for name, value in more.items()})
+
+
 def test_chains_of_a_learned_prior_are_not_of_items(chains):
     result = chains(2, 2, prior=True)
     (words,) = said(checks.troubles(result))
-    assert words.startswith(
-        "The chains of dirichlet are too short for 2 numbers of the learned prior: the smallest "
-        "effective sample size is 370 (i), and r-hat is up to 1.04. Do not rely on any number."
+    assert words == (
+        "The chains of dirichlet are too short for 2 parameters of its learned prior: the smallest "
+        "effective sample size is 400 (the worst parameter is i), and r-hat is up to 1.01. Do not "
+        "rely on numbers of dirichlet; evaluate again with more draws."
     )
-    assert "smaller reliabilities" not in words
-    assert doubts.of_metrics(result).startswith("the learned prior: chains too short")
+    assert doubts.of_metrics(result).startswith("chains of the learned prior too short: 400")
     assert checks.convergence_tables(result) == []
+    assert "draws (100 are needed), and r-hat is at most 1.01 (limit 1.05): too short for 2" in (
+        " ".join(said(checks.diagnosis(result)))
+    )
+    result["convergence"] = with_more(result, ess_tail_min=40.0)
+    assert "size is 40 (" in said(checks.troubles(result))[0]
     out = " ".join(said(checks.diagnosis(chains(0, 0, prior=True))))
-    assert "The numbers of the learned prior have at least 400 effective draws" in out
+    assert "The parameters of the learned prior have at least 400 effective draws" in out
     assert "of 3 items" not in out
+    assert "too short" not in out
+
+
+def test_a_learned_prior_beside_items_is_judged_too(chains):
+    result = chains(0, 0)
+    result["convergence"] = with_more(
+        result, prior_n_items_poor=3, prior_ess_bulk_min=38.0, prior_ess_bulk_min_item="c"
+    )
+    (words,) = said(checks.troubles(result))
+    assert "too short for 3 parameters of its learned prior" in words
+    assert "is 38 (the worst parameter is c). Do not rely on numbers of dirichlet" in words
+    assert doubts.of_metrics(result) == "chains of the learned prior too short: 38 effective draws"
+    assert "0 of 3 items have too few" in " ".join(said(checks.diagnosis(result)))
+
+
+def test_without_the_attribute_chains_are_of_items(chains):
+    result = chains(2, 3)
+    del result.attrs["markov_chains"]
+    assert "2 of 3 items" in said(checks.troubles(result))[0]
 
 
 def test_one_chain_has_no_r_hat(chains):

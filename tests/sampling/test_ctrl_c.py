@@ -64,6 +64,7 @@ def interrupted(code, *arguments, firsts):
     child = subprocess.Popen(
         [sys.executable, "-W", "ignore", "-c", _UNDER_WAY.format(firsts=firsts) + code, *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=os.environ | {"PYTHON_CPU_COUNT": "2"},  # unit tests have one thread otherwise
     )  # fmt: skip
     said = []
     try:

@@ -41,6 +41,12 @@ def swept_until(at, draws=100, tune=50, n_chains=3):
 
 
 @pytest.fixture(autouse=True)
+def several_threads(monkeypatch):
+    """Unit tests have one thread otherwise (tests/conftest.py)."""
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+
+
+@pytest.fixture(autouse=True)
 def no_collection():
     """Hypothesis is called back at every garbage collection; a Ctrl-C that falls there is lost."""
     gc.disable()

@@ -44,22 +44,38 @@ def of_metrics(side: xr.DataTree, reliability: float | None = None) -> str:
     few = few or ("posterior" in side.children and _diverged(side["posterior"].attrs)) or ""
     if few or "convergence" not in side.children:  # sets have a fit for each label
         return few or (convergence.doubt(side["posterior"].attrs) if "labels" in side else "")
-    data = side["convergence"].to_dataset()
-    at = side.attrs["reference_reliability"] if reliability is None else reliability
-    here = data.isel({RELIABILITY: int(np.abs(data[RELIABILITY].to_numpy() - at).argmin())})
-    poor = int(here["n_items_poor"])
+    prior = prior_chains(side, reliability)
+    if int(prior.get("n_items_poor", 0)):
+        return convergence.doubt(prior, " of the learned prior")
+    here = {} if of_prior(side) else _chains_at(side, reliability)
+    poor = int(here.get("n_items_poor", 0))
     if not poor:
         return ""
-    why = convergence.doubt({k: v.item() for k, v in here.items()})
-    if of_prior(side):
-        return f"the learned prior: {why}"
     n = f" of {side['certainty'].sizes['item']:,}" if "certainty" in side.children else ""
-    return f"{poor:,}{n} items: {why}"
+    return f"{poor:,}{n} items: {convergence.doubt(here)}"
 
 
 def of_prior(side: xr.DataTree) -> bool:
     """Return whether a model's only chains are those of its learned prior, not of items."""
-    return not int(side.attrs.get("markov_chains", 0))
+    return not int(side.attrs.get("markov_chains", 1))
+
+
+def prior_chains(side: xr.DataTree, reliability: float | None = None) -> dict[str, Any]:
+    """Return the diagnostics of a model's learned prior, at a reliability or at its reference."""
+    here = _chains_at(side, reliability)
+    if of_prior(side):
+        return here
+    names = [name for name in here if name.startswith(convergence.OF_PRIOR)]
+    return {name.removeprefix(convergence.OF_PRIOR): here[name] for name in names}
+
+
+def _chains_at(side: xr.DataTree, reliability: float | None) -> dict[str, Any]:
+    if "convergence" not in side.children:
+        return {}
+    data = side["convergence"].to_dataset()
+    at = side.attrs["reference_reliability"] if reliability is None else reliability
+    here = data.isel({RELIABILITY: int(np.abs(data[RELIABILITY].to_numpy() - at).argmin())})
+    return {str(name): value.item() for name, value in here.data_vars.items()}
 
 
 def of_group(evaluation: xr.DataTree, name: str) -> str:

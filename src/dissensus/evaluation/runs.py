@@ -368,15 +368,18 @@ def _warn_of_chains(found: xr.Dataset, task: Task, *, of_items: bool) -> None:
     if of_items:
         at = zip(counts, poor[RELIABILITY].to_numpy(), strict=True)
         where = ", ".join(f"{count:g} at reliability {gamma:g}" for count, gamma in at)
-        what, whose = f"some of {task.annotations.sizes[ITEM]} items ({where})", "these items'"
+        what = f"some of {task.annotations.sizes[ITEM]} items ({where})"
+        whose = "these items' intervals"
     else:  # it is the same at each reliability
-        what, whose = f"{counted(int(counts.max()), 'number')} of the learned prior", "any"
+        what = f"{counted(int(counts.max()), 'parameter')} of the learned prior"
+        whose = "this model's intervals"
+    least = min(float(poor[name].min()) for name in ("ess_bulk_min", "ess_tail_min"))
     smaller = ", or for smaller reliabilities" if of_items and found.sizes[RELIABILITY] > 1 else ""
     r_hat = f", r-hat up to {float(poor['r_hat_max'].max()):.2f}" if "r_hat_max" in poor else ""
     warnings.warn(
-        f"the chains have not run long enough for {what}: as few as "
-        f"{float(poor['ess_bulk_min'].min()):.0f} effective draws{r_hat}. Do not trust {whose} "
-        f"intervals; ask for more draws (draws={4 * task.draws}){smaller}.",
+        f"the chains have not run long enough for {what}: as few as {least:.0f} effective "
+        f"draws{r_hat}. Do not trust {whose}; ask for more draws (draws={4 * task.draws})"
+        f"{smaller}.",
         ConvergenceWarning,
         stacklevel=2,
     )
@@ -406,7 +409,10 @@ def _scored(run: Run, task: Task, gamma: float, fit: xr.DataTree) -> tuple[Group
     if not run.recipe.of_numbers:
         out["certainty"] = certainties(theta, task.predictions)
     said = {**fit["posterior"].attrs, **fit["sample_stats"].data_vars}
-    known = {name: said[name] for name in convergence.ATTRIBUTES if name in said}
+    names = (
+        start + name for start in ("", convergence.OF_PRIOR) for name in convergence.ATTRIBUTES
+    )
+    known = {name: said[name] for name in names if name in said}
     if known:
         out["convergence"] = xr.Dataset(known)
     curves, grouped = xr.Dataset(), None

@@ -104,6 +104,9 @@ def _of_side(side: xr.DataTree, whose: str) -> Iterator[tuple[str, Facts]]:
     poor = _poor(side)
     if poor and poor["at_reference"]:
         yield "short_chains_of_items", poor
+    prior = _prior(side)
+    if prior and prior["poor"]:
+        yield "short_chains_of_prior", prior
     ess, r_hat = _worst(side) or (np.inf, 0.0)
     if r_hat > R_HAT:
         yield _trouble("r_hat", f"{r_hat:.3f}", whose)
@@ -111,9 +114,23 @@ def _of_side(side: xr.DataTree, whose: str) -> Iterator[tuple[str, Facts]]:
         yield _trouble("ess", f"{ess:,.0f}", whose)
 
 
+def _prior(side: xr.DataTree) -> Facts:
+    """Return diagnostics of a learned prior at the reference, if there are any."""
+    found = doubts.prior_chains(side)
+    if "ess_bulk_min" not in found:
+        return {}
+    poor = int(found["n_items_poor"])
+    return {
+        "model": str(side.attrs["model"]), "ess": f"{convergence.least(found):,.0f}",
+        "r_hat": f"{found['r_hat_max']:.2f}" if "r_hat_max" in found else "",
+        "poor": poor, "parameters": counted(poor, "parameter"),
+        "item": str(found.get("ess_bulk_min_item", "")),
+    }  # fmt: skip
+
+
 def _poor(side: xr.DataTree) -> Facts:
-    """Return the number of items, or of numbers of the prior, with too short chains."""
-    if not evidence.has(side, "convergence"):
+    """Return the number of items with too short chains, at each reliability."""
+    if not evidence.has(side, "convergence") or doubts.of_prior(side):
         return {}
     data = side["convergence"].to_dataset()
     poor = data.isel({RELIABILITY: data["n_items_poor"].to_numpy() > 0})
@@ -123,17 +140,14 @@ def _poor(side: xr.DataTree) -> Facts:
     where = [f"{int(n):,} at {number(g)}" for n, g in counts]
     n_items = counted(side["posterior"].sizes[ITEM], "item")
     where[0] = where[0].replace(" at ", f" of {n_items} at reliability ")
-    prior = doubts.of_prior(side)
-    if prior:  # which is the same at each reliability
-        n = int(poor["n_items_poor"].max())
-        where = [f"{counted(n, 'number')} of the learned prior"]
     worst = poor.isel({RELIABILITY: int(poor["ess_bulk_min"].to_numpy().argmin())})
+    name = "ess_bulk_min_item"  # with chunks it is not known
     return {
         "at_reference": side.attrs["reference_reliability"] in poor[RELIABILITY].to_numpy(),
         "model": str(side.attrs["model"]), "where": listed(where),
         "ess": f"{float(worst['ess_bulk_min']):,.0f}",
-        "item": str(worst["ess_bulk_min_item"].item()), "prior": prior,
-        "several": data.sizes[RELIABILITY] > 1 and not prior,
+        "item": str(worst[name].item()) if name in worst else "",
+        "several": data.sizes[RELIABILITY] > 1,
         "r_hat": f"{float(poor['r_hat_max'].max()):.2f}" if "r_hat_max" in poor else "",
     }  # fmt: skip
 
@@ -200,12 +214,14 @@ def diagnosis(evaluation: xr.DataTree) -> Topics:
     out: Topics = []
     for side, whose in _models(evaluation):
         ess, r_hat = _worst(side) or (0.0, 0.0)
-        has_chains = evidence.has(side, "convergence")
+        judged = evidence.has(side, "convergence")
+        has_chains = judged and not doubts.of_prior(side)
         out.append(("diagnosis", {
             "whose": whose, "inference": str(side.attrs.get("inference", "unknown")),
             "ess": f"{ess:,.0f}" if ess else "", "r_hat": f"{r_hat:.3f}",
             "chains": _chains(side) if has_chains else None, "model": str(side.attrs["model"]),
-            "undiagnosed": not has_chains and int(side.attrs.get("markov_chains", 0)),
+            "undiagnosed": not judged and int(side.attrs.get("markov_chains", 0)),
+            "prior": _prior(side),
             "of_labels": _of_labels(side),
         }))  # fmt: skip
     for group, (title, _) in _GROUPS.items():
@@ -238,12 +254,16 @@ def _chains(side: xr.DataTree) -> Facts:
     here = side["convergence"].to_dataset().sel({RELIABILITY: trust})
     n_items, poor = side["posterior"].sizes[ITEM], int(here["n_items_poor"])
     return {
-        "reliability": trust, "ess": f"{float(here['ess_bulk_min']):,.0f}",
-        "median": f"{float(here['ess_bulk_median']):,.0f}",
+        "reliability": trust, "ess": f"{float(here['ess_bulk_min']):,.0f}", "median": _median(here),
         "r_hat": f"{float(here['r_hat_max']):.3f}" if "r_hat_max" in here else "",
         "poor": f"{poor:,} of {counted(n_items, 'item')} {'has' if poor == 1 else 'have'}",
-        "prior": doubts.of_prior(side),
     }  # fmt: skip
+
+
+def _median(here: xr.Dataset) -> str:
+    """Return the effective sample size of the median item, which is not known with chunks."""
+    name = "ess_bulk_median"
+    return f"{float(here[name]):,.0f}" if name in here else ""
 
 
 def convergence_tables(evaluation: xr.DataTree) -> list[Table]:
@@ -259,7 +279,7 @@ def convergence_tables(evaluation: xr.DataTree) -> list[Table]:
                 r_hat = f"{float(here['r_hat_max']):.3f}" if "r_hat_max" in here else "one chain"
                 rows.append([
                     number(float(here[RELIABILITY])), f"{float(here['ess_bulk_min']):,.0f}",
-                    f"{float(here['ess_bulk_median']):,.0f}", r_hat,
+                    _median(here) or "unknown", r_hat,
                     f"{int(here['n_items_poor']):,}",
                 ])  # fmt: skip
             title = f"Chains of {side.attrs['model']}, by item"

@@ -37,6 +37,8 @@ ATTRIBUTES: Final = (
     "n_items_undefined", "r_hat_max", "r_hat_max_item", "n_items_poor",
 )  # fmt: skip
 """Names of the attributes of `diagnosed`; a single chain has no r-hat."""
+OF_PRIOR: Final = "prior_"
+"""Prefix of these names for a learned prior beside items."""
 
 
 def diagnosed(draws: xr.DataArray, dim: str = ITEM, prefix: str = "") -> dict[str, Any]:
@@ -165,8 +167,16 @@ def _stuck(draws: xr.DataArray) -> xr.DataArray:
     return still & ((moves > _MOVING).any(CHAIN) | ((moves == 0).all(CHAIN) & apart))
 
 
-def doubt(attrs: Mapping[Any, Any]) -> str:
-    """Return in a few words why the chains of a fit are poor; "" if they are not."""
+def least(found: Mapping[Any, Any]) -> float:
+    """Return the smallest effective sample size, in the bulk or the tails."""
+    return float(min(found["ess_bulk_min"], found.get("ess_tail_min", np.inf)))
+
+
+def doubt(attrs: Mapping[Any, Any], whose: str = "") -> str:
+    """Return in a few words why the chains of a fit are poor; "" if they are not.
+
+    ``whose`` follows "chains", such as " of the learned prior".
+    """
     found = {name: attrs[name] for name in ATTRIBUTES if name in attrs}
     if not int(found.get("n_items_poor", 0)):
         return ""
@@ -179,7 +189,9 @@ def doubt(attrs: Mapping[Any, Any]) -> str:
         reasons.append(f"{found['ess_tail_min']:.0f} in the tails")
     if "r_hat_max" in found:
         reasons.append(f"r-hat {found['r_hat_max']:.2f}")
-    why = "a chain stands still" if int(found.get("n_items_stuck", 0)) else "chains too short"
+    why = (
+        "a chain stands still" if int(found.get("n_items_stuck", 0)) else f"chains{whose} too short"
+    )
     return f"{why}: {', '.join(reasons)}" if reasons else why
 
 
@@ -196,8 +208,7 @@ def longer(attrs: Mapping[Any, Any]) -> int:
     helpless = found.get("n_items_undefined", 0) or found.get("n_items_stuck", 0)
     if helpless or found.get("r_hat_max", 1.0) > APART or not found.get("n_items_poor", 0):
         return 1
-    least = min(found["ess_bulk_min"], found["ess_tail_min"])
-    return max(2, math.ceil(2 * ESS / max(least, 1.0)))
+    return max(2, math.ceil(2 * ESS / max(least(found), 1.0)))
 
 
 def few_draws(draws: int, chains: int, *, markov: bool) -> str:
@@ -215,8 +226,7 @@ def few_draws(draws: int, chains: int, *, markov: bool) -> str:
 
 def _warn(found: dict[str, Any], what: str, draws: int) -> None:
     r_hat = f", r-hat up to {found['r_hat_max']:.2f}" if "r_hat_max" in found else ""
-    least = min(found["ess_bulk_min"], found["ess_tail_min"])
-    times = max(4, math.ceil(2 * ESS / max(least, 1.0)))
+    times = max(4, math.ceil(2 * ESS / max(least(found), 1.0)))
     advice = f"ask for more draws (draws={times * draws})"
     if found["n_items_undefined"]:
         advice = (

@@ -84,7 +84,7 @@ def diagnosed(found: Draws) -> dict[str, Any]:
             learned = found.posterior[name].rename(name)
             out |= convergence.diagnosed(learned, ANNOTATOR, f"{name}_")
     prior = {name: found.posterior[name] for name in HYPERPARAMETERS if name in found.posterior}
-    return out | (convergence.diagnosed_parameters(prior, "prior_") if prior else {})
+    return out | (convergence.diagnosed_parameters(prior, convergence.OF_PRIOR) if prior else {})
 
 
 _FEW_ITEMS, _MOST_SWEEPS = 300, 30
