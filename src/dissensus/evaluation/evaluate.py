@@ -90,7 +90,8 @@ def evaluate(
         is kept at the model's reference (1, or 30 for `inverse_rank`), or else at the middle value.
         A companion uses its own range, since its scale differs.
     draws, chains : int
-        Number of posterior draws per chain, and number of chains.
+        Number of posterior draws per chain, and number of chains. Chains of variance components are
+        run once more, with at most eight times the draws, if they were too short.
     random_seed : int, optional
         Makes results repeatable. By default a seed is drawn and recorded.
     progressbar : bool
