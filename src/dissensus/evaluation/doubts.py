@@ -44,15 +44,14 @@ def of_metrics(side: xr.DataTree, reliability: float | None = None) -> str:
     few = few or ("posterior" in side.children and _diverged(side["posterior"].attrs)) or ""
     if few or "convergence" not in side.children:  # sets have a fit for each label
         return few or (convergence.doubt(side["posterior"].attrs) if "labels" in side else "")
-    prior = prior_chains(side, reliability)
+    items, prior = chains_of(side, reliability)
     if int(prior.get("n_items_poor", 0)):
         return convergence.doubt(prior, " of the learned prior")
-    here = {} if of_prior(side) else _chains_at(side, reliability)
-    poor = int(here.get("n_items_poor", 0))
+    poor = int(items.get("n_items_poor", 0))
     if not poor:
         return ""
     n = f" of {side['certainty'].sizes['item']:,}" if "certainty" in side.children else ""
-    return f"{poor:,}{n} items: {convergence.doubt(here)}"
+    return f"{poor:,}{n} items: {convergence.doubt(items)}"
 
 
 def of_prior(side: xr.DataTree) -> bool:
@@ -60,22 +59,25 @@ def of_prior(side: xr.DataTree) -> bool:
     return not int(side.attrs.get("markov_chains", 1))
 
 
-def prior_chains(side: xr.DataTree, reliability: float | None = None) -> dict[str, Any]:
-    """Return the diagnostics of a model's learned prior, at a reliability or at its reference."""
-    here = _chains_at(side, reliability)
-    if of_prior(side):
-        return here
-    names = [name for name in here if name.startswith(convergence.OF_PRIOR)]
-    return {name.removeprefix(convergence.OF_PRIOR): here[name] for name in names}
+def chains_of(
+    side: xr.DataTree, reliability: float | None = None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the diagnostics of a model's items, and of its learned prior, by name.
 
-
-def _chains_at(side: xr.DataTree, reliability: float | None) -> dict[str, Any]:
+    They are those at a reliability, or at the model's reference; empty where there are none.
+    """
     if "convergence" not in side.children:
-        return {}
+        return {}, {}
     data = side["convergence"].to_dataset()
     at = side.attrs["reference_reliability"] if reliability is None else reliability
     here = data.isel({RELIABILITY: int(np.abs(data[RELIABILITY].to_numpy() - at).argmin())})
-    return {str(name): value.item() for name, value in here.data_vars.items()}
+    named = {str(name): value.item() for name, value in here.data_vars.items()}
+    if of_prior(side):
+        return {}, named
+    start = convergence.OF_PRIOR
+    prior = {name: value for name, value in named.items() if name.startswith(start)}
+    items = {name: value for name, value in named.items() if name not in prior}
+    return items, {name.removeprefix(start): value for name, value in prior.items()}
 
 
 def of_group(evaluation: xr.DataTree, name: str) -> str:

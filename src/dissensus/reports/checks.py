@@ -116,15 +116,15 @@ def _of_side(side: xr.DataTree, whose: str) -> Iterator[tuple[str, Facts]]:
 
 def _prior(side: xr.DataTree) -> Facts:
     """Return diagnostics of a learned prior at the reference, if there are any."""
-    found = doubts.prior_chains(side)
-    if "ess_bulk_min" not in found:
+    _, prior = doubts.chains_of(side)
+    if "ess_bulk_min" not in prior:
         return {}
-    poor = int(found["n_items_poor"])
+    poor = int(prior["n_items_poor"])
     return {
-        "model": str(side.attrs["model"]), "ess": f"{convergence.least(found):,.0f}",
-        "r_hat": f"{found['r_hat_max']:.2f}" if "r_hat_max" in found else "",
+        "model": str(side.attrs["model"]), "ess": f"{convergence.least(prior):,.0f}",
+        "r_hat": f"{prior['r_hat_max']:.2f}" if "r_hat_max" in prior else "",
         "poor": poor, "parameters": counted(poor, "parameter"),
-        "item": str(found.get("ess_bulk_min_item", "")),
+        "item": str(prior.get("ess_bulk_min_item", "")),
     }  # fmt: skip
 
 
@@ -215,11 +215,10 @@ def diagnosis(evaluation: xr.DataTree) -> Topics:
     for side, whose in _models(evaluation):
         ess, r_hat = _worst(side) or (0.0, 0.0)
         judged = evidence.has(side, "convergence")
-        has_chains = judged and not doubts.of_prior(side)
         out.append(("diagnosis", {
             "whose": whose, "inference": str(side.attrs.get("inference", "unknown")),
             "ess": f"{ess:,.0f}" if ess else "", "r_hat": f"{r_hat:.3f}",
-            "chains": _chains(side) if has_chains else None, "model": str(side.attrs["model"]),
+            "chains": _chains(side), "model": str(side.attrs["model"]),
             "undiagnosed": not judged and int(side.attrs.get("markov_chains", 0)),
             "prior": _prior(side),
             "of_labels": _of_labels(side),
@@ -248,19 +247,21 @@ def _of_labels(side: xr.DataTree) -> Facts | None:
     }  # fmt: skip
 
 
-def _chains(side: xr.DataTree) -> Facts:
-    """Return diagnostics of the chains at the reference reliability."""
-    trust = side.attrs["reference_reliability"]
-    here = side["convergence"].to_dataset().sel({RELIABILITY: trust})
-    n_items, poor = side["posterior"].sizes[ITEM], int(here["n_items_poor"])
+def _chains(side: xr.DataTree) -> Facts | None:
+    """Return diagnostics of the items' chains at the reference reliability, if there are any."""
+    items, _ = doubts.chains_of(side)
+    if not items:
+        return None
+    n_items, poor = side["posterior"].sizes[ITEM], int(items["n_items_poor"])
     return {
-        "reliability": trust, "ess": f"{float(here['ess_bulk_min']):,.0f}", "median": _median(here),
-        "r_hat": f"{float(here['r_hat_max']):.3f}" if "r_hat_max" in here else "",
+        "reliability": side.attrs["reference_reliability"],
+        "ess": f"{items['ess_bulk_min']:,.0f}", "median": _median(items),
+        "r_hat": f"{items['r_hat_max']:.3f}" if "r_hat_max" in items else "",
         "poor": f"{poor:,} of {counted(n_items, 'item')} {'has' if poor == 1 else 'have'}",
     }  # fmt: skip
 
 
-def _median(here: xr.Dataset) -> str:
+def _median(here: xr.Dataset | Facts) -> str:
     """Return the effective sample size of the median item, which is not known with chunks."""
     name = "ess_bulk_median"
     return f"{float(here[name]):,.0f}" if name in here else ""

@@ -208,7 +208,12 @@ def longer(attrs: Mapping[Any, Any]) -> int:
     helpless = found.get("n_items_undefined", 0) or found.get("n_items_stuck", 0)
     if helpless or found.get("r_hat_max", 1.0) > APART or not found.get("n_items_poor", 0):
         return 1
-    return max(2, math.ceil(2 * ESS / max(least(found), 1.0)))
+    return max(2, _wanted(found))
+
+
+def _wanted(found: Mapping[Any, Any]) -> int:
+    """Return how many times as many draws would have twice the effective draws needed."""
+    return math.ceil(2 * ESS / max(least(found), 1.0))
 
 
 def few_draws(draws: int, chains: int, *, markov: bool) -> str:
@@ -226,8 +231,7 @@ def few_draws(draws: int, chains: int, *, markov: bool) -> str:
 
 def _warn(found: dict[str, Any], what: str, draws: int) -> None:
     r_hat = f", r-hat up to {found['r_hat_max']:.2f}" if "r_hat_max" in found else ""
-    times = max(4, math.ceil(2 * ESS / max(least(found), 1.0)))
-    advice = f"ask for more draws (draws={times * draws})"
+    advice = f"ask for more draws (draws={max(4, _wanted(found)) * draws})"
     if found["n_items_undefined"]:
         advice = (
             "some draws are not finite. Do not use this fit; check for extreme values in the data "

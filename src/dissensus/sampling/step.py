@@ -240,8 +240,8 @@ class WholeModelStep(BlockedStep):
     would not be exact, and returns a tuple with the ``names`` of the variables it moves, and in
     ``aside``, if it has this field, why it leaves others that it knows to PyMC."""
     _reading: Any
-    _left: tuple[dict[str, Array], Any] | None = None
-    """Where the chain was left: PyMC's values, and what they are in natural units."""
+    _end: tuple[dict[str, Array], Any] | None = None
+    """Where the last move ended: PyMC's values, and the same in natural units."""
     stats_dtypes_shapes: dict[str, Any] = {}  # noqa: RUF012 (as PyMC declares it)
 
     def __init__(
@@ -286,21 +286,21 @@ class WholeModelStep(BlockedStep):
         """Update all variables, as `step`."""
         raise NotImplementedError
 
-    def leave(self, natural: Any, values: Iterable[Any], point: Any) -> Any:
-        """Return the point at which a move ends; `found` knows it again by its values."""
+    def remember(self, natural: Any, values: Iterable[Any], point: Any) -> Any:
+        """Return the point at which a move ends; `recall` knows it again by its values."""
         out = dict(zip(self._values.values(), values, strict=True))
-        self._left = {name: np.array(value) for name, value in out.items()}, natural
+        self._end = {name: np.array(value) for name, value in out.items()}, natural
         return {**point, **out}
 
-    def found(self, point: Any) -> Any:
+    def recall(self, point: Any) -> Any:
         """Return the point in natural units if the last move ended there, else None.
 
         PyTensor would take longer than the sweep. What is returned may be written over.
         """
-        left, self._left = self._left, None
-        if left is None or any(not np.array_equal(point[n], value) for n, value in left[0].items()):
+        end, self._end = self._end, None
+        if end is None or any(not np.array_equal(point[n], value) for n, value in end[0].items()):
             return None
-        return left[1]
+        return end[1]
 
     @classmethod
     def competence(cls, var: Any, has_grad: bool = False) -> Any:  # noqa: ARG003

@@ -287,21 +287,21 @@ def test_where_it_left_off_is_known_by_its_values_only(name, monkeypatch):
         made = (RaschGibbs if name.startswith("rasch") else LatentTruthGibbs)(rng=1)
     step = type(made)
     point, _ = made.step(model.initial_point())
-    values, kept = made._left
+    values, kept = made._end
     copied = {name: np.array(value) for name, value in point.items()}
-    assert made.found(copied) is kept  # in a worker PyMC gives copies
-    assert made.found(copied) is None  # and it may be written over
+    assert made.recall(copied) is kept  # in a worker PyMC gives copies
+    assert made.recall(copied) is None  # and it may be written over
     other = dict(copied)
     moved = next(iter(values))
     other[moved] = other[moved] + 1e-9
-    made._left = values, kept
-    assert made.found(other) is None
+    made._end = values, kept
+    assert made.recall(other) is None
     state, draws = made.sampling_state, []
     for forgets in (False, True):
         made.sampling_state = state
-        made._left = values, {name: np.array(value) for name, value in kept.items()}
+        made._end = values, {name: np.array(value) for name, value in kept.items()}
         if forgets:
-            monkeypatch.setattr(step, "found", lambda *_: None)
+            monkeypatch.setattr(step, "recall", lambda *_: None)
         now = dict(copied)
         for _ in range(2):
             now, _ = made.step(now)

@@ -70,7 +70,7 @@ class LatentTruthGibbs(WholeModelStep):
     def move(self, point: Any) -> Any:
         """Update all variables; the given point is not changed."""
         (process, names, natural), chain = self._reading, self._chain
-        at = self.found(point) or natural(point)
+        at = self.recall(point) or natural(point)
         values = {name: value[None] for name, value in at.items()}
         many = to_kernel(process.form, values)
         chain.par = Parameters(*(part[0] for part in many))  # views, which the sweep writes over
@@ -78,4 +78,4 @@ class LatentTruthGibbs(WholeModelStep):
         chain.advance(-1, 1)
         moved = from_kernel(process.form, many, names)
         now = {name: moved[name][0] for name in names}
-        return self.leave(now, self._to_values(*now.values()), point), [{}]
+        return self.remember(now, self._to_values(*now.values()), point), [{}]

@@ -98,13 +98,13 @@ class RaschGibbs(WholeModelStep):
         )  # fmt: skip
         natural = self._natural(par, now)
         natural = {name: natural[name] for name in self._reading.names}
-        return self.leave(natural, self._to_values(*natural.values()), point), [{}]
+        return self.remember(natural, self._to_values(*natural.values()), point), [{}]
 
     def _placed(self, point: Any) -> tuple[Parameters, Truth]:
         """Return the state of the chain at a point."""
         process, names = self._reading
         data, said, lead = self._data, self._said, process.lead
-        natural = self.found(point)
+        natural = self.recall(point)
         if natural is None:
             values = self._to_natural(*(point[self._values[name]] for name in names))
             natural = dict(zip(names, values, strict=True))
