@@ -15,7 +15,7 @@ import arviz as az
 import numpy as np
 import pymc as pm
 
-from dissensus.sampling.step import uncompiled
+from dissensus.sampling.interpreter import uncompiled
 
 POINTS, THIN, TUNE = 150, 12, 300
 FAR = 5.0

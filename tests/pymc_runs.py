@@ -13,7 +13,8 @@ import pytest
 from pytensor.link.c.basic import CLinker
 from pytensor.link.numba.linker import NumbaLinker
 
-from dissensus.sampling.step import uncompiled, without_gibbs
+from dissensus.sampling.interpreter import uncompiled
+from dissensus.sampling.step import without_gibbs
 
 
 @pytest.fixture(autouse=True)

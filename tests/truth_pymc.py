@@ -14,7 +14,7 @@ from truth_cases import Case
 from truth_prior import Points, prior
 from truth_reference import log_likelihood, names_kept
 
-from dissensus.sampling.step import uncompiled
+from dissensus.sampling.interpreter import uncompiled
 
 
 def variables(case: Case, points: Points) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from calibration.simulators import SIMULATORS
 
 from dissensus import models
 from dissensus.sampling import fitting
-from dissensus.sampling.step import uncompiled
+from dissensus.sampling.interpreter import uncompiled
 
 FALSE_ALARM = 0.001
 FORMS = forms.forms()

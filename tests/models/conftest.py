@@ -12,7 +12,7 @@ import xarray as xr
 from scipy import stats
 
 import dissensus as dx
-from dissensus.sampling.step import uncompiled
+from dissensus.sampling.interpreter import uncompiled
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from scipy import special
 import dissensus as dx
 from dissensus.families.latent_truth.kernels.data import regression
 from dissensus.models import dawid_skene
-from dissensus.sampling.step import uncompiled
+from dissensus.sampling.interpreter import uncompiled
 
 QUIET = {"progressbar": False, "random_seed": 4}
 FORMULA = "~ experience + trained"

@@ -8,7 +8,7 @@ import pytest
 
 import dissensus as dx
 from dissensus.models import dawid_skene
-from dissensus.sampling.step import uncompiled
+from dissensus.sampling.interpreter import uncompiled
 
 
 @pytest.fixture(scope="module")

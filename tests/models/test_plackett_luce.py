@@ -19,7 +19,7 @@ from families.rankings.ranking_reference import by_importance
 import dissensus as dx
 from dissensus.data.plausibility import with_candidates
 from dissensus.models import plackett_luce
-from dissensus.sampling.step import uncompiled
+from dissensus.sampling.interpreter import uncompiled
 
 
 def fit(ann, **options):

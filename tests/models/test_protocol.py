@@ -10,6 +10,7 @@ import arviz as az
 import matplotlib.pyplot as plt
 import numpy as np
 import pymc as pm
+import pytensor
 import pytest
 import xarray as xr
 from refusals import check_refused
@@ -17,7 +18,8 @@ from refusals import check_refused
 import dissensus as dx
 from dissensus.models import MODELS
 from dissensus.sampling.fitting import EXACT
-from dissensus.sampling.step import uncompiled
+from dissensus.sampling.interpreter import Interpreted, interpreted, uncompiled
+from dissensus.sampling.step import Model
 
 # The arguments that docs call with, and their defaults: api.md, "Models".
 FIT_DEFAULTS = {
@@ -319,6 +321,29 @@ def test_observed_data_can_be_replaced(model, examples):
         np.testing.assert_array_equal(again.rvs_to_values[rv].eval(), new[rv.name])
     with uncompiled():
         assert np.isfinite(again.compile_logp()(again.initial_point()))
+
+
+@by_model
+def test_a_trace_is_evaluated_as_pytensor_evaluates_it(model, examples):
+    """PyTensor's own interpreter, which rewrites graphs, is the reference."""
+    built = model.module.build(examples[model.kinds[-1]])
+    values, traced = built.value_vars, built.unobserved_value_vars
+    ours = interpreted(values, traced)
+    if isinstance(built, Model):
+        ours = built.compile_fn(
+            [pytensor.Out(one, borrow=True) for one in traced], inputs=values, point_fn=False,
+            on_unused_input="ignore", trust_input=True,
+        )  # fmt: skip
+    assert isinstance(ours, Interpreted)
+    reference = pytensor.function(values, traced, on_unused_input="ignore")
+    rng = np.random.default_rng(1)
+    for _ in range(3):
+        point = built.initial_point()
+        moved = [np.asarray(point[v.name] + rng.normal(0.0, 0.5, np.shape(point[v.name])))
+                 for v in values]  # fmt: skip
+        for name, found, expected in zip(traced, ours(*moved), reference(*moved), strict=True):
+            assert found.dtype == expected.dtype
+            np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-14, err_msg=str(name))
 
 
 @by_model

@@ -17,7 +17,7 @@ from dissensus.data.plausibility import with_candidates
 from dissensus.families.base import FitOptions
 from dissensus.families.latent_truth.fit import TruthFit
 from dissensus.families.latent_truth.parameters import named
-from dissensus.sampling.step import uncompiled
+from dissensus.sampling.interpreter import uncompiled
 from dissensus.statistics._accuracies import accuracy_of_abilities
 
 pytestmark = pytest.mark.long

@@ -10,7 +10,8 @@ import pytest
 from pymc_runs import AS_USERS_HAVE_IT, no_compiler  # noqa: F401 (a fixture)
 from pytensor.compile.builders import OpFromGraph
 
-from dissensus.sampling.step import Model, first_point, uncompiled
+from dissensus.sampling.interpreter import uncompiled
+from dissensus.sampling.step import Model, first_point
 
 
 def within():

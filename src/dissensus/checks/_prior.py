@@ -17,7 +17,7 @@ from dissensus.kernels.types import Floats, Ints
 from dissensus.metrics._components import MODELS
 from dissensus.metrics._reliability import icc
 from dissensus.sampling import fitting
-from dissensus.sampling.step import uncompiled
+from dissensus.sampling.interpreter import uncompiled
 from dissensus.wording import share
 
 BIN: Final = "bin"

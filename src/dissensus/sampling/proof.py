@@ -29,11 +29,11 @@ from pytensor.tensor.subtensor import AdvancedSubtensor
 
 from dissensus.data.layout import LABELS
 from dissensus.kernels.types import Array, Ints
+from dissensus.sampling.interpreter import interpreted
 from dissensus.sampling.step import refuse_other_uses, unfit
 
 COEFFICIENT, COVARIATES = "coefficient", "covariates"
-PLAIN: Final = Mode(linker="py", optimizer=None)
-"""The mode for graphs that are evaluated once or twice: compilation would take longer."""
+_PLAIN: Final = Mode(linker="py", optimizer=None)
 
 
 def prove(
@@ -364,7 +364,8 @@ def constants(model: Any, parameters: Sequence[Any]) -> list[Any]:
                 "priors with given parameters", f"{parameter}, which depends on other variables"
             )
     given = model.replace_rvs_by_values(list(parameters))
-    return list(pytensor.function([], given, mode=PLAIN)())
+    function = interpreted([], given)
+    return list(function() if function else pytensor.function([], given, mode=_PLAIN)())
 
 
 def regression(model: Any, *shape: int) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from operator import is_
-from threading import RLock
 from types import ModuleType
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -26,25 +25,10 @@ from pytensor.graph.traversal import ancestors
 
 from dissensus.errors import ArgumentError, warn_caller
 from dissensus.kernels.types import Array
+from dissensus.sampling.interpreter import INTERPRETED, interpreted, uncompiled
 from dissensus.sampling.interruption import LoggedCompilation
 
-_ONE_AT_A_TIME = RLock()
 _DEFAULT_MODE: Final = "Mode"  # as PyTensor calls it, which is Numba's
-_INTERPRETED: Final = "FAST_COMPILE"
-
-
-@contextmanager
-def uncompiled() -> Iterator[None]:
-    """Let PyTensor interpret graphs and compile nothing.
-
-    For graphs that are evaluated once or twice. ``cxx=""`` is needed beside the mode: graphs
-    within graphs go to the C++ compiler otherwise, for half a second an operation. Nor are lines of
-    source kept with each operation that is made, which takes a sixth of the time. PyTensor's
-    settings are those of the process, hence one thread at a time.
-    """
-    flags = {"mode": _INTERPRETED, "cxx": "", "traceback__limit": 0}
-    with _ONE_AT_A_TIME, pytensor.config.change_flags(**flags):
-        yield
 
 
 def first_point(model: Any) -> dict[str, Any]:
@@ -55,10 +39,10 @@ def first_point(model: Any) -> dict[str, Any]:
 
 
 class Model(pm.Model):
-    """A `pymc.Model` of which PyTensor interprets the function that `pymc.sample` traces with.
+    """A `pymc.Model` of which NumPy evaluates the function that `pymc.sample` traces with.
 
     The function computes the variables of the trace from a state, once a draw. Compiling it takes
-    longer than the sampling of most fits; interpreting costs some tenths of a millisecond a draw.
+    longer than the sampling of most fits; interpreting costs up to half a millisecond a draw.
     It is compiled if a variable was added after the context in which the model was written, as the
     graph of a user may be slow, or lose precision, if it is interpreted. It is also compiled if
     ``pytensor.config.mode`` is set.
@@ -73,11 +57,16 @@ class Model(pm.Model):
 
     def compile_fn(self, outs: Any, *, mode: Any = None, **options: Any) -> Any:
         """Compile a function as `pymc.Model.compile_fn`, unless it is that of the trace."""
-        is_default = mode is None and pytensor.config.mode == _DEFAULT_MODE
+        is_default = mode is None and pytensor.config.mode in (_DEFAULT_MODE, INTERPRETED)
         if not is_default or not self._is_traced(outs, options.get("inputs")):
             return super().compile_fn(outs, mode=mode, **options)
 
         def make() -> Any:
+            graph = [getattr(one, "variable", one) for one in outs]
+            values = [getattr(one, "variable", one) for one in options["inputs"]]
+            function = None if options.get("point_fn", True) else interpreted(values, graph)
+            if function is not None:
+                return function
             with uncompiled():
                 return super(Model, self).compile_fn(outs, **options)
 
@@ -92,7 +81,7 @@ class Model(pm.Model):
 
         It runs once a chain, and PyMC would compile a scan in it (of LKJCorr).
         """
-        if pytensor.config.mode not in (_DEFAULT_MODE, _INTERPRETED):
+        if pytensor.config.mode not in (_DEFAULT_MODE, INTERPRETED):
             return super()._make_initial_point(**options)
 
         def make() -> Any:
@@ -204,8 +193,11 @@ def _transformation(model: Any, names: tuple[str, ...], direction: str) -> Any:
             inputs[-1] if transform is None
             else getattr(transform, direction)(inputs[-1], *variable.owner.inputs)
         )  # fmt: skip
-    with uncompiled():  # for a step, which is compiled otherwise, seconds would go to a logarithm
-        return pytensor.function(inputs, outputs, on_unused_input="ignore")
+    function = interpreted(inputs, outputs)
+    if function is None:  # a transform of the user's
+        with uncompiled():
+            return pytensor.function(inputs, outputs, on_unused_input="ignore")
+    return function
 
 
 def unfit(expected: str, found: str) -> ArgumentError:

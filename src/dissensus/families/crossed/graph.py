@@ -6,7 +6,7 @@ The mean of numbers may have further terms, which the step evaluates at each poi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -22,9 +22,8 @@ from dissensus.families.crossed.priors import Prior
 from dissensus.families.crossed.process import Process
 from dissensus.kernels.types import Floats
 from dissensus.sampling import proof
-from dissensus.sampling.step import uncompiled, unfit
-
-Point = Mapping[str, Any]
+from dissensus.sampling.interpreter import Point, of_point, uncompiled
+from dissensus.sampling.step import unfit
 
 MU, ITEM, ANNOTATOR = "mu", "item_effect", "annotator_effect"
 SD_ITEM, SD_ANNOTATOR, SD = "sigma_item", "sigma_annotator", "sigma"
@@ -144,13 +143,12 @@ def _mean_prior(model: Any, mu: Any) -> Prior:
 
 def _offset(model: Any, eta: Any, names: tuple[str, ...]) -> Callable[[Point], Floats]:
     """Return the function of the further terms: the mean where means and effects are 0."""
-    (graph,) = model.replace_rvs_by_values([eta])
-    evaluate = model.compile_fn(graph, inputs=model.value_vars, on_unused_input="ignore")
+    evaluate = of_point(model, [eta])
     moved = [model.rvs_to_values[model[name]].name for name in names]
 
     def offset(point: Point) -> Floats:
         zero = dict(point) | {name: np.zeros_like(point[name]) for name in moved}
-        return np.asarray(evaluate(zero), dtype=np.float64)
+        return np.asarray(evaluate(zero)[0], dtype=np.float64)
 
     return offset
 

@@ -31,8 +31,9 @@ from dissensus.families.latent_truth.likelihood import oracle
 from dissensus.families.latent_truth.parameters import PARAMETERS, TYPICAL
 from dissensus.families.latent_truth.process import Process
 from dissensus.kernels.types import Floats
+from dissensus.sampling.interpreter import of_point, uncompiled
 from dissensus.sampling.proof import by_place, codes, constants, number, prove, regression
-from dissensus.sampling.step import uncompiled, unfit
+from dissensus.sampling.step import unfit
 
 _NAMES: Final = frozenset(parameter.name for parameter in PARAMETERS)
 
@@ -74,9 +75,7 @@ def read(model: Any) -> Reading:
         prove(model, labels, reference, parameters=parameters)
         names = tuple(rv.name for rv in reference.free_RVs)
         moved = [model[name] for name in names]
-        evaluate = model.compile_fn(
-            model.replace_rvs_by_values(moved), inputs=model.value_vars, on_unused_input="ignore"
-        )
+        evaluate = of_point(model, moved)
     keys = [name.removeprefix(TYPICAL) for name in names]
     return Reading(
         process, names,
@@ -90,12 +89,8 @@ def _process(model: Any, labels: Any) -> Process:
     log_weight, log_response, respondent = labels.owner.op.dist_params(labels.owner)
     system_rows = free.get("system_confusion")
     more = [] if system_rows is None else [system_rows.owner.op.dist_params(system_rows.owner)[0]]
-    evaluate = model.compile_fn(
-        model.replace_rvs_by_values([log_weight, log_response, *more]), inputs=model.value_vars,
-        on_unused_input="ignore",
-    )  # fmt: skip
     start = model.initial_point()
-    weights, table, *around = evaluate(start)
+    weights, table, *around = of_point(model, [log_weight, log_response, *more])(start)
     # Known truths are labels of a last respondent, who is always right.
     n_respondents = len(table) - np.array_equal(table[-1], oracle(*table.shape[1:]))
     n_systems = _n_systems(model, free, start)

@@ -8,7 +8,7 @@ writes them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -36,10 +36,9 @@ from dissensus.families.rankings.kernels.learned_prior import Leaning
 from dissensus.families.rankings.learned_prior import PriorCells
 from dissensus.kernels.rankings import Rankings
 from dissensus.kernels.types import Floats, Ints
+from dissensus.sampling.interpreter import Point, of_point, uncompiled
 from dissensus.sampling.proof import codes, constants, prove_free, shapes
-from dissensus.sampling.step import first_point, uncompiled, unfit
-
-Point = Mapping[str, Any]
+from dissensus.sampling.step import first_point, unfit
 
 _STRENGTH: Final = "log_strength"
 _ITEM: Final = "cell_item"
@@ -122,7 +121,7 @@ def _read_strengths(model: Any, strength: Any, prior: _Prior | None) -> Strength
     for graph in graphs:
         _require_selection(graph[0], strength, model)
     start, name = first_point(model), model.rvs_to_values[strength].name
-    chosen = _chosen(_evaluated(model, [graph[0] for graph in graphs]), start, name)
+    chosen = _chosen(of_point(model, [graph[0] for graph in graphs]), start, name)
     observed = [model.rvs_to_values[one].eval() for one in rankings]
     for ranks in observed:
         places_of(ranks)
@@ -133,7 +132,7 @@ def _read_strengths(model: Any, strength: Any, prior: _Prior | None) -> Strength
     rows = [one.shape[:-1] for one in chosen]
     wanted = [strength.owner.op.dist_params(strength.owner)[0]]
     wanted += [part for graph in graphs for part in (graph[2], graph[3])]
-    evaluate = _evaluated(model, wanted)
+    evaluate = of_point(model, wanted)
 
     def parameters(point: Point) -> Parameters:
         alpha, *rest = evaluate(point)
@@ -151,14 +150,6 @@ def _read_strengths(model: Any, strength: Any, prior: _Prior | None) -> Strength
     leaning = None if prior is None else _leaning(prior, laid_out, cells)
     read = (lambda _: now) if same else parameters
     return Strengths(strength.name, laid_out, cells, read, leaning)
-
-
-def _evaluated(model: Any, expressions: list[Any]) -> Callable[[Point], list[Any]]:
-    """Return the function from a point to expressions; it is interpreted, and compiles nothing."""
-    function: Callable[[Point], list[Any]] = model.compile_fn(
-        model.replace_rvs_by_values(expressions), inputs=model.value_vars, on_unused_input="ignore"
-    )
-    return function
 
 
 class _Prior(NamedTuple):

@@ -21,7 +21,8 @@ from dissensus.families.rasch.distributions import LatentAnswersRV
 from dissensus.families.rasch.process import Process
 from dissensus.kernels.types import UNKNOWN, Floats, Ints
 from dissensus.sampling import proof
-from dissensus.sampling.step import uncompiled, unfit
+from dissensus.sampling.interpreter import of_point, uncompiled
+from dissensus.sampling.step import unfit
 
 MEAN, ABILITY_SPREAD, ABILITY = "mean_ability", "ability_spread", "ability"
 DIFFICULTY_SPREAD, DIFFICULTY = "difficulty_spread", "difficulty"
@@ -108,10 +109,7 @@ def _process(model: Any, answers: Any) -> Process:
 
 def _truth(model: Any, log_truth: Any, n_items: int) -> tuple[Ints, int]:
     """Return the known labels of items, and the number of labels."""
-    evaluate = model.compile_fn(
-        model.replace_rvs_by_values([log_truth]), inputs=model.value_vars, on_unused_input="ignore"
-    )
-    possible = np.isfinite(evaluate(model.initial_point())[0])
+    possible = np.isfinite(of_point(model, [log_truth])(model.initial_point())[0])
     n_possible, n_labels = possible.sum(axis=1), possible.shape[1]
     if not np.isin(n_possible, (1, n_labels)).all():
         raise unfit("items of which one label may be true, or all", "some of the labels")

@@ -1,0 +1,206 @@
+"""Graphs of PyTensor that NumPy evaluates, operation by operation.
+
+For graphs of a few small operations that are evaluated a few times, or once a draw, where compiling
+takes longer than all calls. PyTensor's own interpreter rewrites a graph first and then takes some
+seven microseconds an operation, mostly to look up what does not change between calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import reduce
+from operator import is_not
+from threading import RLock
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pytensor
+from pytensor.compile.builders import OpFromGraph
+from pytensor.compile.rewriting import inline_ofg_node
+from pytensor.compile.sharedvalue import SharedVariable
+from pytensor.graph.basic import Constant
+from pytensor.graph.fg import FunctionGraph
+from pytensor.graph.op import Op
+from pytensor.graph.rewriting.basic import MergeOptimizer, dfs_rewriter, node_rewriter
+from pytensor.graph.traversal import graph_inputs
+from pytensor.link.c.op import COp
+from pytensor.scalar.basic import Add, Mul
+from pytensor.tensor.elemwise import Elemwise
+from pytensor.tensor.random.op import RandomVariable
+
+from dissensus.kernels.types import Array
+
+INTERPRETED: Final = "FAST_COMPILE"
+_ONE_AT_A_TIME = RLock()
+_PLAIN_THUNKS: Final = (Op.make_thunk, COp.make_thunk)
+
+Point = Mapping[str, Array]
+"""A state of a model: PyMC's values, by their names."""
+
+
+@contextmanager
+def uncompiled() -> Iterator[None]:
+    """Let PyTensor interpret graphs and compile nothing.
+
+    ``cxx=""`` is needed beside the mode: graphs within graphs go to the C++ compiler otherwise, for
+    half a second an operation. Nor are lines of source kept with each operation that is made, which
+    takes a sixth of the time. PyTensor's settings are those of the process, hence one thread at a
+    time.
+    """
+    flags = {"mode": INTERPRETED, "cxx": "", "traceback__limit": 0}
+    with _ONE_AT_A_TIME, pytensor.config.change_flags(**flags):
+        yield
+
+
+def of_point(model: Any, expressions: Sequence[Any]) -> Callable[[Point], list[Array]]:
+    """Return the function from a state of a model to expressions in its variables."""
+    graphs, values = model.replace_rvs_by_values(list(expressions)), model.value_vars
+    function = interpreted(values, graphs)
+    if function is None:
+        with uncompiled():
+            compiled: Callable[[Point], list[Array]] = model.compile_fn(
+                graphs, inputs=values, on_unused_input="ignore"
+            )
+        return compiled
+    names = [value.name for value in values]
+    return lambda point: function(*(np.asarray(point[name]) for name in names))
+
+
+def _in_line(_fgraph: Any, node: Any) -> Any:
+    return inline_ofg_node(node)
+
+
+def interpreted(inputs: Sequence[Any], outputs: Sequence[Any]) -> Interpreted | None:
+    """Return a function of arrays, by position or by the names of the inputs.
+
+    It is None if the graph has an operation that NumPy alone does not evaluate, such as a loop.
+    Values of shared variables are those at the time of the call. What is returned may be part of
+    the arguments.
+    """
+    shared = [v for v in graph_inputs(outputs) if isinstance(v, SharedVariable)]
+    graph = FunctionGraph([*inputs, *shared], list(outputs), clone=True)
+    in_line = node_rewriter([OpFromGraph])(_in_line)
+    for rewrite in (dfs_rewriter(in_line), MergeOptimizer()):
+        rewrite.rewrite(graph)
+    nodes = graph.toposort()
+    if not all(_is_plain(node.op) for node in nodes):
+        return None
+    return Interpreted(graph, nodes, [one.name for one in inputs], shared)
+
+
+def _is_plain(op: Any) -> bool:
+    """Return whether an operation needs nothing but NumPy, and gives the same each time."""
+    return (
+        type(op).perform is not Op.perform and type(op).make_thunk in _PLAIN_THUNKS
+        and not isinstance(op, RandomVariable)
+    )  # fmt: skip
+
+
+class Interpreted:
+    """A graph as two lists of calls: those of the data alone, and those of the arguments."""
+
+    def __init__(self, graph: Any, nodes: list[Any], names: list[str], shared: list[Any]) -> None:
+        self._names, self._shared = names, shared
+        place = {variable: at for at, variable in enumerate(graph.inputs)}
+        values: list[Any] = [None] * len(place)
+        for variable in (*(part for node in nodes for part in node.inputs), *graph.outputs):
+            if isinstance(variable, Constant) and variable not in place:
+                place[variable] = len(place)
+                values.append(variable.data)
+        given = set(place.values())
+        moving = set(graph.inputs[: len(names)])
+        settled: list[Any] = []
+        moved: list[Any] = []
+        for node in nodes:
+            is_moved = not moving.isdisjoint(node.inputs)
+            moving.update(node.outputs if is_moved else ())
+            (moved if is_moved else settled).append(node)
+            for variable in node.outputs:
+                place[variable] = len(place)
+                values.append(None)
+        self._outputs = [place[variable] for variable in graph.outputs]
+        needed = {place[part] for node in moved for part in node.inputs}
+        kept = given.union(self._outputs)
+        self._settled = _calls(settled, place, kept | needed)
+        found = {place[part] for node in settled for part in node.outputs}
+        self._moved = _calls(moved, place, kept | found)
+        self._known: tuple[list[Any] | None, list[Any]] = None, values
+
+    def __call__(self, *arguments: Any, **by_name: Any) -> list[Array]:
+        """Return the outputs at given inputs."""
+        if by_name:
+            arguments = tuple(by_name[name] for name in self._names)
+        n = len(self._names)
+        data = [variable.get_value(borrow=True) for variable in self._shared]
+        before, values = self._known
+        values = values.copy()
+        is_new = before is None or any(map(is_not, data, before))
+        if is_new:
+            values[n : n + len(data)] = data
+            _run(self._settled, values, in_full=True)
+            self._known = data, values.copy()
+        values[:n] = arguments
+        _run(self._moved, values, in_full=is_new)
+        return [values[place] for place in self._outputs]
+
+
+class _Call(NamedTuple):
+    """An operation, with the places of its arguments and results, and of what no other needs."""
+
+    perform: Callable[[list[Any]], list[Any]]
+    direct: Callable[..., Any] | None
+    arguments: list[int]
+    results: list[int]
+    done: list[int]
+
+
+def _calls(nodes: list[Any], place: dict[Any, int], kept: set[int]) -> list[_Call]:
+    last = {place[variable]: i for i, node in enumerate(nodes) for variable in node.inputs}
+    out = []
+    for i, node in enumerate(nodes):
+        at = [place[variable] for variable in node.inputs]
+        done = [p for p in set(at) - kept if last[p] == i]
+        to = [place[variable] for variable in node.outputs]
+        out.append(_Call(_performed(node), _direct(node), at, to, done))
+    return out
+
+
+def _run(calls: list[_Call], values: list[Any], *, in_full: bool) -> None:
+    """Fill in results; PyTensor's checks of lengths are made where the data are new."""
+    with np.errstate(all="ignore"):
+        for perform, direct, at, to, done in calls:
+            given = [values[place] for place in at]
+            if direct is not None and not in_full:
+                values[to[0]] = direct(*given)
+            else:
+                for place, value in zip(to, perform(given), strict=True):
+                    values[place] = value
+            for place in done:
+                values[place] = None
+
+
+def _performed(node: Any) -> Callable[[list[Any]], list[Any]]:
+    """Return how PyTensor evaluates a node in Python."""
+    op, n_outputs = node.op, len(node.outputs)
+    op.prepare_node(node, None, None, "py")
+
+    def perform(given: list[Any]) -> list[Any]:
+        storage = [[None] for _ in range(n_outputs)]
+        op.perform(node, given, storage)
+        return [cell[0] for cell in storage]
+
+    return perform
+
+
+def _direct(node: Any) -> Callable[..., Any] | None:
+    """Return the function of NumPy that an elementwise operation is."""
+    op = node.op
+    if not isinstance(op, Elemwise) or op.nfunc_spec is None or len(node.outputs) != 1:
+        return None
+    function, dtype = op.nfunc, np.dtype(node.outputs[0].type.dtype)
+    if isinstance(op.scalar_op, Add | Mul) and len(node.inputs) > 2:
+        return lambda *given: np.asarray(reduce(function, given), dtype)
+    if op.nfunc_spec[1] != len(node.inputs) or getattr(node.tag, "sig", None):
+        return None
+    return lambda *given: np.asarray(function(*given), dtype)
