@@ -128,7 +128,7 @@ def build(
 def _model(process: Process) -> Any:
     import pymc as pm
 
-    from dissensus.families.steps import Model
+    from dissensus.families.steps import Model, written
 
     with Model(coords=_coordinates(process), model=None) as model:
         mu, sigma_item = _mean(process, POOL), _scale("sigma_item", process.priors, POOL)
@@ -154,7 +154,7 @@ def _model(process: Process) -> Any:
             )
             eta = eta + annotator[pm.Data("member_code", process.member, dims=ANNOTATION)]
         _observe(process, eta, pool)
-    return model
+    return written(model)
 
 
 def fit(

@@ -164,7 +164,7 @@ def build(
 def _model(process: Process) -> Any:
     import pymc as pm
 
-    from dissensus.families.steps import Model
+    from dissensus.families.steps import Model, written
 
     with Model(coords=_coordinates(process), model=None) as model:
         item_code = pm.Data("item_code", process.item, dims=ANNOTATION)
@@ -176,7 +176,7 @@ def _model(process: Process) -> Any:
             annotator = pm.Normal("annotator_effect", 0.0, sigma_annotator, dims=ANNOTATOR)
             eta = eta + annotator[pm.Data("annotator_code", process.member, dims=ANNOTATION)]
         _observe(process, eta, 0)
-    return model
+    return written(model)
 
 
 def _coordinates(process: Process) -> dict[str, Any]:

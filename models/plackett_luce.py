@@ -195,7 +195,7 @@ def _model(what: Process) -> Any:
     import pytensor.tensor as pt
 
     from dissensus.families.rankings.distributions import LogGamma, PartialRanking
-    from dissensus.families.steps import Model
+    from dissensus.families.steps import Model, written
 
     chosen, blocks = what.ranks()
     shape = what.where.codes.shape
@@ -223,7 +223,7 @@ def _model(what: Process) -> Any:
             "rankings", log_strength=padded[chosen], power=what.power,
             sharpness=_sharpness(what), observed=blocks, dims=(RANKING, "place"),
         )  # fmt: skip
-    return model
+    return written(model)
 
 
 def _learned_shapes(n_labels: int, cells: PriorCells, said: Features) -> Any:

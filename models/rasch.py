@@ -190,7 +190,7 @@ def _model(process: Process) -> Any:
         joint,
         of_items,
     )
-    from dissensus.families.steps import Model
+    from dissensus.families.steps import Model, written
 
     n_labels = len(process.labels)
     coords = {
@@ -237,7 +237,7 @@ def _model(process: Process) -> Any:
         pm.Deterministic(
             "truth", pm.math.softmax(joint(label, *given), axis=-1), dims=(ITEM, LABEL)
         )
-    return model
+    return written(model)
 
 
 def _of_covariates(process: Process, respondent: Any) -> Any:

@@ -162,7 +162,7 @@ def _model(process: Process) -> Any:
     import pytensor.tensor as pt
 
     from dissensus.families.latent_truth.distributions import LatentTruth, joint
-    from dissensus.families.steps import Model
+    from dissensus.families.steps import Model, written
 
     form, prior, n_systems = process.form, process.priors, process.n_modelled_systems
     with Model(coords=likelihood.coordinates(process), model=None) as model:
@@ -204,7 +204,7 @@ def _model(process: Process) -> Any:
             dims=(ITEM, PLACE),
         )  # fmt: skip
         likelihood.name_truth(process, joint(label, log_state, log_label, respondent))
-    return model
+    return written(model)
 
 
 def _difficulty(process: Process) -> tuple[Any, Any]:

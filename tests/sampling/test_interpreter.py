@@ -64,16 +64,18 @@ def test_lengths_are_compared_where_data_are_new(data):
 
 def test_what_numpy_does_not_evaluate_is_left_to_pytensor():
     x = pt.vector("x")
-    total = pytensor.scan(lambda now, before: now + before, sequences=[x],
-                          outputs_info=[pt.zeros((), "float64")], return_updates=False)  # fmt: skip
-    assert interpreted([x], [total]) is None
+
+    def summed(x):
+        return pytensor.scan(
+            lambda now, before: now + before, sequences=[x],
+            outputs_info=[pt.zeros((), "float64")], return_updates=False,
+        )  # fmt: skip
+
+    assert interpreted([x], [summed(x)]) is None
     assert interpreted([], [pm.Normal.dist()]) is None
     with pm.Model() as model:
         pm.Normal("x", shape=3)
-    with model:
-        summed = pytensor.scan(lambda now, before: now + before, sequences=[model["x"]],
-                               outputs_info=[pt.zeros((), "float64")], return_updates=False)  # fmt: skip
-    (found,) = of_point(model, [summed])({"x": np.arange(3.0)})
+    (found,) = of_point(model, [summed(model["x"])])({"x": np.arange(3.0)})
     assert found.tolist() == [0.0, 1.0, 3.0]
 
 

@@ -10,6 +10,7 @@ import pytest
 from pymc_runs import AS_USERS_HAVE_IT, no_compiler  # noqa: F401 (a fixture)
 from pytensor.compile.builders import OpFromGraph
 
+from dissensus.sampling import step
 from dissensus.sampling.interpreter import uncompiled
 from dissensus.sampling.step import Model, first_point
 
@@ -66,7 +67,7 @@ def written(request):
     with getattr(request, "param", Model)() as model:
         x = pm.Normal("x", shape=3)
         pm.Deterministic("y", 2.0 * x)
-    return model
+    return step.written(model)
 
 
 @pytest.mark.usefixtures("no_compiler")

@@ -11,6 +11,7 @@ from dissensus.families.rankings.step import PlackettLuceGibbs
 from dissensus.families.rasch.step import RaschGibbs
 from dissensus.sampling.step import Model as Model
 from dissensus.sampling.step import without_gibbs
+from dissensus.sampling.step import written as written
 
 __all__ = [
     "CrossedEffectsGibbs",

@@ -45,8 +45,11 @@ def prove(
     ``reference`` is the model that the library writes of the same data and priors, and ``observed``
     the variable that corresponds to its observed one. ``parameters`` are names of the parameters of
     the latter, for the message. With ``more_in_mean`` its mean may have further terms that do not
-    depend on the variables of the reference; returns whether it has.
+    depend on the variables of the reference; returns whether it has. A model that is its own
+    reference is as the library wrote it.
     """
+    if model is reference:
+        return False
     (expected,) = reference.observed_RVs
     expressions = _Expressions()
     prove_free(model, [observed], reference, expressions)

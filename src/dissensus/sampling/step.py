@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from operator import is_
 from types import ModuleType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -43,17 +43,10 @@ class Model(pm.Model):
 
     The function computes the variables of the trace from a state, once a draw. Compiling it takes
     longer than the sampling of most fits; interpreting costs up to half a millisecond a draw.
-    It is compiled if a variable was added after the context in which the model was written, as the
-    graph of a user may be slow, or lose precision, if it is interpreted. It is also compiled if
+    It is compiled if a variable was added to what the library has written, as the graph of a user
+    may be slow, or lose precision, if it is interpreted. It is also compiled if
     ``pytensor.config.mode`` is set.
     """
-
-    _written: frozenset[str] = frozenset()
-    """Names of the variables with which the model was written."""
-
-    def __exit__(self, *raised: Any) -> None:
-        super().__exit__(*raised)
-        self._written = self._written or frozenset(self.named_vars)
 
     def compile_fn(self, outs: Any, *, mode: Any = None, **options: Any) -> Any:
         """Compile a function as `pymc.Model.compile_fn`, unless it is that of the trace."""
@@ -112,12 +105,37 @@ class Model(pm.Model):
 
     def _is_traced(self, outs: Any, inputs: Any) -> bool:
         """Return whether a function is from a state to variables of the model as it was written."""
-        if not isinstance(outs, list) or not outs or set(self.named_vars) != self._written:
+        names = _WRITTEN[self].names if self in _WRITTEN else None
+        if not isinstance(outs, list) or not outs or set(self.named_vars) != names:
             return False
         made: list[Any] = [getattr(one, "variable", one) for one in outs]
         given = {getattr(one, "variable", one) for one in inputs or ()}
         traced = {variable.name for variable in self.unobserved_value_vars}
         return given == set(self.value_vars) and {one.name for one in made} <= traced
+
+
+class _Written(NamedTuple):
+    """What a model was made of when the library had written it."""
+
+    names: set[str]
+    parts: list[Any]
+
+
+_WRITTEN: WeakKeyDictionary[Any, _Written] = WeakKeyDictionary()
+
+
+def written(model: Any) -> Any:
+    """Return a model that the library has written, and note of which parts."""
+    _WRITTEN[model] = _Written(set(model.named_vars), _parts(model) + _inputs(model))
+    return model
+
+
+def is_as_written(model: Any) -> bool:
+    """Return whether a model is made of the very parts of which the library made it.
+
+    Then nothing has to be proved. Data that were replaced are other parts.
+    """
+    return model in _WRITTEN and _are(_WRITTEN[model].parts, _parts(model) + _inputs(model))
 
 
 _MADE: WeakKeyDictionary[Any, list[tuple[list[Any], Any, list[Any], Any]]] = WeakKeyDictionary()
@@ -346,6 +364,12 @@ def _are(before: list[Any], now: list[Any]) -> bool:
 def _parts(model: Any) -> list[Any]:
     transforms = [model.rvs_to_transforms.get(rv) for rv in model.basic_RVs]
     return [*_graphs(model), *transforms, *(data for _, data in _data(model))]
+
+
+def _inputs(model: Any) -> list[Any]:
+    """Return what the operations of a model are applied to."""
+    owners = [variable.owner for variable in ancestors(_graphs(model))]
+    return [part for owner in owners if owner is not None for part in owner.inputs]
 
 
 def _graphs(model: Any) -> list[Any]:

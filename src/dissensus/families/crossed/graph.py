@@ -23,7 +23,7 @@ from dissensus.families.crossed.process import Process
 from dissensus.kernels.types import Floats
 from dissensus.sampling import proof
 from dissensus.sampling.interpreter import Point, of_point, uncompiled
-from dissensus.sampling.step import unfit
+from dissensus.sampling.step import is_as_written, unfit
 
 MU, ITEM, ANNOTATOR = "mu", "item_effect", "annotator_effect"
 SD_ITEM, SD_ANNOTATOR, SD = "sigma_item", "sigma_annotator", "sigma"
@@ -66,7 +66,7 @@ def read(model: Any) -> Reading:
     with uncompiled():
         family, eta = _likelihood(observed[0])
         process = _process(model, observed[0], family, eta)
-        reference = base.model_of(process.model)(process)
+        reference = model if is_as_written(model) else base.model_of(process.model)(process)
         more = proof.prove(
             model, observed[0], reference, parameters=_PARAMETERS[family],
             more_in_mean=family == GAUSSIAN,

@@ -63,6 +63,8 @@ class CrossedEffectsGibbs(WholeModelStep):
     reader = graph
     _reading: graph.Reading
     _state_class = CrossedEffectsGibbsState
+    _last: tuple[Any, Any] = np.empty(0), None
+    """PyMC's value of the correlations where the last move ended, and their Cholesky factor."""
 
     def prepare(self, model: Any) -> None:
         """Make the transforms of correlations, and lay out data and priors."""
@@ -94,7 +96,9 @@ class CrossedEffectsGibbs(WholeModelStep):
         for name, parameter in self._moved.items():
             value = getattr(par, parameter.slot)
             if name == graph.ROOT:
-                (value,) = self._from_root(np.linalg.cholesky(value))
+                root = np.linalg.cholesky(value)
+                (value,) = self._from_root(root)
+                self._last = value.copy(), root
             elif name == graph.MU:
                 value = value + process.centre
             elif name == graph.ITEM:
@@ -117,7 +121,9 @@ class CrossedEffectsGibbs(WholeModelStep):
         for name, parameter in self._moved.items():
             slot, numbers = getattr(par, parameter.slot), value[name]
             if name == graph.ROOT:
-                (root,) = self._to_root(numbers)
+                value_then, root = self._last
+                if not np.array_equal(numbers, value_then):
+                    (root,) = self._to_root(numbers)
                 slot[:] = root @ root.T
             elif name == graph.MU:
                 slot[:] = numbers.ravel() - process.centre

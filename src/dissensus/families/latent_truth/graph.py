@@ -33,7 +33,7 @@ from dissensus.families.latent_truth.process import Process
 from dissensus.kernels.types import Floats
 from dissensus.sampling.interpreter import of_point, uncompiled
 from dissensus.sampling.proof import by_place, codes, constants, number, prove, regression
-from dissensus.sampling.step import unfit
+from dissensus.sampling.step import is_as_written, unfit
 
 _NAMES: Final = frozenset(parameter.name for parameter in PARAMETERS)
 
@@ -70,7 +70,7 @@ def read(model: Any) -> Reading:
     (labels,) = _labels(model)
     with uncompiled():
         process = _process(model, labels)
-        reference = base.model_of(process.model)(process)
+        reference = model if is_as_written(model) else base.model_of(process.model)(process)
         parameters = ("log_weight", "log_response", "respondent")
         prove(model, labels, reference, parameters=parameters)
         names = tuple(rv.name for rv in reference.free_RVs)

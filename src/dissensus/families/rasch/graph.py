@@ -22,7 +22,7 @@ from dissensus.families.rasch.process import Process
 from dissensus.kernels.types import UNKNOWN, Floats, Ints
 from dissensus.sampling import proof
 from dissensus.sampling.interpreter import of_point, uncompiled
-from dissensus.sampling.step import unfit
+from dissensus.sampling.step import is_as_written, unfit
 
 MEAN, ABILITY_SPREAD, ABILITY = "mean_ability", "ability_spread", "ability"
 DIFFICULTY_SPREAD, DIFFICULTY = "difficulty_spread", "difficulty"
@@ -59,7 +59,7 @@ def read(model: Any) -> Reading:
     (answers,) = _answers(model)
     with uncompiled():
         process = _process(model, answers)
-        reference = base.model_of("rasch")(process)
+        reference = model if is_as_written(model) else base.model_of("rasch")(process)
         parameters = ("log_truth", "logit", "log_level", "respondent")
         proof.prove(model, answers, reference, parameters=parameters)
     moved = {rv.name for rv in reference.free_RVs}
