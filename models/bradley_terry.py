@@ -282,7 +282,7 @@ def fit(
     draws, tune, chains, random_seed, progressbar, sampler, checkpoint
         As in `crossed_effects`.
     log_likelihood : bool
-        Add the log-likelihood of each vote.
+        Add the log-likelihood of each vote, and ``log_prior``, for `arviz.psense_summary`.
     posterior_predictive : bool
         Add new votes by the same voters on the same pairs.
     keep_items : bool

@@ -291,7 +291,8 @@ def fit(
     progressbar : bool
         Show progress.
     log_likelihood : bool
-        Add the log-likelihood of every label given the effects, for `arviz.loo`.
+        Add the log-likelihood of every label given the effects, for `arviz.loo`, and ``log_prior``
+        of the other parameters, for `arviz.psense_summary`.
     posterior_predictive : bool
         Add new labels by the same annotators for the same items.
     family, priors, anonymous, formula, items, annotators

@@ -401,7 +401,8 @@ def fit(
     log_likelihood : bool
         Add the log-likelihood of each item: of all its labels and predictions together, with the
         truth summed out (with correlated errors, of labelled items, without predictions),
-        by which `arviz.compare` compares variants that were fitted to the same data.
+        by which `arviz.compare` compares variants that were fitted to the same data; and
+        ``log_prior``, of parameters whose prior depends on no other, for `arviz.psense_summary`.
     posterior_predictive : bool
         Add labels of new items by the same annotators and systems.
     keep_items : bool

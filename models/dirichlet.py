@@ -210,8 +210,9 @@ def fit(
     progressbar : bool
         Show progress.
     log_likelihood, posterior_predictive : bool
-        Add these groups, from the PyMC model. The log-likelihood has the factor ``reliability``:
-        use it to compare models only at reliability 1.
+        Add these groups, from the PyMC model, and ``log_prior`` beside the log-likelihood, for
+        `arviz.psense_summary`. The log-likelihood has the factor ``reliability``: use it to compare
+        models only at reliability 1.
     reliability, prior_count, predictions
         As in `build`.
 
@@ -267,11 +268,16 @@ def fit(
         inference=INFERENCE if isinstance(alpha, LearnedPrior) else fitting.EXACT,
         diagnostics={**more.attrs, **fitting.repeats(annotations)},
     )
+    asked: dict[str, Any] = {
+        "reliability": reliability,
+        "prior_count": prior_count,
+        "predictions": predictions,
+    }
+    if log_likelihood:
+        fitting.attach_log_prior(tree, lambda: build(annotations, **asked))
     return fitting.with_predictions(
         tree,
-        lambda: build(
-            annotations, reliability=reliability, prior_count=prior_count, predictions=predictions
-        ),
+        lambda: build(annotations, **asked),
         log_likelihood=log_likelihood,
         posterior_predictive=posterior_predictive,
         rng=rng,

@@ -208,7 +208,8 @@ def fit(
     progressbar : bool
         Show progress of the two groups below.
     log_likelihood, posterior_predictive : bool
-        Add these groups, from the PyMC model.
+        Add these groups, from the PyMC model, and ``log_prior`` beside the log-likelihood, for
+        `arviz.psense_summary`.
     prior, predictions
         As in `build`.
 
@@ -270,6 +271,10 @@ def fit(
         inference=fitting.EXACT if stated else INFERENCE,
         diagnostics={**attrs, **fitting.repeats(annotations)},
     )
+    if log_likelihood:
+        fitting.attach_log_prior(
+            tree, lambda: build(annotations, prior=prior, predictions=predictions)
+        )
     return fitting.with_predictions(
         tree,
         # Scores depend only on means and variances.

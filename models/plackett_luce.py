@@ -315,7 +315,8 @@ def fit(
         Add the log-likelihood of every ranking. With likelihood tempering it has the factor
         ``reliability``: use it to compare models only at reliability 1, or with strength tempering,
         and only models with the same ``unranked``. If one of an item's few rankings is left out,
-        the strengths change much: check the Pareto k of `arviz.loo`.
+        the strengths change much: check the Pareto k of `arviz.loo`. If the prior is learned, also
+        ``log_prior``, for `arviz.psense_summary`.
     posterior_predictive : bool
         Add ``label_code``: for every annotation, the label that a new annotator of the same item
         puts in that place. The attribute ``labels`` has the names; -1 is a label that is not named
@@ -374,6 +375,7 @@ def fit(
         checkpoint, model="plackett_luce", annotations=annotations, random_seed=random_seed,
         sampler=drawn_by(what, sampler), draws=draws, tune=tune, chains=chains,
     )  # fmt: skip
+    as_asked = what
     jointly = sampler == "nuts" and what.reliability == 1.0
     if what.leaning is not None and not jointly:
         seed = random_seed if kept is None else kept.random_seed
@@ -398,6 +400,8 @@ def fit(
         diagnostics=diagnosed(found) | more.attrs,
         asked=(chains, draws),
     )
+    if log_likelihood:
+        fitting.attach_log_prior(tree, lambda: _model(as_asked))
     return with_rankings(
         tree, what, found, log_likelihood=log_likelihood,
         posterior_predictive=posterior_predictive, rng=rng,

@@ -286,7 +286,8 @@ def fit(
         As in `crossed_effects`.
     log_likelihood : bool
         Add the log-likelihood of each item, of all its labels together, with its difficulty and
-        its unknown truth summed out, for leaving items out (`arviz.loo`).
+        its unknown truth summed out, for leaving items out (`arviz.loo`), and ``log_prior``, for
+        `arviz.psense_summary`.
     posterior_predictive : bool
         Add new labels by the same annotators, of the same items.
     keep_items : bool

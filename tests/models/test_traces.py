@@ -17,6 +17,7 @@ from dissensus.data.plausibility import with_candidates
 from dissensus.families.base import FitOptions
 from dissensus.families.latent_truth.fit import TruthFit
 from dissensus.families.latent_truth.parameters import named
+from dissensus.sampling import fitting
 from dissensus.sampling.interpreter import uncompiled
 from dissensus.statistics._accuracies import accuracy_of_abilities
 
@@ -670,7 +671,12 @@ def test_priors_of_a_fit_can_be_scaled_by_arviz(name):
     fit = module.fit(
         ann, draws=250, chains=2, random_seed=1, progressbar=False, log_likelihood=True
     )
-    pm.stats.compute_log_prior(fit, var_names=top, model=module.build(ann), progressbar=False)
+    found = fit["log_prior"].to_dataset()
+    by_pymc = pm.stats.compute_log_prior(
+        fit, var_names=top, model=module.build(ann), progressbar=False, extend_inferencedata=False
+    )  # fmt: skip
+    for one in top:
+        np.testing.assert_allclose(found[one], by_pymc[one], rtol=1e-12)
     if name == "rasch":  # its card's priors
         drawn = fit["posterior"]["difficulty_spread"].to_numpy()
         expected = stats.halfnorm.logpdf(drawn, scale=1.5)
@@ -680,11 +686,26 @@ def test_priors_of_a_fit_can_be_scaled_by_arviz(name):
     assert (table[["prior", "likelihood"]] > 0).all(axis=None)
 
 
+TOP_OF = {
+    name: set(names.split()) for name, names in {
+        "crossed_effects": "mu sigma_item sigma_annotator sigma",
+        "cross_replication": "mu sigma_item sigma_annotator sigma correlation_cholesky",
+        "symmetric_confusion": "prevalence annotator_offset accuracy_spread mean_accuracy",
+        "dawid_skene": "prevalence population_confusion confusion_concentration accuracy_spread "
+        "annotator_offset",
+        "rasch": "mean_ability ability_spread difficulty_spread prevalence",
+        "plackett_luce": "concentration label_weight",
+        "bradley_terry": "strength_spread tie item_spread item_tie_spread sharpness_spread "
+        "annotator_tie_spread",
+        "dirichlet": "concentration label_weight",
+        "normal_scores": "prior_mean prior_count prior_shape prior_variance",
+    }.items()
+}  # fmt: skip
+"""Parameters whose prior depends on no other, by the cards."""
+
+
 @pytest.mark.unit(0, long=1)
-@pytest.mark.parametrize("name", [
-    "crossed_effects", "cross_replication", "symmetric_confusion", "dawid_skene", "rasch",
-    "plackett_luce", "bradley_terry", "dirichlet", "normal_scores",
-])  # fmt: skip
+@pytest.mark.parametrize("name", TOP_OF)
 @pytest.mark.filterwarnings("ignore:Estimated shape parameter")
 @pytest.mark.filterwarnings("ignore:Variables .* look discrete")
 @pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")  # of moment matching
@@ -700,6 +721,12 @@ def test_arviz_takes_a_trace_and_what_pymc_adds_to_it(name):
             trace, progressbar=False, extend_inferencedata=True, random_seed=1
         )
     assert set(trace["log_prior"].data_vars) == {rv.name for rv in model.free_RVs}
+    ours = xr.DataTree.from_dict({"posterior": trace["posterior"].to_dataset()})
+    fitting.attach_log_prior(ours, lambda: model)
+    for one, density in ours["log_prior"].data_vars.items():
+        assert density.dims == trace["log_prior"][one].dims
+        np.testing.assert_allclose(density, trace["log_prior"][one], rtol=1e-10)
+    assert set(ours["log_prior"].data_vars) == TOP_OF[name]
     post = trace["posterior"]
     plain = [rv.name for rv in model.free_RVs if "label" not in post[rv.name].dims]
     assert np.isfinite(az.summary(trace, var_names=plain, kind="stats")["mean"]).all()

@@ -158,6 +158,7 @@ def run(fit: Fit[Any, Any], build: Callable[[], Any], hyper: Mapping[str, Any]) 
     )
     if options.log_likelihood:
         fitting.attach(tree, "log_likelihood", fit.log_likelihood(draws))
+        fitting.attach_log_prior(tree, build)
     if options.posterior_predictive:
         fitting.attach(tree, "posterior_predictive", fit.posterior_predictive(draws, rng))
     return tree

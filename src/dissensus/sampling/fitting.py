@@ -201,6 +201,40 @@ def with_predictions(
     return tree
 
 
+def attach_log_prior(tree: xr.DataTree, build: Callable[[], Any]) -> None:
+    """Add the group ``log_prior``, for `arviz.psense_summary`, of parameters in the posterior.
+
+    They are those whose prior depends on no other parameter, as only these priors are choices: that
+    of an effect, given its standard deviation, is a part of the model. Internal fits go without, as
+    it needs PyMC.
+    """
+    if wants_all():
+        return
+    import pymc as pm
+    from pytensor.graph.traversal import ancestors
+
+    from dissensus.sampling.interpreter import evaluated
+
+    model, posterior = build(), tree["posterior"].to_dataset()
+    free = set(model.free_RVs)
+    own = [rv for rv in model.free_RVs if rv.name in posterior]
+    top = [rv for rv in own if free & set(ancestors([rv])) == {rv}]
+    if not top:
+        return
+    values = [rv.type() for rv in top]
+    density = evaluated(values, [pm.logp(rv, at) for rv, at in zip(top, values, strict=True)])
+    draws = [posterior[rv.name].to_numpy().astype(rv.type.dtype) for rv in top]
+    size = tuple(posterior.sizes[dim] for dim in SAMPLE)
+    rows = [density(*(one[place] for one in draws)) for place in np.ndindex(*size)]
+    group = {}
+    for rv, found in zip(top, zip(*rows, strict=True), strict=True):
+        each = np.stack(found).reshape(*size, *np.shape(found[0]))
+        dims = posterior[rv.name].dims[: each.ndim]
+        coords = {dim: posterior[dim] for dim in dims if dim in posterior.coords}
+        group[rv.name] = xr.DataArray(each, dims=dims, coords=coords)
+    attach(tree, "log_prior", xr.Dataset(group))
+
+
 def predicted(
     posterior: Any, model: Any, rng: np.random.Generator, progressbar: bool, **options: Any
 ) -> xr.Dataset:

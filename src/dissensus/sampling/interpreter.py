@@ -55,16 +55,22 @@ def uncompiled() -> Iterator[None]:
 
 def of_point(model: Any, expressions: Sequence[Any]) -> Callable[[Point], list[Array]]:
     """Return the function from a state of a model to expressions in its variables."""
-    graphs, values = model.replace_rvs_by_values(list(expressions)), model.value_vars
-    function = interpreted(values, graphs)
-    if function is None:
-        with uncompiled():
-            compiled: Callable[[Point], list[Array]] = model.compile_fn(
-                graphs, inputs=values, on_unused_input="ignore"
-            )
-        return compiled
+    values = model.value_vars
+    function = evaluated(values, model.replace_rvs_by_values(list(expressions)))
     names = [value.name for value in values]
     return lambda point: function(*(np.asarray(point[name]) for name in names))
+
+
+def evaluated(inputs: Sequence[Any], outputs: Sequence[Any]) -> Callable[..., list[Array]]:
+    """Return a function of arrays that is not compiled: of NumPy, or PyTensor's interpreter."""
+    function = interpreted(inputs, outputs)
+    if function is not None:
+        return function
+    with uncompiled():
+        slower: Callable[..., list[Array]] = pytensor.function(
+            list(inputs), list(outputs), on_unused_input="ignore"
+        )
+    return slower
 
 
 def _in_line(_fgraph: Any, node: Any) -> Any:

@@ -9,11 +9,9 @@ Any other difference is refused. No values are tried: a term that is 0 at the in
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
-import pytensor
-from pytensor.compile.mode import Mode
 from pytensor.compile.sharedvalue import SharedVariable
 from pytensor.graph.basic import Constant
 from pytensor.graph.replace import clone_replace
@@ -29,11 +27,10 @@ from pytensor.tensor.subtensor import AdvancedSubtensor
 
 from dissensus.data.layout import LABELS
 from dissensus.kernels.types import Array, Ints
-from dissensus.sampling.interpreter import interpreted
+from dissensus.sampling.interpreter import evaluated
 from dissensus.sampling.step import refuse_other_uses, unfit
 
 COEFFICIENT, COVARIATES = "coefficient", "covariates"
-_PLAIN: Final = Mode(linker="py", optimizer=None)
 
 
 def prove(
@@ -366,9 +363,7 @@ def constants(model: Any, parameters: Sequence[Any]) -> list[Any]:
             raise unfit(
                 "priors with given parameters", f"{parameter}, which depends on other variables"
             )
-    given = model.replace_rvs_by_values(list(parameters))
-    function = interpreted([], given)
-    return list(function() if function else pytensor.function([], given, mode=_PLAIN)())
+    return evaluated([], model.replace_rvs_by_values(list(parameters)))()
 
 
 def regression(model: Any, *shape: int) -> dict[str, Any]:

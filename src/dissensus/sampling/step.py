@@ -25,7 +25,7 @@ from pytensor.graph.traversal import ancestors
 
 from dissensus.errors import ArgumentError, warn_caller
 from dissensus.kernels.types import Array
-from dissensus.sampling.interpreter import INTERPRETED, interpreted, uncompiled
+from dissensus.sampling.interpreter import INTERPRETED, evaluated, interpreted, uncompiled
 from dissensus.sampling.interruption import LoggedCompilation
 
 _DEFAULT_MODE: Final = "Mode"  # as PyTensor calls it, which is Numba's
@@ -69,6 +69,17 @@ class Model(pm.Model):
             return make()
         return self._made_once([getattr(one, "variable", one) for one in given], asked, make)
 
+    @property
+    def unobserved_value_vars(self) -> list[Any]:
+        """The variables of a trace as functions of a state, made once for all chains."""
+
+        def make() -> list[Any]:
+            with uncompiled():
+                return list(super(Model, self).unobserved_value_vars)
+
+        parts = [*self.free_RVs, *self.value_vars, *self.deterministics]
+        return list(self._made_once(parts, "traced", make))
+
     def _make_initial_point(self, **options: Any) -> Any:
         """Interpret the function of initial points.
 
@@ -90,7 +101,7 @@ class Model(pm.Model):
     def _made_once(self, graph: list[Any], asked: Any, make: Callable[[], Any]) -> Any:
         """Return what was made before of an equal graph.
 
-        PyMC makes both functions anew for each chain and each initial point.
+        PyMC makes graphs and functions anew for each chain and each initial point.
         """
         made = _MADE.setdefault(self, [])
         now = list(self.rvs_to_transforms.values())
@@ -110,8 +121,9 @@ class Model(pm.Model):
             return False
         made: list[Any] = [getattr(one, "variable", one) for one in outs]
         given = {getattr(one, "variable", one) for one in inputs or ()}
-        traced = {variable.name for variable in self.unobserved_value_vars}
-        return given == set(self.value_vars) and {one.name for one in made} <= traced
+        traced = [*self.value_vars, *self.free_RVs, *self.deterministics]
+        known = {variable.name for variable in traced}
+        return given == set(self.value_vars) and {one.name for one in made} <= known
 
 
 class _Written(NamedTuple):
@@ -211,11 +223,7 @@ def _transformation(model: Any, names: tuple[str, ...], direction: str) -> Any:
             inputs[-1] if transform is None
             else getattr(transform, direction)(inputs[-1], *variable.owner.inputs)
         )  # fmt: skip
-    function = interpreted(inputs, outputs)
-    if function is None:  # a transform of the user's
-        with uncompiled():
-            return pytensor.function(inputs, outputs, on_unused_input="ignore")
-    return function
+    return evaluated(inputs, outputs)
 
 
 def unfit(expected: str, found: str) -> ArgumentError:
