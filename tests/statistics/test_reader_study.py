@@ -16,7 +16,7 @@ from scipy import integrate, stats
 from sklearn.metrics import roc_auc_score
 
 import dissensus as dx
-from dissensus.kernels.roc import area, curve, rates, shares
+from dissensus.statistics._reader_areas import area, curve, rates, shares
 from dissensus.statistics._reader_spread import Cells, Chance, of_new_readers, spreads
 from dissensus.wording import share
 

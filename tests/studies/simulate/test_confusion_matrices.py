@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dissensus.studies.simulate._matrices import (
+from dissensus.studies.simulate._confusion import (
     error_shares,
     expected_accuracy,
     matrices,

@@ -10,7 +10,7 @@ import xarray as xr
 
 from dissensus.dims import ANNOTATOR, ITEM, JUDGE, PAIR, SAMPLE, SYSTEM, TERM, VOTE
 from dissensus.families import base
-from dissensus.families.pairs.kernels import effects, mover, spreads, strengths
+from dissensus.families.pairs.kernels import effects, mover, strengths
 from dissensus.families.pairs.kernels.votes import (
     CELL,
     ITEM_TIE,
@@ -289,15 +289,15 @@ class Chain:
                 effects.draw_cells(self.state, votes, form, par, cells, how, self.table, work)
             if form.annotators:
                 effects.draw_annotators(self.state, votes, form, par, own, how, self.table, work)
-            spreads.draw_spreads(self.state, votes, form, par, self.scale)
+            effects.draw_spreads(self.state, votes, form, par, self.scale)
             # One takes as long as a third of the rest; with few votes spreads need all of them.
             n_spreads = len(self.stretched)
             few = len(votes.left) < _FEW
             for turn in range(n_spreads) if few else [(first + sweep) % n_spreads]:
                 of = self.stretched[turn]
-                spreads.stretch(self.state, votes, form, par, self.scale, of, self.table, self.each)
+                effects.stretch(self.state, votes, form, par, self.scale, of, self.table, self.each)
             if form.items or form.annotators:
-                spreads.draw_means(self.state, votes, form, par, self.prior, self.scale)
+                effects.draw_means(self.state, votes, form, par, self.prior, self.scale)
             if first >= 0:
                 self._keep(first + sweep)
 
