@@ -10,7 +10,7 @@ from gradients import disagreements
 from scipy.special import logsumexp
 
 import dissensus as dx
-from dissensus.families.latent_truth import graph
+from dissensus.families.latent_truth import step
 
 pytestmark = pytest.mark.filterwarnings("ignore::dissensus.ConvergenceWarning")
 """Short chains, whose means are looked at."""
@@ -72,13 +72,13 @@ def test_the_density_is_the_sum_over_what_is_not_known():
 def test_the_gibbs_step_reads_what_is_known_off_the_model(build):
     ann, truth = votes()
     known = {k: truth[k] for k in range(10)}
-    process = graph.read(build(ann, known)).process
+    process = step.read(build(ann, known)).process
     seen, _ = process.votes()
     counted = sum(int(n) for n, k in zip(seen.n_items, seen.known, strict=True)
                   if k >= 0)  # fmt: skip
     assert counted == 10
     assert process.form.n_respondents == 4
-    assert len(graph.read(build(ann, None)).process.votes()[0].known) == 0
+    assert len(step.read(build(ann, None)).process.votes()[0].known) == 0
 
 
 FEW = [(ROWS, {"pooling": "none"}), (SYMMETRIC, {"accuracy": "annotator"})]

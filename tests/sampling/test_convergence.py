@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dissensus as dx
+from dissensus.kernels.diagnostics import diagnostics
 from dissensus.sampling.convergence import (
     ATTRIBUTES,
     diagnosed,
     diagnosed_parameters,
-    diagnostics,
     divergences,
     doubt,
 )

@@ -8,9 +8,9 @@ import pytest
 from pymc.distributions.transforms import Interval
 
 import dissensus as dx
-from dissensus.families.crossed import graph as crossed
-from dissensus.families.latent_truth import graph as latent_truth
-from dissensus.families.rasch import graph as rasch
+from dissensus.families.crossed import step as crossed
+from dissensus.families.latent_truth import step as latent_truth
+from dissensus.families.rasch import step as rasch
 from dissensus.sampling import proof
 from dissensus.sampling.step import is_as_written
 

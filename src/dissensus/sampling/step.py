@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from operator import is_
-from types import ModuleType
 from typing import Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -250,13 +249,15 @@ def refuse_other_uses(model: Any, moved: Iterable[Any], observed: Iterable[Any])
 class WholeModelStep(BlockedStep):
     """A step that moves all variables of its family in a model together.
 
-    A subclass names the reader of its models and makes in `prepare` what its kernel needs.
+    A subclass reads its models, and makes in `prepare` what its kernel needs.
     """
 
-    reader: ModuleType
-    """With ``has_form(model)``, which is cheap, and ``read(model)``, which raises if the step
-    would not be exact, and returns a tuple with the ``names`` of the variables it moves, and in
-    ``aside``, if it has this field, why it leaves others that it knows to PyMC."""
+    has_form: Callable[[Any], bool]
+    """Whether a model may be one of the step's, which is cheap."""
+    read: Callable[[Any], Any]
+    """Read a model; raises if the step would not be exact. Returns a tuple with the ``names`` of
+    the variables that the step moves, and in ``aside``, if it has this field, why it leaves others
+    that it knows to PyMC."""
     _reading: Any
     _end: tuple[dict[str, Array], Any] | None = None
     """Where the last move ended: PyMC's values, and the same in natural units."""
@@ -326,7 +327,7 @@ class WholeModelStep(BlockedStep):
         model = _model_of_call()
         if left_out() or model is None or var not in model.free_RVs:
             return Competence.INCOMPATIBLE
-        if not cls.reader.has_form(model) or var.name not in _moved(cls, model):
+        if not cls.has_form(model) or var.name not in _moved(cls, model):
             return Competence.INCOMPATIBLE
         return Competence.IDEAL
 
@@ -347,7 +348,7 @@ def _read(step: type[WholeModelStep], model: Any) -> Any:
 def _read_anew(step: type[WholeModelStep], model: Any) -> Any:
     """Read a model; any failure to read it means that the step does not fit."""
     try:
-        return step.reader.read(model)
+        return step.read(model)
     except ArgumentError:
         raise
     except Exception as problem:

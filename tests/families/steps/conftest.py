@@ -13,4 +13,4 @@ __all__ = ["graphs_are_not_compiled", "no_compiler"]
 def nothing_is_taken_on_trust(monkeypatch: pytest.MonkeyPatch) -> None:
     """Models are proved although the library has written them: `tests/sampling/test_written.py`."""
     for family in (crossed, latent_truth, rasch):
-        monkeypatch.setattr(family.graph, "is_as_written", lambda _: False)
+        monkeypatch.setattr(family.step, "is_as_written", lambda _: False)

@@ -177,7 +177,7 @@ def test_pymc_needs_no_compiler(name):
 def test_a_model_is_read_once_and_then_let_go(name, monkeypatch):
     built = form(name).build()
     ((step, _),) = chosen_for(built).items()  # reads it
-    monkeypatch.setattr(step, "reader", None)
+    monkeypatch.setattr(step, "read", None)
     with built:
         made = step()
     assert made.name

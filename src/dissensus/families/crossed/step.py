@@ -1,19 +1,185 @@
-"""The Gibbs step for crossed effects as a PyMC step method."""
+"""The Gibbs step for crossed effects as a PyMC step method.
+
+It reads the model, and proves that it is one of crossed effects: variables have the names that
+`dissensus.models.crossed_effects` and `cross_replication` give them. The mean of numbers may have
+further terms, which the step evaluates at each point.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+import xarray as xr
 from pymc.step_methods.compound import StepMethodState
 from pymc.step_methods.state import dataclass_state
+from pytensor.tensor.elemwise import Elemwise
+from pytensor.tensor.random.basic import BernoulliRV, ExponentialRV, HalfNormalRV, NormalRV
 
-from dissensus.families.crossed import graph
+from dissensus import dims
+from dissensus.families import base
+from dissensus.families.crossed.distributions import CumulativeProbitRV
 from dissensus.families.crossed.kernels import sweep as gibbs
 from dissensus.families.crossed.kernels.covariance import all_items
 from dissensus.families.crossed.kernels.data import Parameters
-from dissensus.families.crossed.process import PARAMETERS
-from dissensus.sampling.step import WholeModelStep, first_point, to_natural, to_values
+from dissensus.families.crossed.kernels.sweep import BERNOULLI, GAUSSIAN, ORDINAL
+from dissensus.families.crossed.priors import Prior
+from dissensus.families.crossed.process import PARAMETERS, Process
+from dissensus.kernels.types import Floats
+from dissensus.sampling import proof
+from dissensus.sampling.interpreter import Point, of_point, uncompiled
+from dissensus.sampling.step import (
+    WholeModelStep,
+    first_point,
+    is_as_written,
+    to_natural,
+    to_values,
+    unfit,
+)
+
+MU, ITEM, ANNOTATOR = "mu", "item_effect", "annotator_effect"
+SD_ITEM, SD_ANNOTATOR, SD = "sigma_item", "sigma_annotator", "sigma"
+GAP, ROOT = "gap", "correlation_cholesky"
+_NEEDED: Final = frozenset({MU, SD_ITEM, ITEM})
+_OF_EFFECTS: Final = frozenset({MU, ITEM, ANNOTATOR, SD_ITEM, SD_ANNOTATOR})
+_OBSERVED: Final = ("score", "label_code")
+_MEAN: Final = "the mean mu + item_effect[...] + annotator_effect[...]"
+_PARAMETERS: Final = {
+    GAUSSIAN: (_MEAN, "the residual's sigma"), ORDINAL: (_MEAN, "the cutpoints"),
+    BERNOULLI: (_MEAN,),
+}  # fmt: skip
+"""Names of the observed variable's parameters, for messages."""
+
+
+class Reading(NamedTuple):
+    """A model as the step needs it."""
+
+    process: Process
+    names: tuple[str, ...]  # The variables that the step moves
+    offset: Callable[[Point], Floats] | None  # Of further terms in the mean (annotation)
+
+
+def has_form(model: Any) -> bool:
+    """Return whether a model has names of crossed effects."""
+    return len(_OF_EFFECTS & {rv.name for rv in model.free_RVs}) > 1 and bool(_observed(model))
+
+
+def _observed(model: Any) -> list[Any]:
+    return [rv for rv in model.observed_RVs if rv.name in _OBSERVED]
+
+
+def read(model: Any) -> Reading:
+    """Read a model."""
+    observed = _observed(model)
+    proof.require_free(model, sorted(_NEEDED))
+    if len(observed) != 1:
+        needed = f"free variables {', '.join(sorted(_NEEDED))} and one of {', '.join(_OBSERVED)}"
+        raise unfit(f"{needed} observed", "others")
+    with uncompiled():
+        family, eta = _likelihood(observed[0])
+        process = _process(model, observed[0], family, eta)
+        reference = model if is_as_written(model) else base.model_of(process.model)(process)
+        more = proof.prove(
+            model, observed[0], reference, parameters=_PARAMETERS[family],
+            more_in_mean=family == GAUSSIAN,
+        )  # fmt: skip
+    names = tuple(rv.name for rv in reference.free_RVs)
+    return Reading(process, names, _offset(model, eta, names) if more else None)
+
+
+def _likelihood(observed: Any) -> tuple[str, Any]:
+    """Return the family, and the mean on the latent scale."""
+    op = observed.owner.op
+    if isinstance(op, NormalRV | CumulativeProbitRV):
+        return GAUSSIAN if isinstance(op, NormalRV) else ORDINAL, proof.prior(observed)[0]
+    if isinstance(op, BernoulliRV):
+        (mean,) = proof.prior(observed)
+        made = mean.owner.op if mean.owner is not None else None
+        if isinstance(made, Elemwise) and made.scalar_op.name == "sigmoid":
+            return BERNOULLI, mean.owner.inputs[0]
+        raise unfit("pm.Bernoulli(logit_p=...)", f"p made by {made}")
+    raise unfit("a Normal, Bernoulli or CumulativeProbit likelihood", str(op))
+
+
+def _process(model: Any, observed: Any, family: str, eta: Any) -> Process:
+    """Return the process that a model may be of."""
+    free = {rv.name: rv for rv in model.free_RVs}
+    shape = proof.shapes(model)
+    pooled, anonymous = ROOT in free, ANNOTATOR not in free
+    scales = [SD_ITEM, *[SD_ANNOTATOR] * (not anonymous), *[SD] * (family == GAUSSIAN)]
+    for name in scales:
+        if name not in free:
+            raise unfit(f"a free variable {name}", "none")
+    if len(shape[ITEM]) != 1 + pooled:
+        raise unfit(f"{ITEM} with {1 + pooled} dimensions", f"{len(shape[ITEM])}")
+    n_items, n_pools = (*shape[ITEM], 1)[:2]
+    value = proof.observed_values(model, observed).astype(np.float64)
+    n = len(value)
+    item, *more = proof.places(eta, free[ITEM], shape[ITEM], n)
+    member = pool = more[0] if pooled else np.zeros(n, dtype=np.int64)
+    member_pool, who = np.arange(n_pools), np.empty(0, dtype=np.int64)
+    if not anonymous:
+        if len(shape[ANNOTATOR]) != 1:
+            raise unfit(f"{ANNOTATOR} with 1 dimension", f"{len(shape[ANNOTATOR])}")
+        (member,) = proof.places(eta, free[ANNOTATOR], shape[ANNOTATOR], n)
+        who = np.arange(shape[ANNOTATOR][0])
+        member_pool = np.zeros(len(who), dtype=np.int64)
+        if pooled:
+            sd, where = proof.prior(free[ANNOTATOR])[1], f"{ANNOTATOR}'s scale"
+            (member_pool,) = proof.places(sd, free[SD_ANNOTATOR], (n_pools,), len(who), where)
+    gaps = [GAP] if family == ORDINAL and GAP in free else []
+    n_labels = 0 if family == GAUSSIAN else 2 + sum(int(np.prod(shape[gap])) for gap in gaps)
+    if n_labels:
+        proof.codes(value, n_labels, "labels")
+    return Process(
+        model="cross_replication" if pooled else "crossed_effects",
+        annotations=xr.Dataset(
+            coords={dims.ITEM: np.arange(n_items), dims.ANNOTATOR: np.arange(len(who))}
+        ),
+        family=family, value=value, item=item, member=member, pool=pool,
+        member_annotator=who, member_pool=member_pool,
+        pools=np.arange(n_pools) if pooled else None, labels=np.arange(n_labels),
+        priors={MU: _mean_prior(model, free[MU])}
+        | {name: scale_prior(model, free[name]) for name in (*scales, *gaps)},
+        lkj=proof.number(model, proof.prior(free[ROOT])[1], ROOT) if pooled else 1.0,
+        n_sd=n_pools if pooled and shape.get(SD) == (n_pools,) else 1,
+        **proof.regression(model, n),
+    )  # fmt: skip
+
+
+def _mean_prior(model: Any, mu: Any) -> Prior:
+    if not isinstance(mu.owner.op, NormalRV):
+        raise unfit(f"{MU} with a Normal prior", str(mu.owner.op))
+    return tuple(proof.number(model, parameter, MU) for parameter in proof.prior(mu))
+
+
+def _offset(model: Any, eta: Any, names: tuple[str, ...]) -> Callable[[Point], Floats]:
+    """Return the function of the further terms: the mean where means and effects are 0."""
+    evaluate = of_point(model, [eta])
+    moved = [model.rvs_to_values[model[name]].name for name in names]
+
+    def offset(point: Point) -> Floats:
+        zero = dict(point) | {name: np.zeros_like(point[name]) for name in moved}
+        return np.asarray(evaluate(zero)[0], dtype=np.float64)
+
+    return offset
+
+
+def scale_prior(model: Any, variable: Any) -> Prior:
+    """Return the prior of a standard deviation, as `families.crossed.priors` spells it."""
+    op, name = variable.owner.op, variable.name
+    if isinstance(op, HalfNormalRV):
+        location, scale = (proof.number(model, part, name) for part in proof.prior(variable))
+        if location:
+            raise unfit(f"{name} with a prior that begins at 0", f"one that begins at {location}")
+        return ("half_normal", scale)
+    if isinstance(op, ExponentialRV):
+        return ("exponential", proof.number(model, proof.prior(variable)[0], name))
+    if op.name == "halfstudentt":
+        degrees, scale = (proof.number(model, part, name) for part in proof.prior(variable))
+        return ("half_t", scale, degrees)
+    raise unfit(f"{name} with a HalfNormal, HalfStudentT or Exponential prior", str(op))
 
 
 @dataclass_state
@@ -60,8 +226,9 @@ class CrossedEffectsGibbs(WholeModelStep):
     """
 
     name = "crossed_effects_gibbs"
-    reader = graph
-    _reading: graph.Reading
+    has_form = staticmethod(has_form)
+    read = staticmethod(read)
+    _reading: Reading
     _state_class = CrossedEffectsGibbsState
     _last: tuple[Any, Any] = np.empty(0), None
     """PyMC's value of the correlations where the last move ended, and their Cholesky factor."""
@@ -71,8 +238,8 @@ class CrossedEffectsGibbs(WholeModelStep):
         self.tune = True
         by_variable = {parameter.variable or parameter.name: parameter for parameter in PARAMETERS}
         self._moved = {name: by_variable[name] for name in self._reading.names}
-        if graph.ROOT in self._reading.names:
-            root = (graph.ROOT,)
+        if ROOT in self._reading.names:
+            root = (ROOT,)
             self._to_root, self._from_root = to_natural(model, root), to_values(model, root)
         self._data, self._priors = self._reading.process.data(), self._reading.process.numbers()
         self.known = gibbs.learned(
@@ -95,13 +262,13 @@ class CrossedEffectsGibbs(WholeModelStep):
         items = all_items(self._data, par.item, par.sd_item, par.correlation, self.rng)
         for name, parameter in self._moved.items():
             value = getattr(par, parameter.slot)
-            if name == graph.ROOT:
+            if name == ROOT:
                 root = np.linalg.cholesky(value)
                 (value,) = self._from_root(root)
                 self._last = value.copy(), root
-            elif name == graph.MU:
+            elif name == MU:
                 value = value + process.centre
-            elif name == graph.ITEM:
+            elif name == ITEM:
                 value = items
             elif parameter.is_log:
                 value = np.log(value)
@@ -115,19 +282,19 @@ class CrossedEffectsGibbs(WholeModelStep):
         value = {name: np.asarray(point[self._values[name]], dtype=np.float64) for name in names}
         self._shapes = {name: value[name].shape for name in names}
         par = gibbs.start(
-            data, process.family, n_gaps=value[graph.GAP].size if graph.GAP in names else 0,
+            data, process.family, n_gaps=value[GAP].size if GAP in names else 0,
             anonymous=process.anonymous, n_sd=process.n_sd,
         )  # fmt: skip
         for name, parameter in self._moved.items():
             slot, numbers = getattr(par, parameter.slot), value[name]
-            if name == graph.ROOT:
+            if name == ROOT:
                 value_then, root = self._last
                 if not np.array_equal(numbers, value_then):
                     (root,) = self._to_root(numbers)
                 slot[:] = root @ root.T
-            elif name == graph.MU:
+            elif name == MU:
                 slot[:] = numbers.ravel() - process.centre
-            elif name == graph.ITEM:
+            elif name == ITEM:
                 slot[:] = numbers.reshape(-1, data.n_pools)[data.cell_item, data.cell_pool]
             else:
                 slot[:] = np.exp(numbers).ravel() if parameter.is_log else numbers

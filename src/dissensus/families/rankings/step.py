@@ -1,19 +1,340 @@
-"""The Gibbs step for partial rankings, as a PyMC step method."""
+"""The Gibbs step for partial rankings, as a PyMC step method.
+
+It is given the model alone, and reads the graph, so that a model whose data were changed, by
+`pymc.set_data` or `pymc.observe`, is sampled as it is. Strengths may be used in any way that is
+proved to be that of rankings; their prior's hyperparameters, as `dissensus.models.plackett_luce`
+writes them.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+from pymc.model import Model
 from pymc.step_methods.compound import StepMethodState
 from pymc.step_methods.state import dataclass_state
+from pytensor.graph.traversal import ancestors
+from pytensor.scalar.basic import Identity
+from pytensor.tensor.basic import Alloc, Join
+from pytensor.tensor.elemwise import DimShuffle, Elemwise
+from pytensor.tensor.shape import Reshape, SpecifyShape
+from pytensor.tensor.subtensor import AdvancedSubtensor, Subtensor
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
-from dissensus.families.rankings import graph
+from dissensus.data.predictions import Features
+from dissensus.dims import LABEL
+from dissensus.errors import ArgumentError
+from dissensus.families import base
 from dissensus.families.rankings.chain import PriorChain
+from dissensus.families.rankings.distributions import (
+    LogGamma,
+    LogGammaRV,
+    PartialRankingRV,
+    places_of,
+)
+from dissensus.families.rankings.kernels.learned_prior import Leaning
 from dissensus.families.rankings.kernels.sweep import sweep
-from dissensus.kernels.types import Floats
-from dissensus.sampling.step import WholeModelStep
+from dissensus.families.rankings.learned_prior import PriorCells
+from dissensus.kernels.rankings import Rankings
+from dissensus.kernels.types import Floats, Ints
+from dissensus.sampling.interpreter import Point, of_point, uncompiled
+from dissensus.sampling.proof import codes, constants, prove_free, shapes
+from dissensus.sampling.step import WholeModelStep, first_point, unfit
+
+_STRENGTH: Final = "log_strength"
+_ITEM: Final = "cell_item"
+"""Data of a model with a shared prior."""
+
+
+class Parameters(NamedTuple):
+    """Parameters that may change from sweep to sweep, with other variables."""
+
+    shape: Floats
+    """(cell)"""
+    power: float
+    sharpness: Floats
+    """(ranking)"""
+
+
+class Strengths(NamedTuple):
+    """A variable of log strengths: its rankings, and the places of their cells in it."""
+
+    name: str
+    rankings: Rankings
+    cells: Ints
+    """(cell): its place in the variable, flattened."""
+    parameters: Callable[[Point], Parameters]
+    leaning: Leaning | None = None
+    """Features of each cell's prior, if the step moves its hyperparameters too."""
+
+
+class Reading(NamedTuple):
+    """The parts of a model that the step needs."""
+
+    names: tuple[str, ...]
+    """The variables that the step moves."""
+    hyperparameters: tuple[str, ...]
+    strengths: list[Strengths]
+    aside: str
+    """Why it does not move the hyperparameters, if the model has any."""
+
+
+def has_form(model: Any) -> bool:
+    """Return whether a model has strengths and rankings."""
+    ranked = any(isinstance(rv.owner.op, PartialRankingRV) for rv in model.observed_RVs)
+    return ranked and any(isinstance(rv.owner.op, LogGammaRV) for rv in model.free_RVs)
+
+
+def read(model: Any) -> Reading:
+    """Read how rankings depend on log strengths, and these on the prior that items share."""
+    rankings = [rv for rv in model.basic_RVs if isinstance(rv.owner.op, PartialRankingRV)]
+    behind = set(ancestors(rankings))
+    gammas = [rv for rv in model.free_RVs if isinstance(rv.owner.op, LogGammaRV)]
+    if not gammas:
+        raise unfit("log strengths with a LogGamma prior", "none")
+    found = [rv for rv in gammas if rv in behind]
+    if not found:
+        raise unfit(f"a PartialRanking that depends on {gammas[0].name}", "none")
+    prior, aside = None, ""
+    with uncompiled():
+        if _ITEM in model.named_vars and any(rv.name == _STRENGTH for rv in found):
+            try:
+                prior = _shared_prior(model, rankings)
+            except ArgumentError as problem:
+                aside = f"expected {problem.expected}; found {problem.found}"
+        strengths = [
+            _read_strengths(model, rv, prior if rv.name == _STRENGTH else None) for rv in found
+        ]
+    hyperparameters = () if prior is None else prior.names
+    names = (*hyperparameters, *(rv.name for rv in found))
+    return Reading(names, hyperparameters, strengths, aside)
+
+
+def _read_strengths(model: Any, strength: Any, prior: _Prior | None) -> Strengths:
+    """Read the rankings of one variable of log strengths.
+
+    A prior that is read says which cells are of one item; else those that meet in a ranking are.
+    """
+    if model.rvs_to_transforms[strength] is not None:
+        raise unfit(f"{strength.name} without a transform", "one with a transform")
+    rankings = _dependants(model, strength)
+    graphs = [one.owner.op.dist_params(one.owner) for one in rankings]
+    for graph in graphs:
+        _require_selection(graph[0], strength, model)
+    start, name = first_point(model), model.rvs_to_values[strength].name
+    chosen = _chosen(of_point(model, [graph[0] for graph in graphs]), start, name)
+    observed = [model.rvs_to_values[one].eval() for one in rankings]
+    for ranks in observed:
+        places_of(ranks)
+    pairs = [np.broadcast_arrays(*pair) for pair in zip(chosen, observed, strict=True)]
+    chosen, ranks = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    shape, owner = np.shape(start[name]), None if prior is None else prior.cells.item
+    laid_out, cells, order = _laid_out(chosen, ranks, int(np.prod(shape, dtype=int)), owner)
+    rows = [one.shape[:-1] for one in chosen]
+    wanted = [strength.owner.op.dist_params(strength.owner)[0]]
+    wanted += [part for graph in graphs for part in (graph[2], graph[3])]
+    evaluate = of_point(model, wanted)
+
+    def parameters(point: Point) -> Parameters:
+        alpha, *rest = evaluate(point)
+        powers = np.unique(np.concatenate([np.ravel(power) for power in rest[::2]]))
+        if len(powers) > 1:
+            raise unfit("one power of the likelihood for all rankings", str(powers))
+        each = [np.broadcast_to(s, n).ravel() for s, n in zip(rest[1::2], rows, strict=True)]
+        return Parameters(
+            np.broadcast_to(alpha, shape).ravel()[cells], float(powers[0]),
+            np.concatenate(each)[order].astype(np.float64),
+        )  # fmt: skip
+
+    now = parameters(start)
+    same = not set(ancestors(wanted)) & set(model.free_RVs)
+    leaning = None if prior is None else _leaning(prior, laid_out, cells)
+    read = (lambda _: now) if same else parameters
+    return Strengths(strength.name, laid_out, cells, read, leaning)
+
+
+class _Prior(NamedTuple):
+    """The prior that items share."""
+
+    names: tuple[str, ...]
+    """Of the hyperparameters, in the order of the kernel's."""
+    cells: PriorCells
+    n_labels: int
+
+
+def _shared_prior(model: Any, rankings: list[Any]) -> _Prior:
+    """Read the prior that items share.
+
+    Raises if it is not as the library writes it, or the likelihood is a power.
+    """
+    graphs = [one.owner.op.dist_params(one.owner) for one in rankings]
+    powers = constants(model, [part for graph in graphs for part in (graph[2], graph[3])])
+    if any((np.asarray(one) != 1.0).any() for one in powers):
+        raise unfit("rankings that count once, to learn the prior", "another power or sharpness")
+    item, label, size, features = constants(model, [model[f"cell_{n}"] for n in PriorCells._fields])
+    n_labels = len(constants(model, [model["label_number"]])[0])
+    found = shapes(model)
+    systems, scored = (
+        list(range(*found.get(name, (0,)))) for name in ("prediction_weight", "probability_weight")
+    )
+    if features.shape[1:] != (len(systems) + len(scored),):
+        raise unfit(f"a feature for each of {len(systems) + len(scored)} weights", "others")
+    if (label >= n_labels).any() or not (size > 0).all():
+        raise unfit(f"cells of one or more of {n_labels} labels each", "others")
+    cells = PriorCells(codes(item, len(item), "items of cells"), label, size, features)
+    said = Features([], systems, scored)
+    sizes = {LABEL: n_labels, "cell": len(item), "feature": features.shape[1]}
+    coords = {n: np.arange(k) for n, k in sizes.items()} | said.coords()
+    with Model(coords=coords, model=None) as reference:
+        LogGamma(
+            _STRENGTH, dims="cell",
+            alpha=base.model_of("plackett_luce", "_learned_shapes")(n_labels, cells, said),
+        )  # fmt: skip
+    names = tuple(rv.name for rv in reference.free_RVs if rv.name != _STRENGTH)
+    moved = {rv for rv in model.free_RVs if rv.name in names}
+    strength = model[_STRENGTH]
+    by_strengths = [rv for rv in rankings if not moved & set(ancestors([rv], blockers=[strength]))]
+    prove_free(model, by_strengths, reference)
+    return _Prior(names, cells, n_labels)
+
+
+def _leaning(prior: _Prior, rankings: Rankings, order: Ints) -> Leaning:
+    """Return the features of cells in the kernel's order, and by its numbers of items."""
+    cells, n_cells = prior.cells, rankings.n_cells
+    item = np.repeat(np.arange(len(n_cells)), n_cells)
+    if len(np.unique(np.stack([item, cells.item[order]]), axis=1).T) > len(n_cells):
+        raise unfit("labels of one item in each ranking", "those of several")
+    ordered = PriorCells(item, cells.label[order], cells.size[order], cells.features[order])
+    return ordered.leaning(prior.n_labels)
+
+
+def _dependants(model: Any, strength: Any) -> list[Any]:
+    """Return the observed rankings that depend on the strengths, if nothing else does."""
+    found, own = [], {strength, model.rvs_to_values[strength]}
+    for one in [*model.basic_RVs, *model.potentials]:
+        if one is strength or not own & set(ancestors([one])):
+            continue
+        if not isinstance(one.owner.op, PartialRankingRV) or one not in model.observed_RVs:
+            raise unfit(
+                f"only observed PartialRanking variables to depend on {strength.name}", one.name
+            )
+        _, places, power, sharpness = one.owner.op.dist_params(one.owner)
+        if own & set(ancestors([places, power, sharpness])):
+            raise unfit(f"power and sharpness that do not depend on {strength.name}", one.name)
+        if set(ancestors([power])) & {*model.free_RVs, *model.value_vars}:
+            raise unfit("a power that is given: the likelihood is not normalised", one.name)
+        found.append(one)
+    if not found:
+        raise unfit(f"a PartialRanking that depends on {strength.name}", "none")
+    return found
+
+
+_SELECTIONS: Final = (
+    Subtensor, AdvancedSubtensor, Join, Reshape, DimShuffle, SpecifyShape, Alloc,
+)  # fmt: skip
+"""Operations whose results are entries of their inputs, unchanged."""
+
+
+def _require_selection(expression: Any, strength: Any, model: Any) -> None:
+    """Raise unless the entries of an expression are strengths as they are, or given numbers."""
+    if set(model.value_vars) & set(ancestors([expression])):
+        raise unfit("rankings of the strengths themselves", "PyMC's own values among them")
+    others = set(model.free_RVs) & set(ancestors([expression], blockers=[strength])) - {strength}
+    if others:
+        names = ", ".join(sorted(str(rv.name) for rv in others))
+        raise unfit("rankings of the strengths themselves", f"a function of them and {names}")
+    for one in ancestors([expression], blockers=[strength]):
+        if one is strength or strength not in set(ancestors([one], blockers=[strength])):
+            continue
+        op = one.owner.op
+        same = isinstance(op, Elemwise) and isinstance(op.scalar_op, Identity)
+        if not same and not isinstance(op, _SELECTIONS):
+            raise unfit("rankings of the strengths themselves", f"a function of them, by {op}")
+
+
+def _chosen(evaluate: Any, start: Point, name: str) -> list[Ints]:
+    """Return the strength of each entry of the rankings; -1 for an absent label.
+
+    The entries are strengths as they are (see `_require_selection`): their places as values tell.
+    """
+    shape = np.shape(start[name])
+    place = np.arange(np.prod(shape, dtype=int), dtype=np.float64)
+    entries = evaluate({**start, name: place.reshape(shape)})
+    # A given number stays where all strengths move, though it be the place of one.
+    others = evaluate({**start, name: place.reshape(shape) + 0.5})
+    for one, other in zip(entries, others, strict=True):
+        given = np.isfinite(one)
+        if not (np.isin(one[given], place).all() and (other[given] == one[given] + 0.5).all()):
+            raise unfit("rankings of the strengths themselves", "other numbers among them")
+    return [np.where(np.isfinite(one), one, -1).astype(np.int64) for one in entries]
+
+
+def _laid_out(
+    chosen: list[Ints], ranks: list[Ints], n_cells: int, owner: Ints | None
+) -> tuple[Rankings, Ints, Ints]:
+    """Lay out rankings; cells that meet in a ranking, or have one owner, belong to one item.
+
+    Returns the rankings, the cells in the order they want, and the order of the rankings.
+    """
+    ranking, cell, rank = _entries(chosen, ranks)
+    n_rankings = sum(int(np.prod(one.shape[:-1], dtype=int)) for one in chosen)
+    if len(np.unique(ranking * n_cells + cell)) < len(cell):
+        raise unfit("each strength once in a ranking", "one that is there twice")
+    if len(np.unique(ranking)) < n_rankings:
+        raise unfit("labels to choose from in each ranking", "a ranking without any")
+    one, other, n_nodes = ranking, n_rankings + cell, n_rankings + n_cells
+    if owner is not None:
+        one = np.concatenate([one, n_nodes + owner])
+        other = np.concatenate([other, n_rankings + np.arange(n_cells)])
+        n_nodes += int(owner.max()) + 1
+    edges = csr_array((np.ones(len(one)), (one, other)), shape=(n_nodes, n_nodes))
+    _, part = connected_components(edges, directed=False)
+    n_items = int(part[: n_rankings + n_cells].max()) + 1
+    by_ranking, by_cell = part[:n_rankings], part[n_rankings : n_rankings + n_cells]
+    cells, order = np.argsort(by_cell, kind="stable"), np.argsort(by_ranking, kind="stable")
+    counts = np.bincount(by_cell, minlength=n_items)
+    cell_start = np.concatenate([[0], np.cumsum(counts)])
+    within = np.empty(n_cells, dtype=np.int64)
+    within[cells] = np.arange(n_cells) - cell_start[by_cell[cells]]
+    there = np.bincount(ranking, minlength=n_rankings)
+    listed = np.bincount(ranking[rank > 0], minlength=n_rankings)
+    closed = there < counts[by_ranking]
+    if (closed & (listed < there)).any():
+        raise unfit(
+            "rankings over all labels of an item, or only over those they list",
+            f"ranking {np.flatnonzero(closed & (listed < there))[0]} over some",
+        )
+    position = np.empty(n_rankings, dtype=np.int64)
+    position[order] = np.arange(n_rankings)
+    row = np.lexsort((rank, position[ranking]))
+    row = row[rank[row] > 0]
+    rankings = Rankings(
+        item_start=np.searchsorted(by_ranking[order], np.arange(n_items + 1)),
+        ranking_start=np.searchsorted(position[ranking][row], np.arange(n_rankings + 1)),
+        place=within[cell[row]],
+        rank=rank[row],
+        cell_start=cell_start,
+        closed=closed[order],
+    )
+    return rankings, cells, order
+
+
+def _entries(chosen: list[Ints], ranks: list[Ints]) -> tuple[Ints, Ints, Ints]:
+    """Return (ranking, cell, rank) of every label that is there, over all variables."""
+    parts, offset = [], 0
+    for cells, rank in zip(chosen, ranks, strict=True):
+        flat = cells.reshape(-1, cells.shape[-1])
+        row, column = np.nonzero(flat >= 0)
+        parts.append((row + offset, flat[row, column], rank.reshape(flat.shape)[row, column]))
+        offset += len(flat)
+    ranking, cell, rank = (
+        np.concatenate(part).astype(np.int64) for part in zip(*parts, strict=True)
+    )
+    return ranking, cell, rank
 
 
 @dataclass_state
@@ -62,8 +383,9 @@ class PlackettLuceGibbs(WholeModelStep):
     """
 
     name = "plackett_luce_gibbs"
-    reader = graph
-    _reading: graph.Reading
+    has_form = staticmethod(has_form)
+    read = staticmethod(read)
+    _reading: Reading
     _state_class = PlackettLuceGibbsState
 
     def prepare(self, model: Any) -> None:  # noqa: ARG002

@@ -1,23 +1,159 @@
-"""The Gibbs step for abilities and difficulties as a PyMC step method."""
+"""The Gibbs step for abilities and difficulties as a PyMC step method.
+
+It reads the model, and proves that it is a Rasch model: variables have the names that
+`dissensus.models.rasch` gives them. The model may have further variables if they do not depend on
+these, nor these on them.
+"""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+import xarray as xr
+from pymc.distributions.continuous import TruncatedNormalRV
 from pymc.step_methods.compound import StepMethodState
 from pymc.step_methods.state import dataclass_state
+from pytensor.tensor.random.basic import DirichletRV, NormalRV
+from pytensor.tensor.special import LogAddExp
 
+from dissensus import dims
+from dissensus.families import base
 from dissensus.families.crossed.kernels import sweep as crossed_sweep
 from dissensus.families.crossed.kernels.covariance import all_items
 from dissensus.families.crossed.kernels.data import Parameters
-from dissensus.families.rasch import graph
+from dissensus.families.crossed.step import scale_prior
+from dissensus.families.rasch.distributions import LatentAnswersRV
 from dissensus.families.rasch.kernels import data as rasch_data
 from dissensus.families.rasch.kernels import sweep, unknown
 from dissensus.families.rasch.kernels.data import Truth
+from dissensus.families.rasch.process import Process
 from dissensus.kernels.random import started
+from dissensus.kernels.types import UNKNOWN, Floats, Ints
+from dissensus.sampling import proof
+from dissensus.sampling.interpreter import of_point, uncompiled
 from dissensus.sampling.proof import COEFFICIENT
-from dissensus.sampling.step import WholeModelStep, first_point, to_natural, to_values
+from dissensus.sampling.step import (
+    WholeModelStep,
+    first_point,
+    is_as_written,
+    to_natural,
+    to_values,
+    unfit,
+)
+
+MEAN, ABILITY_SPREAD, ABILITY = "mean_ability", "ability_spread", "ability"
+DIFFICULTY_SPREAD, DIFFICULTY = "difficulty_spread", "difficulty"
+PREVALENCE, WRONG, RIGHT = "prevalence", "confidence_if_wrong", "confidence_if_right"
+NAMES: Final = (
+    MEAN, ABILITY_SPREAD, ABILITY, DIFFICULTY_SPREAD, DIFFICULTY, PREVALENCE, WRONG, RIGHT,
+    proof.COEFFICIENT,
+)  # fmt: skip
+_LEVELS: Final = frozenset({WRONG, RIGHT})
+_NEEDED: Final = frozenset(NAMES) - _LEVELS - {proof.COEFFICIENT}
+
+
+class Reading(NamedTuple):
+    """The parts of a model that the step needs."""
+
+    process: Process
+    names: tuple[str, ...]  # The variables that the step moves
+
+
+def has_form(model: Any) -> bool:
+    """Return whether a model has the labels of a Rasch model."""
+    return bool(_answers(model))
+
+
+def _answers(model: Any) -> list[Any]:
+    return [rv for rv in model.observed_RVs if isinstance(rv.owner.op, LatentAnswersRV)]
+
+
+def read(model: Any) -> Reading:
+    """Read a model; the error for another model names the variable that differs."""
+    if len(_answers(model)) != 1:
+        raise unfit("one observed LatentAnswers", "others")
+    proof.require_free(model, sorted(_NEEDED))
+    (answers,) = _answers(model)
+    with uncompiled():
+        process = _process(model, answers)
+        reference = model if is_as_written(model) else base.model_of("rasch")(process)
+        parameters = ("log_truth", "logit", "log_level", "respondent")
+        proof.prove(model, answers, reference, parameters=parameters)
+    moved = {rv.name for rv in reference.free_RVs}
+    return Reading(process, tuple(name for name in NAMES if name in moved))
+
+
+def _process(model: Any, answers: Any) -> Process:
+    """Return the process that a model may be of."""
+    free, shape = {rv.name: rv for rv in model.free_RVs}, proof.shapes(model)
+    log_truth, logit, _, respondent = proof.prior(answers)
+    who, said = proof.by_place(model, answers, respondent)
+    items, place = np.nonzero(who >= 0)
+    truth, n_labels = _truth(model, log_truth, len(who))
+    names = sorted(_LEVELS & set(free))
+    if len(names) == 1:
+        raise unfit(f"both of {RIGHT} and {WRONG}, or none", names[0])
+    counts = [_counts(model, free[name]) for name in names]
+    n_levels = len(counts[0]) if counts else 0
+    if len({count for each in counts for count in each}) > 1:
+        raise unfit("one prior count for all levels of confidence", str(counts))
+    code = proof.codes(said[items, place], n_labels * max(n_levels, 1), "labels")
+    label, level = np.divmod(code, max(n_levels, 1))
+    if len(shape[ABILITY]) != 1:
+        raise unfit(f"{ABILITY} with 1 dimension", str(len(shape[ABILITY])))
+    (n_people,) = shape[ABILITY]
+    design = proof.regression(model, *who.shape)
+    if design:
+        design["covariates"] = design["covariates"][items, place]
+    op = logit.owner.op if logit.owner is not None else None
+    mean, sd, least = _mean_prior(model, free[MEAN])
+    return Process(
+        annotations=xr.Dataset(coords={
+            dims.ITEM: np.arange(len(truth)), dims.LABEL: np.arange(n_labels),
+            dims.ANNOTATOR: np.arange(n_people),
+        }),
+        item=items, annotator=proof.codes(who[items, place], n_people, "respondents"),
+        label=label, truth=truth, level=level if n_levels else level[:0],
+        levels=np.arange(n_levels, dtype=np.float64), guessing=isinstance(op, LogAddExp),
+        priors={MEAN: (mean, sd)}
+        | {name: scale_prior(model, free[name]) for name in (ABILITY_SPREAD, DIFFICULTY_SPREAD)},
+        prior_count=_counts(model, free[PREVALENCE]),
+        least=least,
+        level_prior=float(counts[0][0]) if counts else 1.0,
+        **design,
+    )  # fmt: skip
+
+
+def _truth(model: Any, log_truth: Any, n_items: int) -> tuple[Ints, int]:
+    """Return the known labels of items, and the number of labels."""
+    possible = np.isfinite(of_point(model, [log_truth])(model.initial_point())[0])
+    n_possible, n_labels = possible.sum(axis=1), possible.shape[1]
+    if not np.isin(n_possible, (1, n_labels)).all():
+        raise unfit("items of which one label may be true, or all", "some of the labels")
+    truth = np.where(n_possible == 1, possible.argmax(axis=1), UNKNOWN)
+    return np.broadcast_to(truth, n_items).copy(), n_labels
+
+
+def _mean_prior(model: Any, rv: Any) -> tuple[float, float, float]:
+    """Return mean, standard deviation and lower bound of a normal prior."""
+    op = rv.owner.op
+    if not isinstance(op, NormalRV | TruncatedNormalRV):
+        raise unfit(f"{rv.name} with a Normal prior, or a TruncatedNormal one", str(op))
+    given = [proof.number(model, parameter, rv.name) for parameter in proof.prior(rv)]
+    mean, sd, least, most = given if len(given) == 4 else (*given, -np.inf, np.inf)
+    if most < np.inf:
+        raise unfit(f"{rv.name} without an upper bound", f"{most:g}")
+    return mean, sd, least
+
+
+def _counts(model: Any, rv: Any) -> Floats:
+    """Return the parameters of a Dirichlet prior."""
+    if not isinstance(rv.owner.op, DirichletRV):
+        raise unfit(f"{rv.name} with a Dirichlet prior", str(rv.owner.op))
+    (counts,) = proof.constants(model, proof.prior(rv))
+    return np.asarray(counts, dtype=np.float64)
+
 
 _LEAST: Final = -700.0
 """Logarithm of the smallest share: PyMC holds shares, and their logarithms must be finite."""
@@ -67,8 +203,9 @@ class RaschGibbs(WholeModelStep):
     """
 
     name = "rasch_gibbs"
-    reader = graph
-    _reading: graph.Reading
+    has_form = staticmethod(has_form)
+    read = staticmethod(read)
+    _reading: Reading
     _state_class = RaschGibbsState
 
     def prepare(self, model: Any) -> None:
@@ -109,16 +246,16 @@ class RaschGibbs(WholeModelStep):
             values = self._to_natural(*(point[self._values[name]] for name in names))
             natural = dict(zip(names, values, strict=True))
         par = crossed_sweep.start(data, crossed_sweep.BERNOULLI, n_gaps=0)
-        par.mu[0] = natural[graph.MEAN] - lead
-        par.sd_annotator[0] = natural[graph.ABILITY_SPREAD]
-        par.sd_item[0] = natural[graph.DIFFICULTY_SPREAD]
-        par.annotator[:] = natural[graph.ABILITY] - natural[graph.MEAN]
-        par.item[:] = -natural[graph.DIFFICULTY][data.cell_item]
+        par.mu[0] = natural[MEAN] - lead
+        par.sd_annotator[0] = natural[ABILITY_SPREAD]
+        par.sd_item[0] = natural[DIFFICULTY_SPREAD]
+        par.annotator[:] = natural[ABILITY] - natural[MEAN]
+        par.item[:] = -natural[DIFFICULTY][data.cell_item]
         par.coefficient[:] = natural.get(COEFFICIENT, 0.0)
         now = rasch_data.beginning(said, len(data.cell_pool))
-        now.log_prevalence[:] = np.log(natural[graph.PREVALENCE])
+        now.log_prevalence[:] = np.log(natural[PREVALENCE])
         if len(process.levels):
-            level = np.log([natural[graph.WRONG], natural[graph.RIGHT]])
+            level = np.log([natural[WRONG], natural[RIGHT]])
             now = now._replace(log_level=level)
         return par, now
 
@@ -128,13 +265,13 @@ class RaschGibbs(WholeModelStep):
         items = all_items(data, par.item, par.sd_item, par.correlation, self.rng)
         wrong, right = np.exp(np.maximum(now.log_level, _LEAST))
         return {
-            graph.MEAN: mean,
-            graph.ABILITY_SPREAD: par.sd_annotator[0],
-            graph.ABILITY: mean + par.annotator,
-            graph.DIFFICULTY_SPREAD: par.sd_item[0],
-            graph.DIFFICULTY: -items[:, 0],
+            MEAN: mean,
+            ABILITY_SPREAD: par.sd_annotator[0],
+            ABILITY: mean + par.annotator,
+            DIFFICULTY_SPREAD: par.sd_item[0],
+            DIFFICULTY: -items[:, 0],
             COEFFICIENT: par.coefficient,
-            graph.PREVALENCE: np.exp(np.maximum(now.log_prevalence, _LEAST)),
-            graph.WRONG: wrong,
-            graph.RIGHT: right,
+            PREVALENCE: np.exp(np.maximum(now.log_prevalence, _LEAST)),
+            WRONG: wrong,
+            RIGHT: right,
         }
