@@ -54,11 +54,12 @@ def entered(known: dict[str, Path]) -> set[str]:
     """Return files of public names that the stub does not list.
 
     They are models, what models and packages pass on (`import em as em`), step methods, commands,
-    and what is imported by its full name as text.
+    formats of files (`format=`), and what is imported by its full name as text.
     """
     out = {
         name for name in known
-        if name.startswith(("dissensus.models.", "dissensus.cli.")) or name.endswith(".step")
+        if name.startswith(("dissensus.models.", "dissensus.cli.", "dissensus.data.formats."))
+        or name.endswith(".step")
     }  # fmt: skip
     for name, path in known.items():
         for node in ast.walk(ast.parse(path.read_text())):
