@@ -120,7 +120,7 @@ class Walk:
         if threading.current_thread() is threading.main_thread():  # chains go to and fro in others
             self.changes += self._last != name
             self._last = name
-        self.checks += frame.f_code.co_name == "check_annotations"
+        self.checks += frame.f_code.co_name == "check_form"
 
 
 class Frames:

@@ -367,6 +367,12 @@ def checked_once() -> Iterator[None]:
         _CHECKED.reset(token)
 
 
+def is_checked(data: xr.Dataset) -> bool:
+    """Return whether a Dataset was checked inside `checked_once`."""
+    known = _CHECKED.get()
+    return known is not None and known.get(id(data)) is data
+
+
 def validate(data: xr.Dataset) -> xr.Dataset:
     """Check that a Dataset of annotations (or of predictions, or votes) follows the schema.
 
@@ -398,8 +404,7 @@ def validate(data: xr.Dataset) -> xr.Dataset:
             expected="an xarray.Dataset made by dissensus.annotations",
             found=type(data).__name__,
         )
-    known = _CHECKED.get()
-    if known is not None and known.get(id(data)) is data:
+    if is_checked(data):
         return data
     if are_votes(data):
         checked_pairs(data)
@@ -407,6 +412,7 @@ def validate(data: xr.Dataset) -> xr.Dataset:
         check_predictions(data)
     else:
         check_annotations(data, {})
+    known = _CHECKED.get()
     if known is not None:
         known[id(data)] = data
     return data

@@ -16,7 +16,7 @@ from dissensus.arguments import LARGEST, is_whole
 from dissensus.data import tables
 from dissensus.data.alignment import Systems, check_labels
 from dissensus.data.rows import given_numbers
-from dissensus.data.schema import check_annotations, check_form, no_predictions
+from dissensus.data.schema import check_annotations, check_form, is_checked, no_predictions
 from dissensus.data.sets import OF_SETS
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
 from dissensus.errors import AnnotationError, ArgumentError, PredictionError, brief, shown
@@ -147,7 +147,8 @@ def read(
             expected="an xarray.Dataset made by dissensus.annotations",
             found=type(annotations).__name__,
         )
-    check_form(annotations, {})
+    if not is_checked(annotations):
+        check_form(annotations, {})
     kind = annotations.attrs["kind"]
     if kind == "ranking" and not rankings:
         raise AnnotationError(
