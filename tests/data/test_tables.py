@@ -218,6 +218,9 @@ def test_what_is_no_number_names_column_and_row(column, row, found):
         (np.array([0.00001]), np.array(["0.00001"]), [0]),
         (np.array(["a"], dtype=object), np.array(["a"]), [0]),
         (np.array([1, 2]), np.array([2.0, 1.5]), [-1, 0]),
+        (np.array(["b", "a", None], object), np.array(["b", "a", None], object), [0, 1, 2]),
+        (np.array([np.nan, 2.0]), np.array([np.nan, 2.0]), [0, 1]),
+        (np.array(["1", "2"]), np.array([1, 2]), [0, 1]),
     ],
 )
 def test_match_compares_text_with_numbers_by_spelling(values, vocabulary, expected):
