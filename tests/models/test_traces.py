@@ -686,6 +686,41 @@ def test_priors_of_a_fit_can_be_scaled_by_arviz(name):
     assert (table[["prior", "likelihood"]] > 0).all(axis=None)
 
 
+SHORT = {"draws": 100, "tune": 50, "chains": 2, "random_seed": 1, "progressbar": False,
+         "log_likelihood": True}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::dissensus.errors.ConvergenceWarning")
+def test_priors_of_parameters_with_another_name_in_the_posterior():
+    pools = {"pools": ("old", "new"), "overlap": 0.6}
+    ann = dx.simulate.replication_study(
+        25, 6, 4, family="ordinal", random_seed=1, **pools
+    ).annotations
+    fit = dx.models.cross_replication.fit(ann, family="ordinal", correlation_prior=4.0, **SHORT)
+    found, drawn = fit["log_prior"], fit["posterior"]
+    r = drawn["correlation"].sel(pool="old", pool_="new").to_numpy()
+    apart = found["correlation_cholesky"].to_numpy() - 3.0 * np.log(1.0 - r**2)  # eta - 1
+    np.testing.assert_allclose(apart, apart[0, 0], rtol=1e-9)
+    gap = np.diff(drawn["cutpoint"].to_numpy(), axis=-1)
+    np.testing.assert_allclose(found["gap"], stats.expon.logpdf(gap), rtol=1e-8)  # the card's
+    assert "left_out" not in found.attrs
+    assert az.psense_summary(fit, var_names=["mu"])["prior"].notna().all()
+
+
+@pytest.mark.filterwarnings("ignore::dissensus.errors.ConvergenceWarning")
+def test_priors_that_a_fit_cannot_state_are_named():
+    ann = dx.simulate.confusion_study(40, 4, 3, random_seed=1).annotations
+    pooled = dx.models.dawid_skene.fit(ann, **SHORT)
+    assert pooled["log_prior"].attrs["left_out"] == ["annotator_offset"]  # not kept
+    thin = dx.models.dirichlet.fit(ann, prior_count=1e-3, **SHORT)
+    assert (thin["posterior"]["plausibility"] == 0).any()  # the density is infinite
+    assert thin["log_prior"].attrs["left_out"] == ["plausibility"]
+    # Accuracies for the true labels, where the model has those for others:
+    correlated = dx.models.symmetric_confusion.fit(ann, error_correlation="learned", **SHORT)
+    assert "log_likelihood" in correlated
+    assert "log_prior" not in correlated
+
+
 TOP_OF = {
     name: set(names.split()) for name, names in {
         "crossed_effects": "mu sigma_item sigma_annotator sigma",

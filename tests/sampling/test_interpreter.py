@@ -79,6 +79,16 @@ def test_what_numpy_does_not_evaluate_is_left_to_pytensor():
     assert found.tolist() == [0.0, 1.0, 3.0]
 
 
+def test_results_are_the_callers_own(data):
+    x = pt.vector("x")
+    function = interpreted([x], [data, data * 2.0, pt.constant(np.zeros(2)), x * 1.0])
+    for _ in range(2):
+        results = function(np.ones(3))
+        assert [one.tolist() for one in results] == [[1, 2, 4], [2, 4, 8], [0, 0], [1, 1, 1]]
+        for one in results:
+            one[:] = 7.0
+
+
 def test_constants_are_not_written_over():
     x = pt.vector("x")
     two = pt.constant(np.zeros(3))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pymc as pm
 import pytensor
@@ -118,6 +121,27 @@ def test_the_function_of_the_trace_is_made_once(written):
         on_unused_input="ignore",
     )  # fmt: skip
     assert other is not first
+
+
+def test_threads_have_initial_points_of_their_own(written):
+    expected = {name: value.tolist() for name, value in written.initial_point().items()}
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(lambda _: written.initial_point(), range(400)))
+    finally:
+        sys.setswitchinterval(before)
+    assert all({n: v.tolist() for n, v in one.items()} == expected for one in found)
+
+
+@pytest.mark.usefixtures("no_compiler")
+def test_other_options_are_pymcs(written):
+    with (
+        pytensor.config.change_flags(**AS_USERS_HAVE_IT),
+        pytest.raises(AssertionError, match="a compiler was called"),
+    ):
+        written.profile(written.unobserved_value_vars, n=1)
 
 
 def test_an_initial_point_is_that_of_the_model_as_it_is_now(written):

@@ -117,6 +117,13 @@ class Fit[Process: Any, Draws](ABC):
     def groups(self, draws: Draws, stats: Mapping[str, Array]) -> Groups:
         """Name the draws and judge the chains."""
 
+    def renamed(self, posterior: xr.Dataset) -> Mapping[str, xr.DataArray] | None:  # noqa: ARG002
+        """Return parameters of the PyMC model that the posterior has under another name.
+
+        None if variables of the posterior are others than those of the model.
+        """
+        return {}
+
     @abstractmethod
     def log_likelihood(self, draws: Draws) -> xr.Dataset:
         """Return the group ``log_likelihood``."""
@@ -158,7 +165,9 @@ def run(fit: Fit[Any, Any], build: Callable[[], Any], hyper: Mapping[str, Any]) 
     )
     if options.log_likelihood:
         fitting.attach(tree, "log_likelihood", fit.log_likelihood(draws))
-        fitting.attach_log_prior(tree, build)
+        more = fit.renamed(tree["posterior"].to_dataset())
+        if more is not None:
+            fitting.attach_log_prior(tree, build, more)
     if options.posterior_predictive:
         fitting.attach(tree, "posterior_predictive", fit.posterior_predictive(draws, rng))
     return tree

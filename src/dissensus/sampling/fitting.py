@@ -201,12 +201,17 @@ def with_predictions(
     return tree
 
 
-def attach_log_prior(tree: xr.DataTree, build: Callable[[], Any]) -> None:
+def attach_log_prior(
+    tree: xr.DataTree, build: Callable[[], Any], more: Mapping[str, xr.DataArray] | None = None
+) -> None:
     """Add the group ``log_prior``, for `arviz.psense_summary`, of parameters in the posterior.
 
     They are those whose prior depends on no other parameter, as only these priors are choices: that
-    of an effect, given its standard deviation, is a part of the model. Internal fits go without, as
-    it needs PyMC.
+    of an effect, given its standard deviation, is a part of the model. ``more`` are draws of
+    parameters that the posterior has under another name. The attribute ``left_out`` names
+    parameters of which the fit has no draws, and those with a draw whose density is not finite,
+    which would make all of ArviZ's results NaN. Internal fits go without the group, as it needs
+    PyMC.
     """
     if wants_all():
         return
@@ -215,24 +220,32 @@ def attach_log_prior(tree: xr.DataTree, build: Callable[[], Any]) -> None:
 
     from dissensus.sampling.interpreter import evaluated
 
-    model, posterior = build(), tree["posterior"].to_dataset()
+    model, draws = build(), {**tree["posterior"].data_vars, **(more or {})}
     free = set(model.free_RVs)
-    own = [rv for rv in model.free_RVs if rv.name in posterior]
-    top = [rv for rv in own if free & set(ancestors([rv])) == {rv}]
-    if not top:
+    top = [rv for rv in model.free_RVs if free & set(ancestors([rv])) == {rv}]
+    own = [rv for rv in top if rv.name in draws]
+    if not own:
         return
-    values = [rv.type() for rv in top]
-    density = evaluated(values, [pm.logp(rv, at) for rv, at in zip(top, values, strict=True)])
-    draws = [posterior[rv.name].to_numpy().astype(rv.type.dtype) for rv in top]
-    size = tuple(posterior.sizes[dim] for dim in SAMPLE)
-    rows = [density(*(one[place] for one in draws)) for place in np.ndindex(*size)]
+    values = [rv.type() for rv in own]
+    density = evaluated(values, [pm.logp(rv, at) for rv, at in zip(own, values, strict=True)])
+    numbers = [draws[rv.name].to_numpy().astype(rv.type.dtype) for rv in own]
+    size = numbers[0].shape[:2]
+    found: list[Any] = []
+    for place in np.ndindex(*size):
+        each = density(*(one[place] for one in numbers))
+        found = found or [np.empty((*size, *np.shape(part))) for part in each]
+        for whole, part in zip(found, each, strict=True):
+            whole[place] = part
     group = {}
-    for rv, found in zip(top, zip(*rows, strict=True), strict=True):
-        each = np.stack(found).reshape(*size, *np.shape(found[0]))
-        dims = posterior[rv.name].dims[: each.ndim]
-        coords = {dim: posterior[dim] for dim in dims if dim in posterior.coords}
-        group[rv.name] = xr.DataArray(each, dims=dims, coords=coords)
+    for rv, whole in zip(own, found, strict=True):
+        dims = draws[rv.name].dims[: whole.ndim]
+        coords = {dim: draws[rv.name][dim] for dim in dims if dim in draws[rv.name].coords}
+        if np.isfinite(whole).all():
+            group[rv.name] = xr.DataArray(whole, dims=dims, coords=coords)
+    left_out = [rv.name for rv in top if rv.name not in group]
     attach(tree, "log_prior", xr.Dataset(group))
+    if left_out:
+        tree["log_prior"].attrs["left_out"] = left_out
 
 
 def predicted(

@@ -81,8 +81,8 @@ def interpreted(inputs: Sequence[Any], outputs: Sequence[Any]) -> Interpreted | 
     """Return a function of arrays, by position or by the names of the inputs.
 
     It is None if the graph has an operation that NumPy alone does not evaluate, such as a loop.
-    Values of shared variables are those at the time of the call. What is returned may be part of
-    the arguments.
+    Values of shared variables are those at the time of the call; an array that was changed in
+    place is not seen. What is returned may be an argument, or a view of one.
     """
     shared = [v for v in graph_inputs(outputs) if isinstance(v, SharedVariable)]
     graph = FunctionGraph([*inputs, *shared], list(outputs), clone=True)
@@ -115,6 +115,7 @@ class Interpreted:
                 place[variable] = len(place)
                 values.append(variable.data)
         given = set(place.values())
+        arguments = set(range(len(names)))
         moving = set(graph.inputs[: len(names)])
         settled: list[Any] = []
         moved: list[Any] = []
@@ -131,6 +132,8 @@ class Interpreted:
         self._settled = _calls(settled, place, kept | needed)
         found = {place[part] for node in settled for part in node.outputs}
         self._moved = _calls(moved, place, kept | found)
+        self._kept = (given | found) - arguments
+        """Places whose values serve further calls, or are not this function's."""
         self._known: tuple[list[Any] | None, list[Any]] = None, values
 
     def __call__(self, *arguments: Any, **by_name: Any) -> list[Array]:
@@ -148,7 +151,10 @@ class Interpreted:
             self._known = data, values.copy()
         values[:n] = arguments
         _run(self._moved, values, in_full=is_new)
-        return [values[place] for place in self._outputs]
+        return [
+            values[place].copy() if place in self._kept else values[place]
+            for place in self._outputs
+        ]  # fmt: skip
 
 
 class _Call(NamedTuple):

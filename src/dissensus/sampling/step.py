@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from operator import is_
+from threading import Lock
 from typing import Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -28,6 +29,8 @@ from dissensus.sampling.interpreter import INTERPRETED, evaluated, interpreted, 
 from dissensus.sampling.interruption import LoggedCompilation
 
 _DEFAULT_MODE: Final = "Mode"  # as PyTensor calls it, which is Numba's
+_OF_TRACES: Final = {"inputs", "point_fn", "on_unused_input", "trust_input"}
+"""The options of the call by which PyMC makes the function of a trace."""
 
 
 def first_point(model: Any) -> dict[str, Any]:
@@ -50,23 +53,16 @@ class Model(pm.Model):
     def compile_fn(self, outs: Any, *, mode: Any = None, **options: Any) -> Any:
         """Compile a function as `pymc.Model.compile_fn`, unless it is that of the trace."""
         is_default = mode is None and pytensor.config.mode in (_DEFAULT_MODE, INTERPRETED)
-        if not is_default or not self._is_traced(outs, options.get("inputs")):
-            return super().compile_fn(outs, mode=mode, **options)
-
-        def make() -> Any:
+        is_pymc = options.keys() <= _OF_TRACES and options.get("point_fn") is False
+        if is_default and is_pymc and self._is_traced(outs, options.get("inputs")):
             graph = [getattr(one, "variable", one) for one in outs]
             values = [getattr(one, "variable", one) for one in options["inputs"]]
-            function = None if options.get("point_fn", True) else interpreted(values, graph)
+            function = self._made_once(
+                [*graph, *values], ("trace", len(graph)), lambda: interpreted(values, graph)
+            )
             if function is not None:
                 return function
-            with uncompiled():
-                return super(Model, self).compile_fn(outs, **options)
-
-        given = [*outs, *options["inputs"]]
-        asked = [getattr(one, "borrow", None) for one in given], options | {"inputs": None}
-        if not all(isinstance(value, bool | str | None) for value in asked[1].values()):
-            return make()
-        return self._made_once([getattr(one, "variable", one) for one in given], asked, make)
+        return super().compile_fn(outs, mode=mode, **options)
 
     @property
     def unobserved_value_vars(self) -> list[Any]:
@@ -89,12 +85,19 @@ class Model(pm.Model):
 
         def make() -> Any:
             with uncompiled():
-                return super(Model, self)._make_initial_point(**options)
+                function = super(Model, self)._make_initial_point(**options)
+            alone = Lock()  # PyTensor's functions have one place for results, also in threads
+
+            def point(seed: Any) -> Any:
+                with alone:
+                    return function(seed)
+
+            return point
 
         is_stated = any(value is not None for value in self.rvs_to_initial_values.values())
         if is_stated or options.get("overrides") or options.get("jitter_rvs"):
             return make()
-        asked = options.get("return_transformed", True)
+        asked = "start", options.get("return_transformed", True)
         return self._made_once(self.basic_RVs, asked, make)
 
     def _made_once(self, graph: list[Any], asked: Any, make: Callable[[], Any]) -> Any:

@@ -61,6 +61,18 @@ class CrossedFit(base.Fit[Process, Draws]):
         self.effects = options.keep or options.log_likelihood or options.posterior_predictive
         self.data = process.data()
 
+    def renamed(self, posterior: xr.Dataset) -> Mapping[str, xr.DataArray] | None:
+        """Correlations as their Cholesky factor, and cutpoints as the gaps between them."""
+        out = {}
+        if "correlation" in posterior:
+            each = posterior["correlation"]
+            out["correlation_cholesky"] = each.copy(data=np.linalg.cholesky(each.to_numpy()))
+        if posterior.sizes.get(BOUNDARY, 0) > 1:
+            gap = np.diff(posterior["cutpoint"].to_numpy(), axis=-1)
+            dims = (*posterior["cutpoint"].dims[:-1], "gap_")
+            out["gap"] = xr.DataArray(gap, dims=dims, coords={"gap_": np.arange(gap.shape[-1])})
+        return out
+
     @property
     def inference(self) -> str:
         """How the Gibbs sampler draws, in words."""

@@ -39,6 +39,10 @@ class TruthFit(base.Fit[Process, Trace]):
         super().__init__(process.model, process, options)
         self.votes, self.pattern = process.votes()
 
+    def renamed(self, posterior: xr.Dataset) -> Mapping[str, xr.DataArray] | None:
+        """Correlated errors: accuracies are for the true labels, the model's for others."""
+        return super().renamed(posterior) if self.process.errors is None else None
+
     def require_room(self) -> None:
         """Raise if truths of items, or confusion matrices, would fill the memory."""
         form, n_items = self.process.form, len(self.process.items)

@@ -43,7 +43,7 @@ from dissensus.kernels.rankings import Rankings
 from dissensus.kernels.types import Floats, Ints
 from dissensus.sampling.interpreter import Point, of_point, uncompiled
 from dissensus.sampling.proof import codes, constants, prove_free, shapes
-from dissensus.sampling.step import WholeModelStep, first_point, unfit
+from dissensus.sampling.step import WholeModelStep, first_point, is_as_written, unfit
 
 _STRENGTH: Final = "log_strength"
 _ITEM: Final = "cell_item"
@@ -198,7 +198,8 @@ def _shared_prior(model: Any, rankings: list[Any]) -> _Prior:
     moved = {rv for rv in model.free_RVs if rv.name in names}
     strength = model[_STRENGTH]
     by_strengths = [rv for rv in rankings if not moved & set(ancestors([rv], blockers=[strength]))]
-    prove_free(model, by_strengths, reference)
+    if not is_as_written(model):
+        prove_free(model, by_strengths, reference)
     return _Prior(names, cells, n_labels)
 
 
