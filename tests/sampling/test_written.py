@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pymc as pm
 import pytest
@@ -10,6 +12,7 @@ from pymc.distributions.transforms import Interval
 import dissensus as dx
 from dissensus.families.crossed import step as crossed
 from dissensus.families.latent_truth import step as latent_truth
+from dissensus.families.rankings import step as rankings
 from dissensus.families.rasch import step as rasch
 from dissensus.sampling import proof
 from dissensus.sampling.step import is_as_written
@@ -41,6 +44,17 @@ def test_nothing_is_proved(name, monkeypatch):
     monkeypatch.setattr(proof._Expressions, "numbers", None)
     with pytest.raises(TypeError):
         graph.read(model)
+
+
+def test_nothing_of_rankings_is_proved(monkeypatch):
+    ann = dx.simulate.study(n_items=8, kind="ranking", n_labels=4, random_seed=1).annotations
+    model = dx.models.plackett_luce.build(ann)
+    monkeypatch.setattr(rankings, "prove_free", None)
+    assert rankings.read(model).hyperparameters
+    with model:
+        pm.Normal("another")
+    with pytest.raises(TypeError):
+        rankings.read(model)
 
 
 def with_potential(model):
@@ -84,6 +98,18 @@ def test_a_changed_model_is_not_as_written(change):
     model = built("crossed_effects")
     model = change(model) or model
     assert not is_as_written(model)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_a_copy_of_the_librarys_code_is_proved(name):
+    """Users copy it into a notebook, and change it there."""
+    process = GRAPHS[name].read(built(name)).process
+    module = getattr(dx.models, name)
+    cell = {**vars(module), "__name__": "__main__"}
+    exec(inspect.getsource(module._model), cell)
+    copied = cell["_model"](process)
+    assert copied.named_vars
+    assert not is_as_written(copied)
 
 
 def test_no_other_model_is():

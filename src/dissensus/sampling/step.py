@@ -132,15 +132,21 @@ class _Written(NamedTuple):
     """What a model was made of when the library had written it."""
 
     names: set[str]
-    parts: list[Any]
+    parts: list[Any] | None
+    """None if the code is not the library's, as where a user copies and changes it."""
 
 
+_MODELS: Final = "dissensus.models."
 _WRITTEN: WeakKeyDictionary[Any, _Written] = WeakKeyDictionary()
 
 
 def written(model: Any) -> Any:
     """Return a model that the library has written, and note of which parts."""
-    _WRITTEN[model] = _Written(set(model.named_vars), _parts(model) + _inputs(model))
+    frame = inspect.currentframe()
+    name = "" if frame is None or frame.f_back is None else frame.f_back.f_globals["__name__"]
+    own = name.startswith(_MODELS)
+    parts = _parts(model) + _inputs(model) if own else None
+    _WRITTEN[model] = _Written(set(model.named_vars), parts)
     return model
 
 
@@ -149,7 +155,8 @@ def is_as_written(model: Any) -> bool:
 
     Then nothing has to be proved. Data that were replaced are other parts.
     """
-    return model in _WRITTEN and _are(_WRITTEN[model].parts, _parts(model) + _inputs(model))
+    parts = _WRITTEN[model].parts if model in _WRITTEN else None
+    return parts is not None and _are(parts, _parts(model) + _inputs(model))
 
 
 _MADE: WeakKeyDictionary[Any, list[tuple[list[Any], Any, list[Any], Any]]] = WeakKeyDictionary()
