@@ -221,8 +221,8 @@ def test_agrees_with_the_sampler_of_fit(name, size):
     one, other = shared(found, fit), shared(fit, found)
     needed = {"item_effect"} if model.step is CrossedEffectsGibbs else {"prevalence"}
     assert needed <= set(one["posterior"].data_vars)
-    # Hundreds of numbers are compared. Of 10,000 draws one is 4.4 errors apart, of 700 one 4.2; with
-    # other seeds (ten and six runs of each sampler) they do not differ.
+    # Hundreds of numbers are compared. Of 10,000 draws one is 4.4 errors apart, of 700 one 4.2;
+    # with other seeds (ten and six runs of each sampler) they do not differ.
     crossed_reference.compare_fits(one, other, enough=enough, errors=4.5)
 
 
