@@ -66,6 +66,7 @@ drawn exactly.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -268,16 +269,15 @@ def fit(
         inference=INFERENCE if isinstance(alpha, LearnedPrior) else fitting.EXACT,
         diagnostics={**more.attrs, **fitting.repeats(annotations)},
     )
-    asked: dict[str, Any] = {
-        "reliability": reliability,
-        "prior_count": prior_count,
-        "predictions": predictions,
-    }
+    asked = partial(
+        build, annotations, reliability=reliability, prior_count=prior_count,
+        predictions=predictions,
+    )  # fmt: skip
     if log_likelihood:
-        fitting.attach_log_prior(tree, lambda: build(annotations, **asked))
+        fitting.attach_log_prior(tree, asked)
     return fitting.with_predictions(
         tree,
-        lambda: build(annotations, **asked),
+        asked,
         log_likelihood=log_likelihood,
         posterior_predictive=posterior_predictive,
         rng=rng,

@@ -35,6 +35,12 @@ INTERPRETED: Final = "FAST_COMPILE"
 _ONE_AT_A_TIME = RLock()
 _PLAIN_THUNKS: Final = (Op.make_thunk, COp.make_thunk)
 
+_REWRITERS: Final = (
+    dfs_rewriter(node_rewriter([OpFromGraph])(lambda _, node: inline_ofg_node(node))),
+    MergeOptimizer(),
+)
+"""They put graphs within the graph in line, and make one of what is equal."""
+
 Point = Mapping[str, Array]
 """A state of a model: PyMC's values, by their names."""
 
@@ -73,10 +79,6 @@ def evaluated(inputs: Sequence[Any], outputs: Sequence[Any]) -> Callable[..., li
     return slower
 
 
-def _in_line(_fgraph: Any, node: Any) -> Any:
-    return inline_ofg_node(node)
-
-
 def interpreted(inputs: Sequence[Any], outputs: Sequence[Any]) -> Interpreted | None:
     """Return a function of arrays, by position or by the names of the inputs.
 
@@ -86,9 +88,8 @@ def interpreted(inputs: Sequence[Any], outputs: Sequence[Any]) -> Interpreted | 
     """
     shared = [v for v in graph_inputs(outputs) if isinstance(v, SharedVariable)]
     graph = FunctionGraph([*inputs, *shared], list(outputs), clone=True)
-    in_line = node_rewriter([OpFromGraph])(_in_line)
-    for rewrite in (dfs_rewriter(in_line), MergeOptimizer()):
-        rewrite.rewrite(graph)
+    for rewriter in _REWRITERS:
+        rewriter.rewrite(graph)
     nodes = graph.toposort()
     if not all(_is_plain(node.op) for node in nodes):
         return None
