@@ -41,8 +41,12 @@ class Inner:
     Called from Python, as tests do, it is wrapped first: without, Python would crash.
     """
 
-    def __init__(self, function: Callable[..., Any], *, cache: bool = True) -> None:
-        alone = njit(cache=cache, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    def __init__(
+        self, function: Callable[..., Any], *, cache: bool = True, error_model: str = "python"
+    ) -> None:
+        alone = njit(
+            cache=cache, error_model=error_model, no_cpython_wrapper=True, no_cfunc_wrapper=True
+        )
         self.compiled, self.cache = alone(function), cache
         _without_literals(self.compiled)
         self.py_func = function

@@ -20,6 +20,7 @@ from dissensus.families.pairs.kernels.votes import (
     STRENGTH,
     TIE,
     Parameters,
+    lines,
     log_likelihoods,
 )
 from dissensus.families.pairs.process import SCALES, Process
@@ -30,7 +31,7 @@ from dissensus.sampling import convergence
 _JUMPS: Final = 20
 """The number of first sweeps in which blocks are drawn from their normal approximations."""
 _FEW: Final = 2000
-"""With fewer distinct votes all spreads are stretched in every sweep, else one of them."""
+"""With fewer distinct votes all spreads are stretched in every sweep, else two of them."""
 
 
 class Trace(NamedTuple):
@@ -232,7 +233,7 @@ def probabilities(process: Process, draws: Trace) -> Floats:
 class Chain:
     """A chain with its state and trace."""
 
-    scratch = frozenset({"work", "table", "each"})
+    scratch = frozenset({"work", "table", "own", "room"})
 
     def __init__(
         self, process: Process, rng: np.random.Generator, draws: int, options: base.FitOptions
@@ -252,7 +253,11 @@ class Chain:
         self.reference = np.zeros(n_systems + n_common), np.zeros(n_cells), np.zeros((n_people, 3))
         largest = np.diff(self.votes.cell_start).max(initial=0)
         self.work = mover.room(int(max(n_systems + n_common, largest, 3)))
-        self.table, self.each = np.empty((n_votes, 5)), np.empty(n_votes)
+        self.table, self.own, self.room = (
+            np.empty((5, n_votes)),
+            np.empty((2, n_votes)),
+            lines(n_votes),
+        )
         self.begun = np.zeros(1, dtype=np.int64)  # number of sweeps
         self.state = started(rng.integers(2**64, dtype=np.uint64))
         form = self.form
@@ -283,19 +288,25 @@ class Chain:
                 how = mover.JUMP
             self.begun[0] += 1
             strengths.draw_strengths(
-                self.state, votes, form, par, self.prior, every, how, self.table, work
+                self.state, votes, form, par, self.prior, every, how, self.table, work, self.room
             )
             if form.items:
-                effects.draw_cells(self.state, votes, form, par, cells, how, self.table, work)
+                effects.draw_cells(
+                    self.state, votes, form, par, cells, how, self.table, work, self.room
+                )
             if form.annotators:
-                effects.draw_annotators(self.state, votes, form, par, own, how, self.table, work)
+                effects.draw_annotators(
+                    self.state, votes, form, par, own, how, self.table, work, self.room, self.own
+                )
             effects.draw_spreads(self.state, votes, form, par, self.scale)
-            # One takes as long as a third of the rest; with few votes spreads need all of them.
-            n_spreads = len(self.stretched)
-            few = len(votes.left) < _FEW
-            for turn in range(n_spreads) if few else [(first + sweep) % n_spreads]:
-                of = self.stretched[turn]
-                effects.stretch(self.state, votes, form, par, self.scale, of, self.table, self.each)
+            n_spreads = len(self.stretched)  # with few votes they need all of them, else two
+            turns = [first + sweep, first + sweep + n_spreads // 2]
+            few = len(votes.left) < _FEW or n_spreads < 2
+            for turn in range(n_spreads) if few else turns:
+                of = self.stretched[turn % n_spreads]
+                effects.stretch(
+                    self.state, votes, form, par, self.scale, of, self.table, self.own[0], self.room
+                )
             if form.items or form.annotators:
                 effects.draw_means(self.state, votes, form, par, self.prior, self.scale)
             if first >= 0:
@@ -347,7 +358,7 @@ class Chain:
             trace.cell[place] = par.cell
         if trace.own.shape[1]:
             trace.own[place] = par.own
-        total = log_likelihoods(self.votes, self.form, par, self.table, self.each)
+        total = log_likelihoods(self.votes, self.form, par, self.table, self.room)
         trace.log_likelihood[place] = total
         if trace.each.shape[1]:
-            trace.each[place] = self.each
+            trace.each[place] = self.room.out

@@ -14,8 +14,10 @@ from dissensus.families.pairs.kernels.votes import (
     SIDE,
     TIE,
     Form,
+    Lines,
     Parameters,
     Votes,
+    lines,
     log_likelihoods,
 )
 from dissensus.families.pairs.process import process
@@ -59,12 +61,11 @@ def maximum_likelihood(pairs: xr.Dataset, *, side: bool = False) -> xr.Dataset:
     votes, _ = made.votes
     form, n_systems = made.form, len(made.systems)
     n = n_systems + form.ties + form.side
-    at, rest = np.zeros(n), np.zeros((len(votes.left), 3))
-    rest[:, 0] = rest[:, 2] = 1.0
+    at, room = np.zeros(n), lines(len(votes.left))
     par = Parameters(
         np.zeros(n_systems), np.zeros(2), np.empty(0), np.zeros((1, 3)), np.ones(6), np.empty(0)
     )
-    if not _climb(at, votes, form, par, rest):
+    if not _climb(at, votes, form, n_systems, room):
         raise _infinite(at, made.systems, form)
     strength = at[:n_systems] - at[:n_systems].mean()
     par.strength[:] = strength
@@ -73,19 +74,20 @@ def maximum_likelihood(pairs: xr.Dataset, *, side: bool = False) -> xr.Dataset:
         par.common[TIE - 1] = out["tie"] = at[n_systems]
     if form.side:
         par.common[SIDE - 1] = out["side"] = at[n - 1]
-    table, each = np.empty((len(rest), 5)), np.empty(len(rest))
-    out["log_likelihood"] = log_likelihoods(votes, form, par, table, each)
+    table = np.empty((5, len(votes.left)))
+    out["log_likelihood"] = log_likelihoods(votes, form, par, table, room)
     return xr.Dataset(out, {SYSTEM: made.systems})
 
 
-def _climb(at: Floats, votes: Votes, form: Form, par: Parameters,
-           rest: Floats) -> bool:  # fmt: skip
+def _climb(at: Floats, votes: Votes, form: Form, n_systems: int, room: Lines) -> bool:
     """Move to the maximum, and return whether there is one at finite numbers."""
+    rest = np.zeros((3, len(votes.left)))
+    rest[0] = 1.0  # sharpness
     n = len(at)
     matrix, slope = np.empty((n, n)), np.empty(n)
-    flat = (np.arange(n) < len(par.strength)).astype(float)  # all strengths together
+    flat = (np.arange(n) < n_systems).astype(float)  # all strengths together
     for _ in range(_STEPS):
-        slopes_of_all(at, n, matrix, slope, votes, form, par, rest, np.zeros(n))
+        slopes_of_all(at, n, matrix, slope, votes, form, n_systems, rest, room, np.zeros(n))
         whole = np.tril(matrix) + np.tril(matrix, -1).T + np.outer(flat, flat)
         if np.linalg.cond(whole) > _SINGULAR:
             return False

@@ -113,14 +113,17 @@ class Process:
             cell_item, cell_system = np.divmod(cells, width)
         n_people = max(len(self.names(ANNOTATOR)), 1)
         of_left, of_right, of_tie = places
+        side, weight, by_annotator = (
+            1.0 - outcome,
+            times.astype(float),
+            np.argsort(who, kind="stable"),
+        )
         return Votes(
-            left.copy(), right.copy(), of_left, of_right, of_tie, who.copy(),
-            1.0 - outcome, times.astype(np.float64),
+            left.copy(), right.copy(), of_left, of_right, of_tie, who.copy(), side, weight,
             np.searchsorted(item, np.arange(n_items + 1)),
             np.searchsorted(cell_item, np.arange(n_items + 1)), cell_system,
-            np.argsort(who, kind="stable"),
-            np.concatenate([[0], np.cumsum(np.bincount(who, minlength=n_people))]),
-            self.along[first], self.tied[first],
+            by_annotator, np.concatenate([[0], np.cumsum(np.bincount(who, minlength=n_people))]),
+            side[by_annotator], weight[by_annotator], self.along[first], self.tied[first],
         ), place  # fmt: skip
 
     def cells(self) -> tuple[Ints, Ints]:

@@ -13,81 +13,95 @@ from dissensus.families.pairs.kernels.votes import (
     CELLS,
     GAP,
     ITEM_TIE,
-    ODDS,
     OWN,
     SHARP,
     SIDE,
     STRENGTH,
+    TENDENCY,
     TIE,
     Form,
     G,
+    Lines,
     Parameters,
     Votes,
     fill_table,
-    slopes_of,
-    with_vote,
+    log_votes,
+    write_eta,
+    write_slopes,
 )
 from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.random import State
 from dissensus.kernels.slices import slicer
 from dissensus.kernels.types import Floats, Ints
 from dissensus.kernels.variates import normal
+from dissensus.kernels.vectors import exp
 
 # What systems are better or worse by on one prompt. With ties, the last number is its tendency.
 
 
 @inner
+def _predict_item(
+    x: Floats, n: int, one_of: Ints, two_of: Ints, table: Floats, room: Lines, first_cell: int,
+    ties: bool,
+) -> None:  # fmt: skip
+    """Write eta and the tendency to ties of each of the prompt's votes."""
+    more = x[n - 1] if ties else 0.0
+    for t in range(len(one_of)):
+        gap = table[GAP, t] + x[one_of[t] - first_cell] - x[two_of[t] - first_cell]
+        room.eta[t] = table[G, t] * gap + table[ADVANTAGE, t]
+        room.tie[t] = table[TENDENCY, t] + more
+
+
+@inner
 def _slopes_of_item(
     x: Floats, n: int, matrix: Floats, slope: Floats, one_of: Ints, two_of: Ints, said: Floats,
-    weight: Floats, table: Floats, first_cell: int, precision: float, of_tie: float,
+    weight: Floats, table: Floats, room: Lines, first_cell: int, precision: float, of_tie: float,
 ) -> None:  # fmt: skip
-    """All arrays are of the item's votes; ``of_tie`` is a precision, or 0 without ties."""
+    """``one_of`` and ``two_of`` are of the item's votes, other arrays of them and those after.
+
+    ``of_tie`` is a precision, or 0 without ties.
+    """
     for j in range(n):
         for k in range(j):
             matrix[j, k] = 0.0
         matrix[j, j] = precision
         slope[j] = -precision * x[j]
-    tie, odds = n - 1, 1.0
+    tie = n - 1
     if of_tie > 0.0:
-        matrix[tie, tie], slope[tie], odds = of_tie, -of_tie * x[tie], math.exp(x[tie])
-    for t in range(len(said)):
-        one, two, g = one_of[t] - first_cell, two_of[t] - first_cell, table[t, G]
-        eta = g * (table[t, GAP] + x[one] - x[two]) + table[t, ADVANTAGE]
-        apart, decided, tied = slopes_of(eta, odds * table[t, ODDS])
-        if of_tie > 0.0:
-            cross = -0.5 * weight[t] * g * tied * apart
-            slope[tie] += weight[t] * ((1.0 if said[t] == 0.0 else 0.0) - tied)
-            matrix[tie, tie] += weight[t] * tied * (1.0 - tied)
-            matrix[tie, one] += cross
-            matrix[tie, two] -= cross
-        first = 0.5 * weight[t] * g * (said[t] - apart)
+        matrix[tie, tie], slope[tie] = of_tie, -of_tie * x[tie]
+    _predict_item(x, n, one_of, two_of, table, room, first_cell, of_tie > 0.0)
+    write_slopes(
+        len(one_of), room.eta, room.tie, said, weight, room.first, room.first_tie,
+        room.second, room.second_tie, room.cross,
+    )  # fmt: skip
+    for t in range(len(one_of)):
+        one, two, g = one_of[t] - first_cell, two_of[t] - first_cell, table[G, t]
+        first, info = g * room.first[t], g * g * room.second[t]
         slope[one] += first
         slope[two] -= first
-        info = 0.25 * weight[t] * g * g * (decided - apart * apart)
         matrix[one, one] += info
         matrix[two, two] += info
         matrix[max(one, two), min(one, two)] -= info
+        if of_tie > 0.0:
+            cross = g * room.cross[t]
+            slope[tie] += room.first_tie[t]
+            matrix[tie, tie] += room.second_tie[t]
+            matrix[tie, one] += cross
+            matrix[tie, two] -= cross
 
 
 @inner
 def _log_density_of_item(
     x: Floats, n: int, one_of: Ints, two_of: Ints, said: Floats, weight: Floats, table: Floats,
-    first_cell: int, precision: float, of_tie: float,
+    room: Lines, first_cell: int, precision: float, of_tie: float,
 ) -> float:  # fmt: skip
-    total, odds = 0.0, 1.0
+    total = 0.0
     for j in range(n):
         total -= 0.5 * precision * x[j] * x[j]
     if of_tie > 0.0:
         total += 0.5 * (precision - of_tie) * x[n - 1] * x[n - 1]
-        odds = math.exp(x[n - 1])
-    above = below = 1.0
-    for t in range(len(said)):
-        gap = table[t, GAP] + x[one_of[t] - first_cell] - x[two_of[t] - first_cell]
-        eta = table[t, G] * gap + table[t, ADVANTAGE]
-        total, above, below = with_vote(
-            total, above, below, eta, odds * table[t, ODDS], said[t], weight[t]
-        )
-    return total + math.log(above) - math.log(below)
+    _predict_item(x, n, one_of, two_of, table, room, first_cell, of_tie > 0.0)
+    return total + log_votes(len(one_of), room.eta, room.tie, said, weight, room.out)
 
 
 _move_item = mover(_slopes_of_item, _log_density_of_item)
@@ -96,16 +110,12 @@ _move_item = mover(_slopes_of_item, _log_density_of_item)
 @kernel
 def draw_cells(
     state: State, votes: Votes, form: Form, par: Parameters, reference: Floats, how: int,
-    table: Floats, work: Room,
+    table: Floats, work: Room, room: Lines,
 ) -> None:  # fmt: skip
     """Draw the numbers of every prompt's cells."""
     fill_table(votes, form, par, table)
-    own, cell = 1.0, -1
-    for t in range(len(table) if form.ties else 0):
-        if votes.cell_tie[t] != cell:
-            cell = votes.cell_tie[t]
-            own = math.exp(par.cell[cell])
-        table[t, ODDS] /= own
+    for t in range(len(votes.left) if form.ties else 0):
+        table[TENDENCY, t] -= par.cell[votes.cell_tie[t]]
     precision = par.spread[CELL] ** -2.0
     of_tie = par.spread[ITEM_TIE] ** -2.0 if form.ties else 0.0
     for item in range(len(votes.item_start) - 1):
@@ -115,8 +125,8 @@ def draw_cells(
         begin, end = votes.item_start[item], votes.item_start[item + 1]
         _move_item(
             state, par.cell[low:high], reference[low:high], high - low, how, work,
-            votes.cell_left[begin:end], votes.cell_right[begin:end], votes.side[begin:end],
-            votes.weight[begin:end], table[begin:end], low, precision, of_tie,
+            votes.cell_left[begin:end], votes.cell_right[begin:end], votes.side[begin:],
+            votes.weight[begin:], table[:, begin:], room, low, precision, of_tie,
         )  # fmt: skip
 
 
@@ -124,59 +134,65 @@ def draw_cells(
 
 
 @inner
+def _predict_annotator(
+    x: Floats, ahead: Floats, tendency: Floats, room: Lines, form: Form, side: float
+) -> None:
+    """Write eta and the tendency to ties of each of the annotator's votes."""
+    g = math.exp(x[SHARP])
+    shift = side + x[SIDE] if form.side else 0.0
+    more = x[TIE] if form.ties else 0.0
+    for t in range(len(ahead)):
+        room.eta[t] = g * ahead[t] + shift
+        room.tie[t] = tendency[t] + more
+
+
+@inner
 def _slopes_of_annotator(
-    x: Floats, n: int, matrix: Floats, slope: Floats, row: Ints, said: Floats, weight: Floats,
-    table: Floats, ties: bool, side: bool, common: Floats, precision: Floats,
+    x: Floats, n: int, matrix: Floats, slope: Floats, ahead: Floats, tendency: Floats,
+    said: Floats, weight: Floats, room: Lines, form: Form, side: float, precision: Floats,
 ) -> None:  # fmt: skip
-    """``row`` are the annotator's votes; odds in the table lack the common and the own tendency."""
+    """``ahead`` is of the annotator's votes, other arrays of them and those after.
+
+    It is eta for a voter of average sharpness; ``tendency`` is that to ties without the own.
+    """
     for j in range(n):
         for k in range(j):
             matrix[j, k] = 0.0
         matrix[j, j] = precision[j]
         slope[j] = -precision[j] * x[j]
     g = math.exp(x[SHARP])
-    odds = math.exp(common[TIE - 1] + x[TIE]) if ties else 0.0
-    shift = common[SIDE - 1] + x[SIDE] if side else 0.0
-    for place in range(len(row)):
-        t = row[place]
-        w, ahead = weight[t], g * (table[t, GAP] + table[t, CELLS])
-        apart, decided, tied = slopes_of(ahead + shift, odds * table[t, ODDS])
-        first = 0.5 * w * (said[t] - apart)
-        info = 0.25 * w * (decided - apart * apart)
-        slope[SHARP] += ahead * first
-        matrix[SHARP, SHARP] += ahead * ahead * info
-        if ties:
-            cross = -0.5 * w * tied * apart
-            slope[TIE] += w * ((1.0 if said[t] == 0.0 else 0.0) - tied)
-            matrix[TIE, TIE] += w * tied * (1.0 - tied)
-            matrix[TIE, SHARP] += ahead * cross
-            if side:
+    _predict_annotator(x, ahead, tendency, room, form, side)
+    write_slopes(
+        len(ahead), room.eta, room.tie, said, weight, room.first, room.first_tie,
+        room.second, room.second_tie, room.cross,
+    )  # fmt: skip
+    for t in range(len(ahead)):
+        by = g * ahead[t]
+        first, info, cross = room.first[t], room.second[t], room.cross[t]
+        slope[SHARP] += by * first
+        matrix[SHARP, SHARP] += by * by * info
+        if form.ties:
+            slope[TIE] += room.first_tie[t]
+            matrix[TIE, TIE] += room.second_tie[t]
+            matrix[TIE, SHARP] += by * cross
+            if form.side:
                 matrix[SIDE, TIE] += cross
-        if side:
+        if form.side:
             slope[SIDE] += first
             matrix[SIDE, SIDE] += info
-            matrix[SIDE, SHARP] += ahead * info
+            matrix[SIDE, SHARP] += by * info
 
 
 @inner
 def _log_density_of_annotator(
-    x: Floats, n: int, row: Ints, said: Floats, weight: Floats, table: Floats, ties: bool,
-    side: bool, common: Floats, precision: Floats,
+    x: Floats, n: int, ahead: Floats, tendency: Floats, said: Floats, weight: Floats, room: Lines,
+    form: Form, side: float, precision: Floats,
 ) -> float:  # fmt: skip
     total = 0.0
     for j in range(n):
         total -= 0.5 * precision[j] * x[j] * x[j]
-    g = math.exp(x[SHARP])
-    odds = math.exp(common[TIE - 1] + x[TIE]) if ties else 0.0
-    shift = common[SIDE - 1] + x[SIDE] if side else 0.0
-    above = below = 1.0
-    for place in range(len(row)):
-        t = row[place]
-        eta = g * (table[t, GAP] + table[t, CELLS]) + shift
-        total, above, below = with_vote(
-            total, above, below, eta, odds * table[t, ODDS], said[t], weight[t]
-        )
-    return total + math.log(above) - math.log(below)
+    _predict_annotator(x, ahead, tendency, room, form, side)
+    return total + log_votes(len(ahead), room.eta, room.tie, said, weight, room.out)
 
 
 _move_annotator = mover(_slopes_of_annotator, _log_density_of_annotator)
@@ -184,19 +200,14 @@ _move_annotator = mover(_slopes_of_annotator, _log_density_of_annotator)
 
 @inner
 def _log_sharp(
-    x: float, row: Ints, said: Floats, weight: Floats, table: Floats, odds: float, shift: float,
-    precision: float,
+    x: float, ahead: Floats, tie: Floats, said: Floats, weight: Floats, eta: Floats, out: Floats,
+    shift: float, precision: float,
 ) -> float:  # fmt: skip
     """Return the log density of log sharpness alone."""
-    total, g = -0.5 * precision * x * x, math.exp(x)
-    above = below = 1.0
-    for place in range(len(row)):
-        t = row[place]
-        eta = g * (table[t, GAP] + table[t, CELLS]) + shift
-        total, above, below = with_vote(
-            total, above, below, eta, odds * table[t, ODDS], said[t], weight[t]
-        )
-    return total + math.log(above) - math.log(below)
+    g = math.exp(x)
+    for t in range(len(ahead)):
+        eta[t] = g * ahead[t] + shift
+    return log_votes(len(ahead), eta, tie, said, weight, out) - 0.5 * precision * x * x
 
 
 _draw_sharp = slicer(_log_sharp)
@@ -205,30 +216,34 @@ _draw_sharp = slicer(_log_sharp)
 @kernel
 def draw_annotators(
     state: State, votes: Votes, form: Form, par: Parameters, reference: Floats, how: int,
-    table: Floats, work: Room,
+    table: Floats, work: Room, room: Lines, own: Floats,
 ) -> None:  # fmt: skip
-    """Draw the three numbers of every annotator."""
+    """Draw the three numbers of every annotator; ``own`` (row, vote) is scratch."""
     fill_table(votes, form, par, table)
     precision = np.empty(3)
     for k in range(3):
         precision[k] = par.spread[OWN + k] ** -2.0
-    own = np.ones(len(par.own))
-    for who in range(len(own) if form.ties else 0):
-        own[who] = math.exp(par.common[TIE - 1] + par.own[who, TIE])
-    for t in range(len(table)):  # what prompts and covariates do to ties; the rest is the voter's
-        table[t, ODDS] /= own[votes.annotator[t]]
+    for place in range(len(votes.by_annotator)):
+        t = votes.by_annotator[place]
+        own[0, place], own[1, place] = table[GAP, t] + table[CELLS, t], table[TENDENCY, t]
+    side = par.common[SIDE - 1]
     for who in range(len(votes.annotator_start) - 1):
-        row = votes.by_annotator[votes.annotator_start[who] : votes.annotator_start[who + 1]]
+        begin, end = votes.annotator_start[who], votes.annotator_start[who + 1]
+        ahead, tendency = own[0, begin:end], own[1, begin:]
+        said, weight = votes.side_by_annotator[begin:], votes.weight_by_annotator[begin:]
+        x = par.own[who]
+        for t in range(len(ahead) if form.ties else 0):
+            tendency[t] -= x[TIE]
         _move_annotator(
-            state, par.own[who], reference[who], 3, how, work, row, votes.side, votes.weight,
-            table, form.ties > 0, form.side > 0, par.common, precision,
+            state, x, reference[who], 3, how, work, ahead, tendency, said, weight, room, form,
+            side, precision,
         )  # fmt: skip
         # For voters who vote at random it is far from normal: small sharpnesses are all alike.
-        odds = math.exp(par.common[TIE - 1] + par.own[who, TIE]) if form.ties else 0.0
-        shift = par.common[SIDE - 1] + par.own[who, SIDE] if form.side else 0.0
-        par.own[who, SHARP] = _draw_sharp(
-            state, par.own[who, SHARP], 2.0 * par.spread[OWN + SHARP], row, votes.side,
-            votes.weight, table, odds, shift, precision[SHARP],
+        for t in range(len(ahead) if form.ties else 0):
+            tendency[t] += x[TIE]
+        x[SHARP] = _draw_sharp(
+            state, x[SHARP], 2.0 * par.spread[OWN + SHARP], ahead, tendency, said, weight,
+            room.eta, room.out, side + x[SIDE] if form.side else 0.0, precision[SHARP],
         )  # fmt: skip
 
 
@@ -247,33 +262,29 @@ _draw_spread = slicer(_log_spread)
 
 @inner
 def _log_stretched(
-    x: float, said: Floats, weight: Floats, table: Floats, own: Floats, of: int, sd: float,
-    scale: float,
+    x: float, said: Floats, weight: Floats, table: Floats, own: Floats, room: Lines, of: int,
+    sd: float, scale: float,
 ) -> float:  # fmt: skip
     """Return the log density of multiplying a spread, and all numbers that have it, by exp(x).
 
-    ``own`` (vote) are the numbers of annotators or prompts that have it, or the differences of
-    strengths.
+    ``own`` (vote) is what these numbers add to eta, to the log sharpness or to the tendency to
+    ties.
     """
     more = math.exp(x) - 1.0
     total = x - 0.5 * ((1.0 + more) * sd / scale) ** 2
-    above = below = 1.0
-    for t in range(len(said)):
-        g, gap, cells = table[t, G], table[t, GAP], table[t, CELLS]
-        shift, odds = table[t, ADVANTAGE], table[t, ODDS]
-        if of == STRENGTH:
-            gap += more * own[t]
-        elif of == CELL:
-            cells += more * cells
-        elif of == OWN + SHARP:
-            g *= math.exp(more * own[t])
-        elif of in (OWN + TIE, ITEM_TIE):
-            odds *= math.exp(more * own[t])
-        else:
-            shift += more * own[t]
-        eta = g * (gap + cells) + shift
-        total, above, below = with_vote(total, above, below, eta, odds, said[t], weight[t])
-    return total + math.log(above) - math.log(below)
+    write_eta(table, room.eta)
+    if of in (OWN + TIE, ITEM_TIE):
+        for t in range(len(said)):
+            room.tie[t] = table[TENDENCY, t] + more * own[t]
+        return total + log_votes(len(said), room.eta, room.tie, said, weight, room.out)
+    if of == OWN + SHARP:
+        for t in range(len(said)):
+            shift = table[ADVANTAGE, t]
+            room.eta[t] = (room.eta[t] - shift) * exp(more * own[t]) + shift
+    else:
+        for t in range(len(said)):
+            room.eta[t] += more * own[t]
+    return total + log_votes(len(said), room.eta, table[TENDENCY], said, weight, room.out)
 
 
 _draw_stretch = slicer(_log_stretched)
@@ -330,19 +341,21 @@ def draw_spreads(state: State, votes: Votes, form: Form, par: Parameters, scale:
 @kernel
 def stretch(
     state: State, votes: Votes, form: Form, par: Parameters, scale: Floats, of: int,
-    table: Floats, own: Floats,
+    table: Floats, own: Floats, room: Lines,
 ) -> None:  # fmt: skip
     """Draw a spread, and with it all numbers that have it."""
     fill_table(votes, form, par, table)
-    for t in range(len(own)):
+    for t in range(len(votes.left)):
         if of == STRENGTH:
-            own[t] = par.strength[votes.left[t]] - par.strength[votes.right[t]]
+            own[t] = table[G, t] * (par.strength[votes.left[t]] - par.strength[votes.right[t]])
+        elif of == CELL:
+            own[t] = table[G, t] * table[CELLS, t]
         elif of == ITEM_TIE:
             own[t] = par.cell[votes.cell_tie[t]]
         elif of >= OWN:
             own[t] = par.own[votes.annotator[t], of - OWN]
     factor = math.exp(_draw_stretch(
-        state, 0.0, 0.5, votes.side, votes.weight, table, own, of, par.spread[of], scale[of]
+        state, 0.0, 0.5, votes.side, votes.weight, table, own, room, of, par.spread[of], scale[of]
     ))  # fmt: skip
     par.spread[of] *= factor
     if of == STRENGTH:

@@ -6,39 +6,60 @@ far as the model has them.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from dissensus.families.pairs.kernels.mover import Room, mover
 from dissensus.families.pairs.kernels.votes import (
     ADVANTAGE,
     CELLS,
-    ODDS,
+    NEVER,
     SIDE,
     STRENGTH,
+    TENDENCY,
     TIE,
     Form,
     G,
+    Lines,
     Parameters,
     Votes,
     fill_table,
-    slopes_of,
-    with_vote,
+    log_votes,
+    write_slopes,
 )
 from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.random import State
 from dissensus.kernels.types import Floats
 
+ETA, TIED = 1, 2
+"""Rows of the rest, after `G`: eta and the tendency to ties without this block."""
+
+
+@inner
+def _predict(x: Floats, votes: Votes, form: Form, n_systems: int, rest: Floats,
+             room: Lines) -> None:  # fmt: skip
+    """Write eta and the tendency to ties of each vote."""
+    left, right, eta, tie = votes.left, votes.right, room.eta, room.tie
+    side = n_systems + form.ties
+    along, n_along, n_tied = side + form.side, votes.along.shape[1], votes.tied.shape[1]
+    every = x[n_systems] if form.ties else NEVER
+    shift = x[side] if form.side else 0.0
+    for t in range(len(left)):
+        gap = x[left[t]] - x[right[t]]
+        for c in range(n_along):
+            gap += x[along + c] * votes.along[t, c]
+        eta[t] = rest[G, t] * gap + rest[ETA, t] + shift
+        tie[t] = every + rest[TIED, t]
+        for c in range(n_tied):
+            tie[t] += x[along + n_along + c] * votes.tied[t, c]
+
 
 @inner
 def slopes_of_all(
-    x: Floats, n: int, matrix: Floats, slope: Floats, votes: Votes, form: Form, par: Parameters,
-    rest: Floats, precision: Floats,
+    x: Floats, n: int, matrix: Floats, slope: Floats, votes: Votes, form: Form, n_systems: int,
+    rest: Floats, room: Lines, precision: Floats,
 ) -> None:  # fmt: skip
-    """``rest`` (vote, 3): sharpness, eta and odds of a tie without this block."""
-    left, right, said, weight = votes.left, votes.right, votes.side, votes.weight
-    n_systems = len(par.strength)
+    """``rest`` (row, vote) is what the rest of the model adds."""
+    left, right = votes.left, votes.right
     tie = n_systems
     side = n_systems + form.ties
     along = side + form.side
@@ -49,41 +70,31 @@ def slopes_of_all(
             matrix[j, k] = 0.0
         matrix[j, j] = precision[j]
         slope[j] = -precision[j] * x[j]
-    every = math.exp(x[tie]) if form.ties else 0.0
+    _predict(x, votes, form, n_systems, rest, room)
+    write_slopes(
+        len(left), room.eta, room.tie, votes.side, votes.weight, room.first, room.first_tie,
+        room.second, room.second_tie, room.cross,
+    )  # fmt: skip
     for t in range(len(left)):
-        one, two, g, w = left[t], right[t], rest[t, 0], weight[t]
-        gap = x[one] - x[two]
-        for c in range(n_along):
-            gap += x[along + c] * votes.along[t, c]
-        eta = g * gap + rest[t, 1]
-        if form.side:
-            eta += x[side]
-        odds = every * rest[t, 2] * _odds(x, ties, votes, t)
-        apart, decided, tied = slopes_of(eta, odds)
-        first = 0.5 * w * (said[t] - apart)
+        one, two, g = left[t], right[t], rest[G, t]
+        first, info, cross = room.first[t], room.second[t], room.cross[t]
         slope[one] += g * first
         slope[two] -= g * first
-        if form.side:
-            slope[side] += first
-        if form.ties:
-            slope[tie] += w * ((1.0 if said[t] == 0.0 else 0.0) - tied)
-        info = 0.25 * w * (decided - apart * apart)
         matrix[one, one] += g * g * info
         matrix[two, two] += g * g * info
         matrix[max(one, two), min(one, two)] -= g * g * info
         if form.side:
+            slope[side] += first
             matrix[side, side] += info
             matrix[side, one] += g * info
             matrix[side, two] -= g * info
         if form.ties:
-            cross = -0.5 * w * tied * apart
-            matrix[tie, tie] += w * tied * (1.0 - tied)
+            slope[tie] += room.first_tie[t]
+            matrix[tie, tie] += room.second_tie[t]
             matrix[tie, one] += g * cross
             matrix[tie, two] -= g * cross
             if form.side:
                 matrix[side, tie] += cross
-        else:
-            cross = 0.0
         for c in range(n_along):
             z, row = g * votes.along[t, c], along + c
             slope[row] += z * first
@@ -97,50 +108,30 @@ def slopes_of_all(
                 matrix[row, along + b] += z * g * votes.along[t, b] * info
         for c in range(n_tied):
             z, row = votes.tied[t, c], ties + c
-            slope[row] += z * w * ((1.0 if said[t] == 0.0 else 0.0) - tied)
+            slope[row] += z * room.first_tie[t]
             matrix[row, one] += z * g * cross
             matrix[row, two] -= z * g * cross
-            matrix[row, tie] += z * w * tied * (1.0 - tied)
+            matrix[row, tie] += z * room.second_tie[t]
             if form.side:
                 matrix[row, side] += z * cross
             for b in range(n_along):
                 matrix[row, along + b] += z * g * votes.along[t, b] * cross
             for b in range(c + 1):
-                matrix[row, ties + b] += z * votes.tied[t, b] * w * tied * (1.0 - tied)
-
-
-@inner
-def _odds(x: Floats, first: int, votes: Votes, t: int) -> float:
-    """Return the covariates' factor of the odds of a tie; ``first`` is their first place in x."""
-    if votes.tied.shape[1] == 0:
-        return 1.0
-    total = 0.0
-    for c in range(votes.tied.shape[1]):
-        total += x[first + c] * votes.tied[t, c]
-    return math.exp(total)
+                matrix[row, ties + b] += z * votes.tied[t, b] * room.second_tie[t]
 
 
 @inner
 def _log_density_of_all(
-    x: Floats, n: int, votes: Votes, form: Form, par: Parameters, rest: Floats, precision: Floats
-) -> float:
+    x: Floats, n: int, votes: Votes, form: Form, n_systems: int, rest: Floats, room: Lines,
+    precision: Floats,
+) -> float:  # fmt: skip
     total = 0.0
     for j in range(n):
         total -= 0.5 * precision[j] * x[j] * x[j]
-    n_systems = len(par.strength)
-    every = math.exp(x[n_systems]) if form.ties else 0.0
-    shift = x[n_systems + form.ties] if form.side else 0.0
-    left, right, said, weight = votes.left, votes.right, votes.side, votes.weight
-    along, n_along = n_systems + form.ties + form.side, votes.along.shape[1]
-    above = below = 1.0
-    for t in range(len(left)):
-        gap = x[left[t]] - x[right[t]]
-        for c in range(n_along):
-            gap += x[along + c] * votes.along[t, c]
-        eta = rest[t, 0] * gap + rest[t, 1] + shift
-        odds = every * rest[t, 2] * _odds(x, along + n_along, votes, t)
-        total, above, below = with_vote(total, above, below, eta, odds, said[t], weight[t])
-    return total + math.log(above) - math.log(below)
+    _predict(x, votes, form, n_systems, rest, room)
+    return total + log_votes(
+        len(votes.left), room.eta, room.tie, votes.side, votes.weight, room.out
+    )
 
 
 _move_all = mover(slopes_of_all, _log_density_of_all)
@@ -149,26 +140,26 @@ _move_all = mover(slopes_of_all, _log_density_of_all)
 @kernel
 def draw_strengths(
     state: State, votes: Votes, form: Form, par: Parameters, prior: Floats, reference: Floats,
-    how: int, table: Floats, work: Room,
+    how: int, table: Floats, work: Room, room: Lines,
 ) -> None:  # fmt: skip
     """Draw strengths, tendency to ties, advantage of the left side, and coefficients.
 
     ``prior`` has the precisions of all but strengths.
     """
     n_systems, n_coefficients = len(par.strength), len(par.coefficient)
+    n_along, n_tied = votes.along.shape[1], votes.tied.shape[1]
     fill_table(votes, form, par, table)
-    every = math.exp(par.common[TIE - 1])
-    rest = table[:, :3]
-    for t in range(len(table)):  # without what is drawn
-        g = table[t, G]
-        rest[t, 1] = g * table[t, CELLS]
+    rest = table[:3]
+    for t in range(len(votes.left)):  # without what is drawn
+        eta = table[G, t] * table[CELLS, t] + table[ADVANTAGE, t]
+        tie = 0.0
         if form.side:
-            rest[t, 1] += table[t, ADVANTAGE] - par.common[SIDE - 1]
-        rest[t, 0] = g
-        rest[t, 2] = 0.0
+            eta -= par.common[SIDE - 1]
         if form.ties:
-            drawn = _odds(par.coefficient, votes.along.shape[1], votes, t)
-            rest[t, 2] = table[t, ODDS] / (every * drawn)
+            tie = table[TENDENCY, t] - par.common[TIE - 1]
+            for c in range(n_tied):
+                tie -= par.coefficient[n_along + c] * votes.tied[t, c]
+        rest[ETA, t], rest[TIED, t] = eta, tie
     first = n_systems + form.ties + form.side
     n = first + n_coefficients
     at, precision = np.empty(n), np.empty(n)
@@ -181,7 +172,7 @@ def draw_strengths(
         at[first - 1], precision[first - 1] = par.common[SIDE - 1], prior[SIDE - 1]
     for k in range(n_coefficients):
         at[first + k], precision[first + k] = par.coefficient[k], prior[SIDE + k]
-    _move_all(state, at, reference, n, how, work, votes, form, par, rest, precision)
+    _move_all(state, at, reference, n, how, work, votes, form, n_systems, rest, room, precision)
     for k in range(n_systems):
         par.strength[k] = at[k]
     if form.ties:

@@ -21,6 +21,7 @@ import numpy as np
 
 from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.types import Floats, Ints
+from dissensus.kernels.vectors import exp, log, unchecked
 
 
 class Votes(NamedTuple):
@@ -41,6 +42,8 @@ class Votes(NamedTuple):
     cell_system: Ints  # (cell); the number of systems for a tendency to ties
     by_annotator: Ints  # Votes, sorted by annotator
     annotator_start: Ints  # (annotator + 1)
+    side_by_annotator: Floats  # The side and the weight in this order
+    weight_by_annotator: Floats
     along: Floats  # (vote, covariate of the difference)
     tied: Floats  # (vote, covariate of ties)
 
@@ -72,103 +75,136 @@ STRENGTH, CELL, OWN, ITEM_TIE = 0, 1, 2, 5
 that of prompts' tendencies to ties."""
 
 
-@inner
-def log_vote(eta: float, odds: float, side: float) -> float:
-    """Return the log probability of a vote, ``odds`` being exp of the tendency to ties."""
-    half = 0.5 * abs(eta)
-    small = math.exp(-half)
-    # log1p would take three times as long, for digits that are lost in the sum over votes.
-    total = -half - math.log(1.0 + small * (small + odds))
-    return 0.5 * side * eta + total if side != 0.0 else math.log(odds) + total
+class Lines(NamedTuple):
+    """What blocks write of votes, in their order or in that by annotator.
 
-
-_LARGE = 1e100
-"""Factors between 1 / this and this may be multiplied, and so may products of two of them."""
-
-
-@inner
-def with_vote(
-    total: float, above: float, below: float, eta: float, odds: float, side: float, weight: float
-) -> tuple[float, float, float]:
-    """Add the log probability of a vote to a sum, total + log(above / below).
-
-    A logarithm takes as long as all the rest of a vote: factors are multiplied for as long as
-    they are of moderate size.
+    Loops over votes come in twos: one collects numbers from where they lie, and the other goes
+    through several votes at a time (`dissensus.kernels.vectors`).
     """
-    half = 0.5 * abs(eta)
-    small = math.exp(-half)
-    divisor = 1.0 + small * (small + odds)
-    if weight != 1.0 or divisor > _LARGE or (side == 0.0 and not 1.0 / _LARGE < odds < _LARGE):
-        return total + weight * log_vote(eta, odds, side), above, below
-    total += 0.5 * side * eta - half
-    below *= divisor
-    if side == 0.0:
-        above *= odds
-    if below > _LARGE or not 1.0 / _LARGE < above < _LARGE:
-        return total + math.log(above) - math.log(below), 1.0, 1.0
-    return total, above, below
+
+    eta: Floats
+    tie: Floats  # log odds: the tendency to ties
+    out: Floats  # scratch of `log_votes`
+    # Slopes of the log probability by eta and by the tendency to ties, the curvatures less than 0.
+    first: Floats
+    first_tie: Floats
+    second: Floats
+    second_tie: Floats
+    cross: Floats
+
+
+def lines(n: int) -> Lines:
+    """Make room for so many votes."""
+    return Lines(*np.empty((len(Lines._fields), n)))
 
 
 @inner
-def slopes_of(eta: float, odds: float) -> tuple[float, float, float]:
-    """Return P(left) - P(right), P(left or right) and P(tie)."""
-    small = math.exp(-0.5 * abs(eta))
-    total = 1.0 + small * (small + odds)
-    apart = (1.0 - small * small) / total
-    return math.copysign(apart, eta), (1.0 + small * small) / total, small * odds / total
+def _filled(n: int, longest: int) -> int:
+    """Return how many votes to go through for n: the last ones alone take as long as eight."""
+    return min(n + 7 & ~7, longest)
 
 
-G, GAP, CELLS, ADVANTAGE, ODDS = range(5)
-"""The columns of a table of votes: sharpness, what strengths and covariates and what the answers to
-this prompt are apart, the left side's advantage, and exp of the tendency to ties (0 without)."""
+@unchecked
+def log_votes(n: int, eta: Floats, tie: Floats, side: Floats, weight: Floats, out: Floats) -> float:
+    """Write the log probabilities of the first n votes, and return their weighted sum."""
+    for t in range(_filled(n, len(side))):
+        half, tied = 0.5 * abs(eta[t]), min(tie[t], _FAR)
+        small = exp(-half)
+        own = 0.5 * side[t] * eta[t] if side[t] != 0.0 else tied
+        out[t] = own - half - log(1.0 + small * (small + exp(tied)))
+    # An addition waits for the one before it: four sums wait for each other a fourth of the time.
+    one = two = three = four = 0.0
+    for t in range(0, n - 3, 4):
+        one += weight[t] * out[t]
+        two += weight[t + 1] * out[t + 1]
+        three += weight[t + 2] * out[t + 2]
+        four += weight[t + 3] * out[t + 3]
+    for t in range(n - n % 4, n):
+        one += weight[t] * out[t]
+    return (one + two) + (three + four)
+
+
+@unchecked
+def write_slopes(
+    n: int, eta: Floats, tie: Floats, side: Floats, weight: Floats, first: Floats,
+    first_tie: Floats, second: Floats, second_tie: Floats, cross: Floats,
+) -> None:  # fmt: skip
+    """Write the slopes and curvatures of `Lines`, of the first n votes."""
+    for t in range(_filled(n, len(side))):
+        small, odds = exp(-0.5 * abs(eta[t])), exp(min(tie[t], _FAR))
+        square = small * small
+        whole = 1.0 / (1.0 + square + small * odds)
+        apart = (1.0 - square) * whole  # P(left) - P(right)
+        apart = apart if eta[t] >= 0.0 else -apart
+        tied = small * odds * whole
+        first[t] = 0.5 * weight[t] * (side[t] - apart)
+        first_tie[t] = weight[t] * ((1.0 if side[t] == 0.0 else 0.0) - tied)
+        second[t] = 0.25 * weight[t] * ((1.0 + square) * whole - apart * apart)
+        second_tie[t] = weight[t] * tied * (1.0 - tied)
+        cross[t] = -0.5 * weight[t] * tied * apart
+
+
+_FAR = 700.0
+"""A tendency to ties beyond which only ties are left, and the exponential is too large."""
+NEVER = -np.inf
+"""The tendency to ties where no vote is one."""
+
+G, GAP, CELLS, ADVANTAGE, TENDENCY = range(5)
+"""The rows of a table of votes: sharpness, what strengths and covariates and what the answers to
+this prompt are apart, the left side's advantage, and the tendency to ties."""
 
 
 @inner
 def fill_table(votes: Votes, form: Form, par: Parameters, table: Floats) -> None:
-    """Write the table (vote, column).
+    """Write the table (row, vote).
 
-    Blocks read columns of it: functions that are called for each vote with all of a model's arrays
+    Blocks read rows of it: functions that are called for each vote with all of a model's arrays
     would take ten times as long.
     """
-    left, right, annotator = votes.left, votes.right, votes.annotator
+    left, right, annotator, n = votes.left, votes.right, votes.annotator, len(votes.left)
     n_along, n_tied = votes.along.shape[1], votes.tied.shape[1]
-    # One exponential for each annotator and prompt: those of votes would take longer than the rest.
-    sharp, tie = np.ones(len(par.own)), np.ones(len(par.own))
-    for a in range(len(par.own) if form.annotators else 0):
-        sharp[a] = math.exp(par.own[a, SHARP])
-        if form.ties:
-            tie[a] = math.exp(par.own[a, TIE])
-    every, of_item, cell = math.exp(par.common[TIE - 1]) if form.ties else 0.0, 1.0, -1
-    for t in range(len(left)):
-        a = annotator[t]
-        table[t, G] = sharp[a]
-        table[t, GAP] = par.strength[left[t]] - par.strength[right[t]]
-        table[t, CELLS] = 0.0
-        table[t, ADVANTAGE] = par.common[SIDE - 1] if form.side else 0.0
-        if form.items:
-            table[t, CELLS] = par.cell[votes.cell_left[t]] - par.cell[votes.cell_right[t]]
-            if form.ties and votes.cell_tie[t] != cell:
-                cell = votes.cell_tie[t]
-                of_item = math.exp(par.cell[cell])
-        if form.annotators and form.side:
-            table[t, ADVANTAGE] += par.own[a, SIDE]
-        for c in range(n_along):
-            table[t, GAP] += par.coefficient[c] * votes.along[t, c]
-        table[t, ODDS] = every * of_item * tie[a]
-        if n_tied:
-            total = 0.0
-            for c in range(n_tied):
-                total += par.coefficient[n_along + c] * votes.tied[t, c]
-            table[t, ODDS] *= math.exp(total)
+    every = par.common[TIE - 1] if form.ties else NEVER
+    side = par.common[SIDE - 1] if form.side else 0.0
+    for t in range(n):
+        table[GAP, t] = par.strength[left[t]] - par.strength[right[t]]
+        table[G, t], table[CELLS, t], table[ADVANTAGE, t] = 1.0, 0.0, side
+        table[TENDENCY, t] = every
+    if form.items:
+        for t in range(n):
+            table[CELLS, t] = par.cell[votes.cell_left[t]] - par.cell[votes.cell_right[t]]
+    if form.items and form.ties:
+        for t in range(n):
+            table[TENDENCY, t] += par.cell[votes.cell_tie[t]]
+    if form.annotators:
+        sharp = np.empty(len(par.own))
+        for a in range(len(sharp)):
+            sharp[a] = math.exp(par.own[a, SHARP])
+        for t in range(n):
+            table[G, t] = sharp[annotator[t]]
+    if form.annotators and form.side:
+        for t in range(n):
+            table[ADVANTAGE, t] += par.own[annotator[t], SIDE]
+    if form.annotators and form.ties:
+        for t in range(n):
+            table[TENDENCY, t] += par.own[annotator[t], TIE]
+    for c in range(n_along):
+        for t in range(n):
+            table[GAP, t] += par.coefficient[c] * votes.along[t, c]
+    for c in range(n_tied):
+        for t in range(n):
+            table[TENDENCY, t] += par.coefficient[n_along + c] * votes.tied[t, c]
+
+
+@inner
+def write_eta(table: Floats, eta: Floats) -> None:
+    """Write how far the left side is ahead of the right in each vote."""
+    for t in range(table.shape[1]):
+        eta[t] = table[G, t] * (table[GAP, t] + table[CELLS, t]) + table[ADVANTAGE, t]
 
 
 @kernel
-def log_likelihoods(votes: Votes, form: Form, par: Parameters, table: Floats, out: Floats) -> float:
+def log_likelihoods(votes: Votes, form: Form, par: Parameters, table: Floats, room: Lines) -> float:
     """Write the log probability of each vote, and return their weighted sum."""
     fill_table(votes, form, par, table)
-    side, weight, total = votes.side, votes.weight, 0.0
-    for t in range(len(side)):
-        eta = table[t, G] * (table[t, GAP] + table[t, CELLS]) + table[t, ADVANTAGE]
-        out[t] = log_vote(eta, table[t, ODDS], side[t])
-        total += weight[t] * out[t]
-    return total
+    write_eta(table, room.eta)
+    return log_votes(len(votes.side), room.eta, table[TENDENCY], votes.side, votes.weight, room.out)

@@ -1,0 +1,83 @@
+"""Exponentials and logarithms of which a processor takes several at once.
+
+A loop over an array goes through four or eight numbers at a time if nothing in it branches or
+calls: `math.exp` is a call. These are arithmetic alone, put in where they are used. A loop that
+writes ``exp(x[t])`` takes a fifth of the time of one with `math.exp`; so does a longer one, if it
+only reads and writes element t of arrays, and if it is `unchecked`: a test for division by 0 is a
+branch. Sums are taken afterwards, by another loop.
+
+Sources: the powers of 2 are taken out as in Cody & Waite (1980); what is left is a Taylor series,
+of the inverse hyperbolic tangent for logarithms. Errors are below 5e-16 of the value.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from dissensus.kernels.compiled import Inner
+
+unchecked: Any = functools.partial(Inner, error_model="numpy")
+"""Compile a function that only other compiled functions call; x / 0 is infinite or NaN in it."""
+_put_in = njit(inline="always", error_model="numpy")
+
+_LOG_2 = 0.6931471805599453
+_PER_LOG_2 = 1.4426950408889634
+_LOG_2_HEAD = 6.93147180369123816490e-01  # 32 bits, so that products with whole numbers are exact
+_LOG_2_TAIL = 1.90821492927058770002e-10
+_WHOLE = 6755399441055744.0
+"""1.5 * 2**52: added to a number below 2**51, it leaves a whole number in the last bits."""
+_WHOLE_BITS = 0x4338000000000000
+_ROOT_HALF_BITS = 0x3FE6A09E667F3BCD
+"""The bits of the root of 1/2."""
+
+
+@_put_in
+def exp(x: float) -> float:
+    """Return the exponential of x, or of -708 or 709 if x lies beyond."""
+    x = min(max(x, -708.0), 709.0)
+    shifted = x * _PER_LOG_2 + _WHOLE
+    times = shifted - _WHOLE
+    r = (x - times * _LOG_2_HEAD) - times * _LOG_2_TAIL  # at most log(2) / 2 from 0
+    p = 1.0 / 6227020800.0
+    p = p * r + 1.0 / 479001600.0
+    p = p * r + 1.0 / 39916800.0
+    p = p * r + 1.0 / 3628800.0
+    p = p * r + 1.0 / 362880.0
+    p = p * r + 1.0 / 40320.0
+    p = p * r + 1.0 / 5040.0
+    p = p * r + 1.0 / 720.0
+    p = p * r + 1.0 / 120.0
+    p = p * r + 1.0 / 24.0
+    p = p * r + 1.0 / 6.0
+    p = p * r + 0.5
+    p = p * r + 1.0
+    p = p * r + 1.0
+    return p * np.int64(np.float64(shifted).view(np.int64) - _WHOLE_BITS + 1023 << 52).view(
+        np.float64
+    )
+
+
+@_put_in
+def log(x: float) -> float:
+    """Return the logarithm of x, a positive number of at least 1e-300, and finite."""
+    bits = np.float64(x).view(np.int64)
+    times = bits - _ROOT_HALF_BITS >> 52
+    rest = np.int64(bits - (times << 52)).view(np.float64) - 1.0  # beyond 1, near it
+    s = rest / (2.0 + rest)
+    z = s * s
+    p = 2.0 / 21.0
+    p = p * z + 2.0 / 19.0
+    p = p * z + 2.0 / 17.0
+    p = p * z + 2.0 / 15.0
+    p = p * z + 2.0 / 13.0
+    p = p * z + 2.0 / 11.0
+    p = p * z + 2.0 / 9.0
+    p = p * z + 2.0 / 7.0
+    p = p * z + 2.0 / 5.0
+    p = p * z + 2.0 / 3.0
+    p = p * z + 2.0
+    return (np.int64(times + _WHOLE_BITS).view(np.float64) - _WHOLE) * _LOG_2 + s * p
