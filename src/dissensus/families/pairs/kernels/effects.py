@@ -273,18 +273,17 @@ def _log_stretched(
     more = math.exp(x) - 1.0
     total = x - 0.5 * ((1.0 + more) * sd / scale) ** 2
     write_eta(table, room.eta)
-    if of in (OWN + TIE, ITEM_TIE):
-        for t in range(len(said)):
-            room.tie[t] = table[TENDENCY, t] + more * own[t]
-        return total + log_votes(len(said), room.eta, room.tie, said, weight, room.out)
+    is_tie = of in (OWN + TIE, ITEM_TIE)
+    for t in range(len(said)):
+        room.tie[t] = table[TENDENCY, t] + (more * own[t] if is_tie else 0.0)
     if of == OWN + SHARP:
         for t in range(len(said)):
             shift = table[ADVANTAGE, t]
             room.eta[t] = (room.eta[t] - shift) * exp(more * own[t]) + shift
-    else:
+    elif not is_tie:
         for t in range(len(said)):
             room.eta[t] += more * own[t]
-    return total + log_votes(len(said), room.eta, table[TENDENCY], said, weight, room.out)
+    return total + log_votes(len(said), room.eta, room.tie, said, weight, room.out)
 
 
 _draw_stretch = slicer(_log_stretched)
