@@ -114,7 +114,9 @@ items are hard for all of three annotators, a matrix can describe difficulty as 
 accuracies can be wrong. In 16 simulated studies of 5,000 items with difficulty and graded errors,
 the accuracy of a system was .87; estimates were .73 to .88 by this model, and .85 to .88 by
 `symmetric_confusion` with graded errors and difficulty. If items have no single true label, use
-`dirichlet`. Do not evaluate a system that was trained on these labels or computed from them. A
+`dirichlet`. Prevalence and matrices are the same in all strata: if a judge labelled the outputs of
+several systems, shares of true labels by system are pulled together; fit each system's outputs by
+themselves. Do not evaluate a system that was trained on these labels or computed from them. A
 mistake that annotators share counts as the truth, unless errors are correlated.
 
 The likelihood has several maxima, and the maximum that EM reaches from vote proportions may not be

@@ -59,10 +59,12 @@ independent given the true label and the difficulty of the item.
 
 When not: if particular labels are confused and there are enough annotations to learn a matrix, or
 if there are covariates of accuracies, use `dawid_skene`. If items have no single true label, use
-`dirichlet`. Do not use the model if annotators saw the system's predictions or each other's labels.
-Do not evaluate a system that was trained on these labels or computed from them: the accuracy of a
-majority vote of the annotators is estimated as nearly 1, and no check detects it. A mistake that
-many annotators share counts as the truth, unless errors are correlated.
+`dirichlet`. If a judge labelled the outputs of several systems, fit each system's outputs by
+themselves: prevalence and the judge's accuracy are the same in all strata. Do not use the model if
+annotators saw the system's predictions or each other's labels. Do not evaluate a system that was
+trained on these labels or computed from them: the accuracy of a majority vote of the annotators is
+estimated as nearly 1, and no check detects it. A mistake that many annotators share counts as the
+truth, unless errors are correlated.
 
 Systems are evidence of the truth too (``evidence="all"``). With ``evidence="annotators"`` the
 parameters of annotators, and ``truth``, are inferred from annotations alone, and the parameters of
