@@ -6,7 +6,20 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from dissensus.families.pairs.kernels.votes import NEVER, lines, log_votes, write_slopes
+from dissensus.families.pairs.kernels.votes import (
+    CROSS,
+    ETA,
+    FIRST,
+    FIRST_TIED,
+    NEVER,
+    OUT,
+    SECOND,
+    SECOND_TIED,
+    TIED,
+    lines,
+    log_votes,
+    write_slopes,
+)
 
 
 def by_hand(eta, tie, side):
@@ -25,38 +38,36 @@ def votes(request):
     return eta, tie, rng.choice([-1.0, 0.0, 1.0], n), rng.choice([1.0, 1.0, 3.0], n)
 
 
+def room_of(eta, tie):
+    """Room for votes, with what blocks write into it."""
+    room = lines(len(eta))
+    room[ETA], room[TIED] = eta, tie
+    return room
+
+
 def test_log_probabilities_are_davidsons(votes):
     eta, tie, side, weight = votes
-    out = np.empty(len(eta))
-    total = log_votes(len(eta), eta, tie, side, weight, out)
-    expected = by_hand(eta, tie, side)
-    np.testing.assert_allclose(out, expected, rtol=1e-12, atol=1e-12)
+    room, expected = room_of(eta, tie), by_hand(eta, tie, side)
+    total = log_votes(len(eta), room, side, weight)
+    np.testing.assert_allclose(room[OUT], expected, rtol=1e-12, atol=1e-12)
     assert total == pytest.approx(np.dot(weight, expected), rel=1e-12)
 
 
-@pytest.mark.parametrize("n", range(6))
-def test_a_sum_has_every_vote(n):
-    """Also those that are left over of four at a time."""
-    side, weight, out = np.ones(n), np.arange(1.0, n + 1), np.empty(n)
-    total = log_votes(n, np.zeros(n), np.full(n, NEVER), side, weight, out)
-    assert total == pytest.approx(weight.sum() * np.log(0.5))
+@pytest.mark.parametrize("n", [0, 1, 7, 8, 9, 11, 16, 18])
+def test_votes_after_the_first_n_count_for_nothing(votes, n):
+    """Few votes one by one, others several at a time, with those after them."""
+    eta, tie, side, weight = (values[:20] for values in votes)
+    room, expected = room_of(eta, tie), by_hand(eta, tie, side)
+    total = log_votes(n, room, side, weight)
+    assert total == pytest.approx(np.dot(weight[:n], expected[:n]), rel=1e-12, abs=1e-12)
+    np.testing.assert_allclose(room[OUT, :n], expected[:n], rtol=1e-12, atol=1e-12)
 
 
-def test_slopes_are_differences_of_log_probabilities(votes):
-    eta, tie, side, weight = (values[:200] for values in votes)
-    room = lines(200)
-    write_slopes(
-        200,
-        eta,
-        tie,
-        side,
-        weight,
-        room.first,
-        room.first_tie,
-        room.second,
-        room.second_tie,
-        room.cross,
-    )
+@pytest.mark.parametrize("n", [5, 200])
+def test_slopes_are_differences_of_log_probabilities(votes, n):
+    eta, tie, side, weight = (values[:n] for values in votes)
+    room = room_of(eta, tie)
+    write_slopes(n, room, side, weight)
     step = 1e-4
 
     def difference(of, *by):
@@ -72,23 +83,28 @@ def test_slopes_are_differences_of_log_probabilities(votes):
         return weight * by_hand(eta + a, tie + b, side)
 
     near = np.abs(eta) < 100  # differences of larger numbers have no digits left
-    for found, sign, by in (
-        (room.first, 1, ["eta"]), (room.first_tie, 1, ["tie"]),
-        (room.second, -1, ["eta", "eta"]), (room.second_tie, -1, ["tie", "tie"]),
-        (room.cross, -1, ["eta", "tie"]),
+    for row, sign, by in (
+        (FIRST, 1, ["eta"]), (FIRST_TIED, 1, ["tie"]), (SECOND, -1, ["eta", "eta"]),
+        (SECOND_TIED, -1, ["tie", "tie"]), (CROSS, -1, ["eta", "tie"]),
     ):  # fmt: skip
         expected = sign * difference(log_density, *by)
-        np.testing.assert_allclose(found[near], expected[near], atol=2e-5 if len(by) > 1 else 1e-7)
+        atol = 2e-5 if len(by) > 1 else 1e-7
+        np.testing.assert_allclose(room[row, near], expected[near], atol=atol)
 
 
-def test_a_tie_where_there_are_none_is_impossible():
-    side = np.array([0.0, 1.0])
-    log_votes(2, np.full(2, 0.3), np.full(2, NEVER), side, np.ones(2), out := np.empty(2))
-    assert out[0] == -np.inf
-    assert out[1] == pytest.approx(by_hand(np.array([0.3]), np.array([-np.inf]), side[1:])[0])
+@pytest.mark.parametrize("n", [2, 20])
+def test_a_tie_where_there_are_none_is_impossible(n):
+    side = np.resize([0.0, 1.0], n)
+    room = room_of(np.full(n, 0.3), np.full(n, NEVER))
+    log_votes(n, room, side, np.ones(n))
+    assert room[OUT, 0] == -np.inf
+    assert room[OUT, 1] == pytest.approx(-np.log1p(np.exp(-0.3)))
 
 
-def test_beyond_all_numbers_only_ties_are_left():
-    tie, side = np.array([650.0, 5000.0]), np.zeros(2)
-    log_votes(2, np.full(2, 3.0), tie, side, np.ones(2), out := np.empty(2))
-    np.testing.assert_allclose(out, 0.0, atol=1e-12)
+@pytest.mark.parametrize("n", [4, 20])
+def test_probabilities_far_beyond_numbers_keep_their_logarithms(n):
+    eta = np.resize([2000.0, -2000.0, 1900.0, 3.0], n)
+    tie, side = np.resize([1100.0, 1600.0, 400.0, 650.0], n), np.resize([1.0, 1.0, 0.0, 0.0], n)
+    room = room_of(eta, tie)
+    log_votes(n, room, side, np.ones(n))
+    np.testing.assert_allclose(room[OUT], by_hand(eta, tie, side), rtol=1e-12, atol=1e-12)

@@ -14,6 +14,7 @@ from dissensus.families.pairs.kernels import effects, mover, strengths
 from dissensus.families.pairs.kernels.votes import (
     CELL,
     ITEM_TIE,
+    OUT,
     OWN,
     SHARP,
     SIDE,
@@ -361,4 +362,4 @@ class Chain:
         total = log_likelihoods(self.votes, self.form, par, self.table, self.room)
         trace.log_likelihood[place] = total
         if trace.each.shape[1]:
-            trace.each[place] = self.room.out
+            trace.each[place] = self.room[OUT]

@@ -14,7 +14,6 @@ from dissensus.families.pairs.kernels.votes import (
     SIDE,
     TIE,
     Form,
-    Lines,
     Parameters,
     Votes,
     lines,
@@ -79,7 +78,7 @@ def maximum_likelihood(pairs: xr.Dataset, *, side: bool = False) -> xr.Dataset:
     return xr.Dataset(out, {SYSTEM: made.systems})
 
 
-def _climb(at: Floats, votes: Votes, form: Form, n_systems: int, room: Lines) -> bool:
+def _climb(at: Floats, votes: Votes, form: Form, n_systems: int, room: Floats) -> bool:
     """Move to the maximum, and return whether there is one at finite numbers."""
     rest = np.zeros((3, len(votes.left)))
     rest[0] = 1.0  # sharpness

@@ -11,17 +11,23 @@ from dissensus.families.pairs.kernels.votes import (
     ADVANTAGE,
     CELL,
     CELLS,
+    CROSS,
+    ETA,
+    FIRST,
+    FIRST_TIED,
     GAP,
     ITEM_TIE,
     OWN,
+    SECOND,
+    SECOND_TIED,
     SHARP,
     SIDE,
     STRENGTH,
     TENDENCY,
     TIE,
+    TIED,
     Form,
     G,
-    Lines,
     Parameters,
     Votes,
     fill_table,
@@ -41,21 +47,21 @@ from dissensus.kernels.vectors import exp
 
 @inner
 def _predict_item(
-    x: Floats, n: int, one_of: Ints, two_of: Ints, table: Floats, room: Lines, first_cell: int,
+    x: Floats, n: int, one_of: Ints, two_of: Ints, table: Floats, room: Floats, first_cell: int,
     ties: bool,
 ) -> None:  # fmt: skip
     """Write eta and the tendency to ties of each of the prompt's votes."""
     more = x[n - 1] if ties else 0.0
     for t in range(len(one_of)):
         gap = table[GAP, t] + x[one_of[t] - first_cell] - x[two_of[t] - first_cell]
-        room.eta[t] = table[G, t] * gap + table[ADVANTAGE, t]
-        room.tie[t] = table[TENDENCY, t] + more
+        room[ETA, t] = table[G, t] * gap + table[ADVANTAGE, t]
+        room[TIED, t] = table[TENDENCY, t] + more
 
 
 @inner
 def _slopes_of_item(
     x: Floats, n: int, matrix: Floats, slope: Floats, one_of: Ints, two_of: Ints, said: Floats,
-    weight: Floats, table: Floats, room: Lines, first_cell: int, precision: float, of_tie: float,
+    weight: Floats, table: Floats, room: Floats, first_cell: int, precision: float, of_tie: float,
 ) -> None:  # fmt: skip
     """``one_of`` and ``two_of`` are of the item's votes, other arrays of them and those after.
 
@@ -70,22 +76,19 @@ def _slopes_of_item(
     if of_tie > 0.0:
         matrix[tie, tie], slope[tie] = of_tie, -of_tie * x[tie]
     _predict_item(x, n, one_of, two_of, table, room, first_cell, of_tie > 0.0)
-    write_slopes(
-        len(one_of), room.eta, room.tie, said, weight, room.first, room.first_tie,
-        room.second, room.second_tie, room.cross,
-    )  # fmt: skip
+    write_slopes(len(one_of), room, said, weight)
     for t in range(len(one_of)):
         one, two, g = one_of[t] - first_cell, two_of[t] - first_cell, table[G, t]
-        first, info = g * room.first[t], g * g * room.second[t]
+        first, info = g * room[FIRST, t], g * g * room[SECOND, t]
         slope[one] += first
         slope[two] -= first
         matrix[one, one] += info
         matrix[two, two] += info
         matrix[max(one, two), min(one, two)] -= info
         if of_tie > 0.0:
-            cross = g * room.cross[t]
-            slope[tie] += room.first_tie[t]
-            matrix[tie, tie] += room.second_tie[t]
+            cross = g * room[CROSS, t]
+            slope[tie] += room[FIRST_TIED, t]
+            matrix[tie, tie] += room[SECOND_TIED, t]
             matrix[tie, one] += cross
             matrix[tie, two] -= cross
 
@@ -93,7 +96,7 @@ def _slopes_of_item(
 @inner
 def _log_density_of_item(
     x: Floats, n: int, one_of: Ints, two_of: Ints, said: Floats, weight: Floats, table: Floats,
-    room: Lines, first_cell: int, precision: float, of_tie: float,
+    room: Floats, first_cell: int, precision: float, of_tie: float,
 ) -> float:  # fmt: skip
     total = 0.0
     for j in range(n):
@@ -101,7 +104,7 @@ def _log_density_of_item(
     if of_tie > 0.0:
         total += 0.5 * (precision - of_tie) * x[n - 1] * x[n - 1]
     _predict_item(x, n, one_of, two_of, table, room, first_cell, of_tie > 0.0)
-    return total + log_votes(len(one_of), room.eta, room.tie, said, weight, room.out)
+    return total + log_votes(len(one_of), room, said, weight)
 
 
 _move_item = mover(_slopes_of_item, _log_density_of_item)
@@ -110,7 +113,7 @@ _move_item = mover(_slopes_of_item, _log_density_of_item)
 @kernel
 def draw_cells(
     state: State, votes: Votes, form: Form, par: Parameters, reference: Floats, how: int,
-    table: Floats, work: Room, room: Lines,
+    table: Floats, work: Room, room: Floats,
 ) -> None:  # fmt: skip
     """Draw the numbers of every prompt's cells."""
     fill_table(votes, form, par, table)
@@ -135,21 +138,21 @@ def draw_cells(
 
 @inner
 def _predict_annotator(
-    x: Floats, ahead: Floats, tendency: Floats, room: Lines, form: Form, side: float
+    x: Floats, ahead: Floats, tendency: Floats, room: Floats, form: Form, side: float
 ) -> None:
     """Write eta and the tendency to ties of each of the annotator's votes."""
     g = math.exp(x[SHARP])
     shift = side + x[SIDE] if form.side else 0.0
     more = x[TIE] if form.ties else 0.0
     for t in range(len(ahead)):
-        room.eta[t] = g * ahead[t] + shift
-        room.tie[t] = tendency[t] + more
+        room[ETA, t] = g * ahead[t] + shift
+        room[TIED, t] = tendency[t] + more
 
 
 @inner
 def _slopes_of_annotator(
     x: Floats, n: int, matrix: Floats, slope: Floats, ahead: Floats, tendency: Floats,
-    said: Floats, weight: Floats, room: Lines, form: Form, side: float, precision: Floats,
+    said: Floats, weight: Floats, room: Floats, form: Form, side: float, precision: Floats,
 ) -> None:  # fmt: skip
     """``ahead`` is of the annotator's votes, other arrays of them and those after.
 
@@ -162,18 +165,15 @@ def _slopes_of_annotator(
         slope[j] = -precision[j] * x[j]
     g = math.exp(x[SHARP])
     _predict_annotator(x, ahead, tendency, room, form, side)
-    write_slopes(
-        len(ahead), room.eta, room.tie, said, weight, room.first, room.first_tie,
-        room.second, room.second_tie, room.cross,
-    )  # fmt: skip
+    write_slopes(len(ahead), room, said, weight)
     for t in range(len(ahead)):
         by = g * ahead[t]
-        first, info, cross = room.first[t], room.second[t], room.cross[t]
+        first, info, cross = room[FIRST, t], room[SECOND, t], room[CROSS, t]
         slope[SHARP] += by * first
         matrix[SHARP, SHARP] += by * by * info
         if form.ties:
-            slope[TIE] += room.first_tie[t]
-            matrix[TIE, TIE] += room.second_tie[t]
+            slope[TIE] += room[FIRST_TIED, t]
+            matrix[TIE, TIE] += room[SECOND_TIED, t]
             matrix[TIE, SHARP] += by * cross
             if form.side:
                 matrix[SIDE, TIE] += cross
@@ -185,14 +185,14 @@ def _slopes_of_annotator(
 
 @inner
 def _log_density_of_annotator(
-    x: Floats, n: int, ahead: Floats, tendency: Floats, said: Floats, weight: Floats, room: Lines,
+    x: Floats, n: int, ahead: Floats, tendency: Floats, said: Floats, weight: Floats, room: Floats,
     form: Form, side: float, precision: Floats,
 ) -> float:  # fmt: skip
     total = 0.0
     for j in range(n):
         total -= 0.5 * precision[j] * x[j] * x[j]
     _predict_annotator(x, ahead, tendency, room, form, side)
-    return total + log_votes(len(ahead), room.eta, room.tie, said, weight, room.out)
+    return total + log_votes(len(ahead), room, said, weight)
 
 
 _move_annotator = mover(_slopes_of_annotator, _log_density_of_annotator)
@@ -200,14 +200,14 @@ _move_annotator = mover(_slopes_of_annotator, _log_density_of_annotator)
 
 @inner
 def _log_sharp(
-    x: float, ahead: Floats, tie: Floats, said: Floats, weight: Floats, eta: Floats, out: Floats,
+    x: float, ahead: Floats, said: Floats, weight: Floats, room: Floats,
     shift: float, precision: float,
 ) -> float:  # fmt: skip
     """Return the log density of log sharpness alone."""
     g = math.exp(x)
     for t in range(len(ahead)):
-        eta[t] = g * ahead[t] + shift
-    return log_votes(len(ahead), eta, tie, said, weight, out) - 0.5 * precision * x * x
+        room[ETA, t] = g * ahead[t] + shift
+    return log_votes(len(ahead), room, said, weight) - 0.5 * precision * x * x
 
 
 _draw_sharp = slicer(_log_sharp)
@@ -216,7 +216,7 @@ _draw_sharp = slicer(_log_sharp)
 @kernel
 def draw_annotators(
     state: State, votes: Votes, form: Form, par: Parameters, reference: Floats, how: int,
-    table: Floats, work: Room, room: Lines, own: Floats,
+    table: Floats, work: Room, room: Floats, own: Floats,
 ) -> None:  # fmt: skip
     """Draw the three numbers of every annotator; ``own`` (row, vote) is scratch."""
     fill_table(votes, form, par, table)
@@ -239,11 +239,11 @@ def draw_annotators(
             side, precision,
         )  # fmt: skip
         # For voters who vote at random it is far from normal: small sharpnesses are all alike.
-        for t in range(len(ahead) if form.ties else 0):
-            tendency[t] += x[TIE]
+        for t in range(len(ahead)):
+            room[TIED, t] = tendency[t] + (x[TIE] if form.ties else 0.0)
         x[SHARP] = _draw_sharp(
-            state, x[SHARP], 2.0 * par.spread[OWN + SHARP], ahead, tendency, said, weight,
-            room.eta, room.out, side + x[SIDE] if form.side else 0.0, precision[SHARP],
+            state, x[SHARP], 2.0 * par.spread[OWN + SHARP], ahead, said, weight, room,
+            side + x[SIDE] if form.side else 0.0, precision[SHARP],
         )  # fmt: skip
 
 
@@ -262,7 +262,7 @@ _draw_spread = slicer(_log_spread)
 
 @inner
 def _log_stretched(
-    x: float, said: Floats, weight: Floats, table: Floats, own: Floats, room: Lines, of: int,
+    x: float, said: Floats, weight: Floats, table: Floats, own: Floats, room: Floats, of: int,
     sd: float, scale: float,
 ) -> float:  # fmt: skip
     """Return the log density of multiplying a spread, and all numbers that have it, by exp(x).
@@ -272,18 +272,18 @@ def _log_stretched(
     """
     more = math.exp(x) - 1.0
     total = x - 0.5 * ((1.0 + more) * sd / scale) ** 2
-    write_eta(table, room.eta)
+    write_eta(table, room)
     is_tie = of in (OWN + TIE, ITEM_TIE)
     for t in range(len(said)):
-        room.tie[t] = table[TENDENCY, t] + (more * own[t] if is_tie else 0.0)
+        room[TIED, t] = table[TENDENCY, t] + (more * own[t] if is_tie else 0.0)
     if of == OWN + SHARP:
         for t in range(len(said)):
             shift = table[ADVANTAGE, t]
-            room.eta[t] = (room.eta[t] - shift) * exp(more * own[t]) + shift
+            room[ETA, t] = (room[ETA, t] - shift) * exp(more * own[t]) + shift
     elif not is_tie:
         for t in range(len(said)):
-            room.eta[t] += more * own[t]
-    return total + log_votes(len(said), room.eta, room.tie, said, weight, room.out)
+            room[ETA, t] += more * own[t]
+    return total + log_votes(len(said), room, said, weight)
 
 
 _draw_stretch = slicer(_log_stretched)
@@ -340,7 +340,7 @@ def draw_spreads(state: State, votes: Votes, form: Form, par: Parameters, scale:
 @kernel
 def stretch(
     state: State, votes: Votes, form: Form, par: Parameters, scale: Floats, of: int,
-    table: Floats, own: Floats, room: Lines,
+    table: Floats, own: Floats, room: Floats,
 ) -> None:  # fmt: skip
     """Draw a spread, and with it all numbers that have it."""
     fill_table(votes, form, par, table)

@@ -42,10 +42,10 @@ _STEPS = 6
 """Maximum number of Newton's steps."""
 _NEAR = 0.05, 0.3
 """The mode is near enough if a step is expected to add no more than half of this, for each number,
-to the log density. A voter's three numbers, whose density may be skew, stay in place for long if
-the mode is not exact; for larger blocks one more step takes longer than it gains."""
-_FEW = 3
-"""The number of numbers up to which the first of these holds."""
+to the log density. The first holds for up to `_SMALL` numbers, such as a voter's: their density may
+be skew, and they stay in place for long if the mode is not exact. For larger blocks one more step
+takes longer than it gains."""
+_SMALL = 3
 _WIDER = 1.05
 """The standard deviations of the normal approximation are this many times those at the mode. Where
 the density has heavier tails than the approximation, moves end there rarely and leave rarely."""
@@ -87,7 +87,7 @@ def mover(slopes: Callable[..., None], log_density: Callable[..., float]) -> Any
             part = _FAR / farthest if farthest > _FAR else 1.0
             for k in range(n):
                 mode[k] += part * slope[k]
-            if gain < (_NEAR[0] if n <= _FEW else _NEAR[1]) * n:
+            if gain < (_NEAR[0] if n <= _SMALL else _NEAR[1]) * n:
                 break
         point, other, trial = work.point, work.other, work.trial
         for k in range(n):

@@ -12,14 +12,20 @@ from dissensus.families.pairs.kernels.mover import Room, mover
 from dissensus.families.pairs.kernels.votes import (
     ADVANTAGE,
     CELLS,
+    CROSS,
+    ETA,
+    FIRST,
+    FIRST_TIED,
     NEVER,
+    SECOND,
+    SECOND_TIED,
     SIDE,
     STRENGTH,
     TENDENCY,
     TIE,
+    TIED,
     Form,
     G,
-    Lines,
     Parameters,
     Votes,
     fill_table,
@@ -30,15 +36,15 @@ from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.random import State
 from dissensus.kernels.types import Floats
 
-ETA, TIED = 1, 2
+REST_ETA, REST_TIED = 1, 2
 """Rows of the rest, after `G`: eta and the tendency to ties without this block."""
 
 
 @inner
 def _predict(x: Floats, votes: Votes, form: Form, n_systems: int, rest: Floats,
-             room: Lines) -> None:  # fmt: skip
+             room: Floats) -> None:  # fmt: skip
     """Write eta and the tendency to ties of each vote."""
-    left, right, eta, tie = votes.left, votes.right, room.eta, room.tie
+    left, right = votes.left, votes.right
     side = n_systems + form.ties
     along, n_along, n_tied = side + form.side, votes.along.shape[1], votes.tied.shape[1]
     every = x[n_systems] if form.ties else NEVER
@@ -47,16 +53,16 @@ def _predict(x: Floats, votes: Votes, form: Form, n_systems: int, rest: Floats,
         gap = x[left[t]] - x[right[t]]
         for c in range(n_along):
             gap += x[along + c] * votes.along[t, c]
-        eta[t] = rest[G, t] * gap + rest[ETA, t] + shift
-        tie[t] = every + rest[TIED, t]
+        room[ETA, t] = rest[G, t] * gap + rest[REST_ETA, t] + shift
+        room[TIED, t] = every + rest[REST_TIED, t]
         for c in range(n_tied):
-            tie[t] += x[along + n_along + c] * votes.tied[t, c]
+            room[TIED, t] += x[along + n_along + c] * votes.tied[t, c]
 
 
 @inner
 def slopes_of_all(
     x: Floats, n: int, matrix: Floats, slope: Floats, votes: Votes, form: Form, n_systems: int,
-    rest: Floats, room: Lines, precision: Floats,
+    rest: Floats, room: Floats, precision: Floats,
 ) -> None:  # fmt: skip
     """``rest`` (row, vote) is what the rest of the model adds."""
     left, right = votes.left, votes.right
@@ -71,13 +77,10 @@ def slopes_of_all(
         matrix[j, j] = precision[j]
         slope[j] = -precision[j] * x[j]
     _predict(x, votes, form, n_systems, rest, room)
-    write_slopes(
-        len(left), room.eta, room.tie, votes.side, votes.weight, room.first, room.first_tie,
-        room.second, room.second_tie, room.cross,
-    )  # fmt: skip
+    write_slopes(len(left), room, votes.side, votes.weight)
     for t in range(len(left)):
         one, two, g = left[t], right[t], rest[G, t]
-        first, info, cross = room.first[t], room.second[t], room.cross[t]
+        first, info, cross = room[FIRST, t], room[SECOND, t], room[CROSS, t]
         slope[one] += g * first
         slope[two] -= g * first
         matrix[one, one] += g * g * info
@@ -89,8 +92,8 @@ def slopes_of_all(
             matrix[side, one] += g * info
             matrix[side, two] -= g * info
         if form.ties:
-            slope[tie] += room.first_tie[t]
-            matrix[tie, tie] += room.second_tie[t]
+            slope[tie] += room[FIRST_TIED, t]
+            matrix[tie, tie] += room[SECOND_TIED, t]
             matrix[tie, one] += g * cross
             matrix[tie, two] -= g * cross
             if form.side:
@@ -108,30 +111,28 @@ def slopes_of_all(
                 matrix[row, along + b] += z * g * votes.along[t, b] * info
         for c in range(n_tied):
             z, row = votes.tied[t, c], ties + c
-            slope[row] += z * room.first_tie[t]
+            slope[row] += z * room[FIRST_TIED, t]
             matrix[row, one] += z * g * cross
             matrix[row, two] -= z * g * cross
-            matrix[row, tie] += z * room.second_tie[t]
+            matrix[row, tie] += z * room[SECOND_TIED, t]
             if form.side:
                 matrix[row, side] += z * cross
             for b in range(n_along):
                 matrix[row, along + b] += z * g * votes.along[t, b] * cross
             for b in range(c + 1):
-                matrix[row, ties + b] += z * votes.tied[t, b] * room.second_tie[t]
+                matrix[row, ties + b] += z * votes.tied[t, b] * room[SECOND_TIED, t]
 
 
 @inner
 def _log_density_of_all(
-    x: Floats, n: int, votes: Votes, form: Form, n_systems: int, rest: Floats, room: Lines,
+    x: Floats, n: int, votes: Votes, form: Form, n_systems: int, rest: Floats, room: Floats,
     precision: Floats,
 ) -> float:  # fmt: skip
     total = 0.0
     for j in range(n):
         total -= 0.5 * precision[j] * x[j] * x[j]
     _predict(x, votes, form, n_systems, rest, room)
-    return total + log_votes(
-        len(votes.left), room.eta, room.tie, votes.side, votes.weight, room.out
-    )
+    return total + log_votes(len(votes.left), room, votes.side, votes.weight)
 
 
 _move_all = mover(slopes_of_all, _log_density_of_all)
@@ -140,7 +141,7 @@ _move_all = mover(slopes_of_all, _log_density_of_all)
 @kernel
 def draw_strengths(
     state: State, votes: Votes, form: Form, par: Parameters, prior: Floats, reference: Floats,
-    how: int, table: Floats, work: Room, room: Lines,
+    how: int, table: Floats, work: Room, room: Floats,
 ) -> None:  # fmt: skip
     """Draw strengths, tendency to ties, advantage of the left side, and coefficients.
 
@@ -159,7 +160,7 @@ def draw_strengths(
             tie = table[TENDENCY, t] - par.common[TIE - 1]
             for c in range(n_tied):
                 tie -= par.coefficient[n_along + c] * votes.tied[t, c]
-        rest[ETA, t], rest[TIED, t] = eta, tie
+        rest[REST_ETA, t], rest[REST_TIED, t] = eta, tie
     first = n_systems + form.ties + form.side
     n = first + n_coefficients
     at, precision = np.empty(n), np.empty(n)

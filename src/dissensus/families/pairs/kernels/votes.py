@@ -21,7 +21,7 @@ import numpy as np
 
 from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.types import Floats, Ints
-from dissensus.kernels.vectors import exp, log, unchecked
+from dissensus.kernels.vectors import exp, log, put_in, unchecked
 
 
 class Votes(NamedTuple):
@@ -75,83 +75,100 @@ STRENGTH, CELL, OWN, ITEM_TIE = 0, 1, 2, 5
 that of prompts' tendencies to ties."""
 
 
-class Lines(NamedTuple):
-    """What blocks write of votes, in their order or in that by annotator.
-
-    Loops over votes come in twos: one collects numbers from where they lie, and the other goes
-    through several votes at a time (`dissensus.kernels.vectors`).
-    """
-
-    eta: Floats
-    tie: Floats  # log odds: the tendency to ties
-    out: Floats  # scratch of `log_votes`
-    # Slopes of the log probability by eta and by the tendency to ties, the curvatures less than 0.
-    first: Floats
-    first_tie: Floats
-    second: Floats
-    second_tie: Floats
-    cross: Floats
-
-
-def lines(n: int) -> Lines:
-    """Make room for so many votes."""
-    return Lines(*np.empty((len(Lines._fields), n)))
-
-
-@inner
-def _filled(n: int, longest: int) -> int:
-    """Return how many votes to go through for n: the last ones alone take as long as eight."""
-    return min(n + 7 & ~7, longest)
-
-
-@unchecked
-def log_votes(n: int, eta: Floats, tie: Floats, side: Floats, weight: Floats, out: Floats) -> float:
-    """Write the log probabilities of the first n votes, and return their weighted sum."""
-    for t in range(_filled(n, len(side))):
-        half, tied = 0.5 * abs(eta[t]), min(tie[t], _FAR)
-        small = exp(-half)
-        own = 0.5 * side[t] * eta[t] if side[t] != 0.0 else tied
-        out[t] = own - half - log(1.0 + small * (small + exp(tied)))
-    # An addition waits for the one before it: four sums wait for each other a fourth of the time.
-    one = two = three = four = 0.0
-    for t in range(0, n - 3, 4):
-        one += weight[t] * out[t]
-        two += weight[t + 1] * out[t + 1]
-        three += weight[t + 2] * out[t + 2]
-        four += weight[t + 3] * out[t + 3]
-    for t in range(n - n % 4, n):
-        one += weight[t] * out[t]
-    return (one + two) + (three + four)
-
-
-@unchecked
-def write_slopes(
-    n: int, eta: Floats, tie: Floats, side: Floats, weight: Floats, first: Floats,
-    first_tie: Floats, second: Floats, second_tie: Floats, cross: Floats,
-) -> None:  # fmt: skip
-    """Write the slopes and curvatures of `Lines`, of the first n votes."""
-    for t in range(_filled(n, len(side))):
-        small, odds = exp(-0.5 * abs(eta[t])), exp(min(tie[t], _FAR))
-        square = small * small
-        whole = 1.0 / (1.0 + square + small * odds)
-        apart = (1.0 - square) * whole  # P(left) - P(right)
-        apart = apart if eta[t] >= 0.0 else -apart
-        tied = small * odds * whole
-        first[t] = 0.5 * weight[t] * (side[t] - apart)
-        first_tie[t] = weight[t] * ((1.0 if side[t] == 0.0 else 0.0) - tied)
-        second[t] = 0.25 * weight[t] * ((1.0 + square) * whole - apart * apart)
-        second_tie[t] = weight[t] * tied * (1.0 - tied)
-        cross[t] = -0.5 * weight[t] * tied * apart
-
-
-_FAR = 700.0
-"""A tendency to ties beyond which only ties are left, and the exponential is too large."""
 NEVER = -np.inf
 """The tendency to ties where no vote is one."""
 
 G, GAP, CELLS, ADVANTAGE, TENDENCY = range(5)
 """The rows of a table of votes: sharpness, what strengths and covariates and what the answers to
 this prompt are apart, the left side's advantage, and the tendency to ties."""
+
+ETA, TIED, OUT, FIRST, FIRST_TIED, SECOND, SECOND_TIED, CROSS = range(8)
+"""The rows of what blocks write of their votes: eta and the tendency to ties; the log probability;
+its slopes by the first two; its curvatures, times -1."""
+
+_FEW = 8
+"""Below so many votes each has its own exponentials: several at once would take longer."""
+_MOST = 700.0
+"""By so much more than half of eta the tendency to ties is taken to exceed it at the most: only
+ties are left, and the exponential would be too large."""
+
+
+def lines(n: int) -> Floats:
+    """Make room for what blocks write of so many votes."""
+    return np.empty((8, n))
+
+
+@inner
+def _filled(n: int, longest: int) -> int:
+    """Return n or a little more: votes after the last eight would be gone through one by one."""
+    return min(n + 7 & ~7, longest)
+
+
+@unchecked
+def log_votes(n: int, room: Floats, side: Floats, weight: Floats) -> float:
+    """Write the log probabilities of the first n votes, and return their weighted sum."""
+    if n < _FEW:
+        total = 0.0
+        for t in range(n):
+            eta, tied = room[ETA, t], room[TIED, t]
+            room[OUT, t] = _log_vote(eta, tied, side[t])
+            total += weight[t] * room[OUT, t]
+        return total
+    for t in range(_filled(n, len(side))):
+        eta = room[ETA, t]
+        half = 0.5 * abs(eta)
+        tied = min(room[TIED, t] - half, _MOST)
+        own = 0.5 * side[t] * eta - half if side[t] != 0.0 else tied
+        room[OUT, t] = own - log(1.0 + exp(-abs(eta)) + exp(tied))
+    # An addition waits for the one before it: four sums wait for each other a fourth of the time.
+    one = two = three = four = 0.0
+    for t in range(0, n - 3, 4):
+        one += weight[t] * room[OUT, t]
+        two += weight[t + 1] * room[OUT, t + 1]
+        three += weight[t + 2] * room[OUT, t + 2]
+        four += weight[t + 3] * room[OUT, t + 3]
+    for t in range(n - n % 4, n):
+        one += weight[t] * room[OUT, t]
+    return (one + two) + (three + four)
+
+
+@inner
+def _log_vote(eta: float, tied: float, side: float) -> float:
+    half = 0.5 * abs(eta)
+    tied = min(tied - half, _MOST)
+    own = 0.5 * side * eta - half if side != 0.0 else tied
+    return own - math.log(1.0 + math.exp(-abs(eta)) + math.exp(tied))
+
+
+@unchecked
+def write_slopes(n: int, room: Floats, side: Floats, weight: Floats) -> None:
+    """Write the slopes and curvatures of the first n votes."""
+    if n < _FEW:
+        for t in range(n):
+            far, tied = abs(room[ETA, t]), room[TIED, t]
+            odds = math.exp(min(tied - 0.5 * far, _MOST))
+            _write_slopes(t, room, math.exp(-far), odds, side[t], weight[t])
+        return
+    for t in range(_filled(n, len(side))):
+        far, tied = abs(room[ETA, t]), room[TIED, t]
+        odds = exp(min(tied - 0.5 * far, _MOST))
+        _write_slopes(t, room, exp(-far), odds, side[t], weight[t])
+
+
+@put_in
+def _write_slopes(
+    t: int, room: Floats, less: float, odds: float, side: float, weight: float
+) -> None:
+    """``less`` and ``odds`` are of the less probable side and of a tie, against the other side."""
+    whole = 1.0 / (1.0 + less + odds)
+    apart = (1.0 - less) * whole  # P(left) - P(right)
+    apart = apart if room[ETA, t] >= 0.0 else -apart
+    tied = odds * whole
+    room[FIRST, t] = 0.5 * weight * (side - apart)
+    room[FIRST_TIED, t] = weight * ((1.0 if side == 0.0 else 0.0) - tied)
+    room[SECOND, t] = 0.25 * weight * ((1.0 + less) * whole - apart * apart)
+    room[SECOND_TIED, t] = weight * tied * (1.0 - tied)
+    room[CROSS, t] = -0.5 * weight * tied * apart
 
 
 @inner
@@ -196,15 +213,19 @@ def fill_table(votes: Votes, form: Form, par: Parameters, table: Floats) -> None
 
 
 @inner
-def write_eta(table: Floats, eta: Floats) -> None:
+def write_eta(table: Floats, room: Floats) -> None:
     """Write how far the left side is ahead of the right in each vote."""
     for t in range(table.shape[1]):
-        eta[t] = table[G, t] * (table[GAP, t] + table[CELLS, t]) + table[ADVANTAGE, t]
+        room[ETA, t] = table[G, t] * (table[GAP, t] + table[CELLS, t]) + table[ADVANTAGE, t]
 
 
 @kernel
-def log_likelihoods(votes: Votes, form: Form, par: Parameters, table: Floats, room: Lines) -> float:
+def log_likelihoods(
+    votes: Votes, form: Form, par: Parameters, table: Floats, room: Floats
+) -> float:
     """Write the log probability of each vote, and return their weighted sum."""
     fill_table(votes, form, par, table)
-    write_eta(table, room.eta)
-    return log_votes(len(votes.side), room.eta, table[TENDENCY], votes.side, votes.weight, room.out)
+    write_eta(table, room)
+    for t in range(len(votes.side)):
+        room[TIED, t] = table[TENDENCY, t]
+    return log_votes(len(votes.side), room, votes.side, votes.weight)
