@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numba import njit
 from scipy.special import logsumexp
 from scipy.stats import halfnorm, norm
 
@@ -13,7 +14,7 @@ from dissensus.families.pairs import fit
 from dissensus.families.pairs.kernels import effects, mover, strengths
 from dissensus.families.pairs.kernels.votes import CELL, ITEM_TIE, OWN, SHARP, SIDE, STRENGTH, TIE
 from dissensus.families.pairs.process import SCALES, process
-from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.compiled import inner
 from dissensus.kernels.random import started
 
 MOVES = 40_000
@@ -25,8 +26,8 @@ def chain():
     rng = np.random.default_rng(3)
     rows = {
         "left": rng.permutation(["a"] * 18 + ["b"] * 12),
-        "winner": rng.choice(["left", "tie", "right"], 30, p=[0.5, 0.2, 0.3]),
-        "voter": rng.choice(["v", "w"], 30, p=[0.3, 0.7]),
+        "winner": ["left"] * 8 + ["right"] * 2 + ["left"] * 5 + ["tie"] * 15,
+        "voter": ["v"] * 10 + ["w"] * 20,  # w, whose moves are followed, ties often
         "prompt": rng.choice(["p", "q"], 30, p=[0.3, 0.7]),
     }
     rows["right"] = np.where(rows["left"] == "a", "b", "a")
@@ -37,7 +38,10 @@ def chain():
     )
     out = fit.Chain(made, np.random.default_rng(2), 1, options)
     out.state = started(np.uint64(4))
-    out.advance(-100, 100)
+    out.par.spread[:] = 1.0  # so that every part counts
+    for _ in range(100):
+        for draw, _, _ in BLOCKS.values():
+            draw(out)
     return out
 
 
@@ -106,8 +110,8 @@ BLOCKS = {
             c.state, c.votes, c.form, c.par, c.reference[2], mover.KEEP, c.table, c.work, c.room,
             c.own,
         ),
-        lambda c: c.par.own[0].copy(),
-        lambda c, x: {"own": np.stack([x, np.tile(c.par.own[1], (len(x), 1))], axis=1)},
+        lambda c: c.par.own[1].copy(),
+        lambda c, x: {"own": np.stack([np.tile(c.par.own[0], (len(x), 1)), x], axis=1)},
     ),
 }  # fmt: skip
 
@@ -189,7 +193,7 @@ def _log_skew(x, n, steep):
 _move = mover.mover(_slopes, _log_skew)
 
 
-@kernel
+@njit  # not cached: the cache would outlive a change of the mover
 def _moves(state, at, reference, work, out):
     for place in range(len(out)):
         _move(state, at, reference, len(at), mover.KEEP, work, 0.3)
