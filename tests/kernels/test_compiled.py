@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import subprocess
+import sys
 from collections import Counter
+from pathlib import Path
 
+import pytest
 from numba.core.dispatcher import Dispatcher
 
 import dissensus
+from dissensus.kernels import compiled
 from dissensus.kernels.compiled import Inner, inner, kernel, named_after
 
 
@@ -56,3 +61,55 @@ def test_what_a_factory_makes_is_named_after_its_part():
 
     assert named_after(draw, _halved).__qualname__ == "_halved_draw"
     assert draw.__module__ == __name__
+
+
+CALLED = """
+from dissensus.kernels.compiled import inner
+@inner
+def called(x):
+    return x + {}
+"""
+CALLER = """
+from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.{} import (
+    called as below,
+)
+@{}
+def called(x):
+    return below(x)
+"""
+PROCESS = """
+import importlib.util, pathlib, sys
+from dissensus.kernels import compiled
+compiled._PACKAGE = pathlib.Path(sys.argv[1])
+for name in ("first", "second", "third"):
+    path = compiled._PACKAGE / "kernels" / (name + ".py")
+    spec = importlib.util.spec_from_file_location("dissensus.kernels." + name, path)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+print(module.called(2.0), sum(module.called.stats.cache_hits.values()))
+"""
+
+
+@pytest.mark.long
+def test_a_cached_kernel_is_compiled_anew_if_what_it_calls_has_changed(tmp_path):
+    """Numba looks at the kernel's own file; after an upgrade it would run the old code."""
+    folder = tmp_path / "kernels"
+    folder.mkdir()
+    (folder / "second.py").write_text(CALLER.format("first", "inner"))
+    (folder / "third.py").write_text(CALLER.format("second", "kernel"))
+    for added, expected in ((1.0, "3.0 0"), (1.0, "3.0 1"), (5.0, "7.0 0")):
+        (folder / "first.py").write_text(CALLED.format(added))
+        out = subprocess.run(
+            [sys.executable, "-c", PROCESS, str(tmp_path)],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        assert out.stdout.strip() == expected
+
+
+def test_every_cache_knows_what_its_kernels_call():
+    """Numba's index of a cache has no setting for it; if that changes, this says so."""
+    from dissensus.families.pairs.kernels import strengths
+
+    sources = compiled._sources(Path(strengths.__file__))
+    assert strengths.draw_strengths._cache._cache_file._version.endswith(f" {sources}")

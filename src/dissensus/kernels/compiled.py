@@ -13,6 +13,9 @@ wrappers besides, for calls from Python and from C. Hence:
   after module, function and a count that restarts in each process: of two functions of one
   name, cached by different processes, one would be silently used for the other
   (https://github.com/numba/numba/issues/10486).
+- A kernel in the cache contains the code of what it calls, but Numba compares only the file of the
+  kernel itself before it takes it from there. After an upgrade, old code would run on, without a
+  word. Here the cache also compares the files of kernels that the file imports (`_sources`).
 - Loops are written out. A slice that is assigned to (``a[:] = b``), arithmetic of whole arrays and
   a sum along an axis take .2 to .3 s each to compile, and bring in two seconds of code for their
   error messages; a loop takes .01 s.
@@ -21,18 +24,54 @@ wrappers besides, for calls from Python and from C. Hence:
 from __future__ import annotations
 
 import functools
+import hashlib
+import re
 from collections.abc import Callable
+from pathlib import Path
 from types import FunctionType
-from typing import Any
+from typing import Any, Final
 
 from numba import njit, types
 from numba.extending import typeof_impl
 
-kernel = njit(cache=True, nogil=True)
-"""Compile a function that is called from Python, and that releases the interpreter's lock."""
+_PACKAGE: Final = Path(__file__).parents[1]
+_IMPORT: Final = re.compile(
+    r"^from dissensus\.((?:\w+\.)*kernels[\w.]*) import (\([^)]*\)|.*)", re.M
+)
 
-part = njit(cache=True, inline="always")
-"""Make a function a part of what calls it, which is to be one place: it is compiled there alone."""
+
+@functools.cache
+def _sources(file: Path) -> str:
+    """Return a hash of a file and of all files of kernels that it imports, or that these import."""
+    text = file.read_text(encoding="utf-8")
+    out = hashlib.sha256(text.encode())
+    for module, names in _IMPORT.findall(text):
+        place = _PACKAGE.joinpath(*module.split("."))
+        for path in (place, *(place / name for name in re.findall(r"\w+", names))):
+            if (source := path.with_suffix(".py")).is_file():
+                out.update(_sources(source).encode())
+    return out.hexdigest()
+
+
+def compiled(function: Callable[..., Any], *, cache: bool = True, **options: Any) -> Any:
+    """Compile a function when it is first called, or take it from the cache."""
+    made = njit(cache=cache, **options)(function)
+    # Numba has no setting for this; it takes an index of another version for an empty one.
+    index = getattr(made._cache, "_cache_file", None)
+    file = Path(function.__code__.co_filename)
+    if index is not None and file.is_file():
+        index._version = f"{index._version} {_sources(file)}"
+    return made
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile a function that is called from Python, and that releases the interpreter's lock."""
+    return compiled(function, nogil=True)
+
+
+def part(function: Callable[..., Any]) -> Any:
+    """Make a function a part of what calls it, which is to be one place: it is compiled there."""
+    return compiled(function, inline="always")
 
 
 class Inner:
@@ -44,10 +83,10 @@ class Inner:
     def __init__(
         self, function: Callable[..., Any], *, cache: bool = True, error_model: str = "python"
     ) -> None:
-        alone = njit(
-            cache=cache, error_model=error_model, no_cpython_wrapper=True, no_cfunc_wrapper=True
-        )
-        self.compiled, self.cache = alone(function), cache
+        self.compiled, self.cache = compiled(
+            function, cache=cache, error_model=error_model,
+            no_cpython_wrapper=True, no_cfunc_wrapper=True,
+        ), cache  # fmt: skip
         _without_literals(self.compiled)
         self.py_func = function
         functools.update_wrapper(self, function)
@@ -65,7 +104,7 @@ class Inner:
             co_firstlineno=self.py_func.__code__.co_firstlineno,
         )
         wrapper = FunctionType(code, {"called": self.compiled}, "wrapped")
-        return njit(named_after(wrapper, self.py_func), cache=self.cache)
+        return compiled(named_after(wrapper, self.py_func), cache=self.cache)
 
 
 def _without_literals(compiled: Any) -> None:

@@ -6,14 +6,15 @@ ArviZ loops over parameters in Python. With a million items this takes as long a
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
+from dissensus.kernels.compiled import compiled
 from dissensus.kernels.types import Floats
 
 _SAME = 1e-15
@@ -112,7 +113,7 @@ def _autocovariances(centred: Floats) -> Floats:
 
 
 # Constants: 0 by 0 is no number.
-@njit(cache=True, nogil=True, error_model="numpy")
+@functools.partial(compiled, nogil=True, error_model="numpy")
 def _times(centred: Floats, between: Floats, covariance: Floats, known: bool) -> Floats:
     """Return the autocorrelation times, NaN of those that need more lags than there are.
 
@@ -139,7 +140,7 @@ def _times(centred: Floats, between: Floats, covariance: Floats, known: bool) ->
     return out
 
 
-@njit(cache=True, fastmath={"reassoc"})
+@functools.partial(compiled, fastmath={"reassoc"})
 def _autocovariance(centred: Floats, lag: int) -> float:
     """Return one, averaged over chains; sums may be taken in any order, many at once."""
     total, n = 0.0, centred.shape[1]

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numba import njit, types
 
-from dissensus.kernels.compiled import named_after
+from dissensus.kernels.compiled import compiled, named_after
 
 _ALONE: Final[ContextVar[bool]] = ContextVar("no threads are started", default=False)
 
@@ -65,7 +65,7 @@ def rowwise(signature: str, layout: str) -> Callable[[Callable[..., None]], Call
     written = [one for one in arguments if one.written]
 
     def decorate(function: Callable[..., None]) -> Callable[..., Any]:
-        compiled = functools.cache(lambda: _loops(function, arguments))
+        loops_over = functools.cache(lambda: _loops(function, arguments))
 
         @functools.wraps(function)
         def apply(*values: Any) -> Any:
@@ -90,7 +90,7 @@ def rowwise(signature: str, layout: str) -> Callable[[Callable[..., None]], Call
             out = [
                 np.empty((*wide, *(sizes[dim] for dim in one.core)), one.dtype) for one in written
             ]
-            rows = compiled()
+            rows = loops_over()
             for place in np.ndindex(wide[:-_LOOPS]):
                 _in_threads(rows, [array[place] for array in (*views, *out)])
             found = [array.reshape(loops + array.shape[len(wide) :])[()] for array in out]
@@ -175,5 +175,7 @@ def _loops(function: Callable[..., None], arguments: tuple[_Argument, ...]) -> A
         )
         for one in arguments
     ]
-    made = njit(types.void(*kinds), cache=cache, nogil=True)
-    return made(named_after(scope["rows"], function))
+    made = compiled(named_after(scope["rows"], function), cache=cache, nogil=True)
+    made.compile(types.void(*kinds))
+    made.disable_compile()
+    return made
