@@ -1,7 +1,7 @@
 .DEFAULT_GOAL := help
 # Where a run began: hours later there may be other commits.
 COMMIT := $(shell git describe --always --dirty --exclude '*')
-.PHONY: help demo doctest fresh fuzz house long test lint format types imports calibrate stored reference benchmark validate docs afresh check
+.PHONY: help demo doctest fuzz house long test lint format types imports calibrate stored reference benchmark validate docs afresh check
 
 help:  ## Show this list
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "%-12s %s\n", $$1, $$2}'
@@ -21,9 +21,6 @@ long:  ## Run tests that take seconds: whole evaluations; calibration, fuzzing, 
 fuzz:  ## Call every public function with hostile input, 50,000 times and more
 	DISSENSUS_FUZZ=full uv run pytest -m "slow or not slow" --numprocesses=2 --dist=worksteal tests/fuzz
 	PYTHONPATH=tests uv run python -m calibration.passes 'fuzzing' $(COMMIT)
-
-fresh:  ## Forget compiled kernels (Numba misses changes in the functions they call)
-	find src models -name '*.nb[ci]' -delete
 
 lint:  ## Check style, formatting and spelling
 	uv run --group lint ruff check .
