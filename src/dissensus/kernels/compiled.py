@@ -43,9 +43,9 @@ _IMPORT: Final = re.compile(
 @functools.cache
 def _sources(file: Path) -> str:
     """Return a hash of a file and of all files of kernels that it imports, or that these import."""
-    text = file.read_text(encoding="utf-8")
-    out = hashlib.sha256(text.encode())
-    for module, names in _IMPORT.findall(text):
+    code = file.read_bytes()
+    out = hashlib.sha256(code)
+    for module, names in _IMPORT.findall(code.decode(errors="replace")):
         place = _PACKAGE.joinpath(*module.split("."))
         for path in (place, *(place / name for name in re.findall(r"\w+", names))):
             if (source := path.with_suffix(".py")).is_file():
