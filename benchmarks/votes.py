@@ -6,8 +6,9 @@
 Time: `models.bradley_terry.fit` beside 100 bootstraps (votes drawn with replacement) of maximum
 likelihood, by `bradley_terry.maximum_likelihood`, choix and evalica (a tie is half a win each).
 
-With ``--part agree``, how far maximum likelihood is from theirs where the models are the same:
-votes without ties.
+With ``--part sweeps``, milliseconds a sweep of 6,000 simulated votes on 20 systems, by how many
+votes each voter, or each prompt, has. With ``--part agree``, how far maximum likelihood is from
+theirs where the models are the same: votes without ties.
 
 Scores: mean log probability of the outcomes (win, tie, loss) of votes left out by voter, prompt or
 pair of systems. Voters and prompts without votes in the fit have new effects, from the spreads of
@@ -292,6 +293,33 @@ def times(table: pd.DataFrame) -> None:
         print(f"| 100 x {what} | {seconds} | | |", flush=True)
 
 
+def sweeps() -> None:
+    """Print a row for each number of votes of a voter or prompt."""
+    rng, n = np.random.default_rng(1), 6000
+    strength, left = rng.normal(size=20), rng.integers(20, size=n)
+    right = (left + rng.integers(1, 20, n)) % 20
+    for each in (2, 3, 8, 24, 100):
+        whose = np.arange(n) % (n // each)
+        ahead = strength[left] - strength[right]
+        logits = np.stack([ahead / 2, rng.normal(-0.4, 0.7, n)[whose], -ahead / 2], axis=1)
+        said = (logits + rng.gumbel(size=logits.shape)).argmax(axis=1)
+        columns = {"left": left, "right": right, "voter": whose, "item": whose}
+        table = pd.DataFrame({name: [f"n{k}" for k in code] for name, code in columns.items()})
+        table["winner"] = np.array(["left", "tie", "right"])[said]
+        for form in ({"items": False}, {"annotators": False}):
+            fit = partial(
+                model.fit, votes(table), chains=1, progressbar=False, keep_items=False, **form
+            )
+            fit(draws=5, tune=5)
+            seconds = [time.process_time()]
+            for draws in (100, 500, 100, 500):
+                fit(draws=draws, tune=0, random_seed=draws)
+                seconds.append(time.process_time())
+            few, many = np.diff(seconds).reshape(2, 2).min(axis=0)
+            who = "prompt" if form.get("annotators") is False else "voter"
+            print(f"| {each} for each {who} | {(many - few) / 0.4:.2f} |", flush=True)
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -304,6 +332,9 @@ def main() -> None:
         print("| LLMFAO | processor seconds | wall | smallest effective sample | r-hat |")
         print("|---|--:|--:|--:|--:|", flush=True)
         times(read(asked.shared, "LLMFAO"))
+    if "sweeps" in asked.part:
+        print("\n| votes | milliseconds a sweep |\n|---|--:|")
+        sweeps()
     if "agree" in asked.part:
         for name in ("LLMFAO", "MT-Bench"):
             print(f"\n| {name} | largest difference of log strengths |\n|---|--:|")

@@ -16,13 +16,11 @@ import functools
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from dissensus.kernels.compiled import Inner
+from dissensus.kernels.compiled import Inner, part
 
 unchecked: Any = functools.partial(Inner, error_model="numpy")
 """Compile a function that only other compiled functions call; x / 0 is infinite or NaN in it."""
-put_in = njit(inline="always", error_model="numpy")
 
 _LOG_2 = 0.6931471805599453
 _PER_LOG_2 = 1.4426950408889634
@@ -35,7 +33,7 @@ _ROOT_HALF_BITS = 0x3FE6A09E667F3BCD
 """The bits of the root of 1/2."""
 
 
-@put_in
+@part
 def exp(x: float) -> float:
     """Return the exponential of x, or of -708 or 709 if x lies beyond."""
     x = min(max(x, -708.0), 709.0)
@@ -61,7 +59,7 @@ def exp(x: float) -> float:
     )
 
 
-@put_in
+@part
 def log(x: float) -> float:
     """Return the logarithm of x, a positive number of at least 1e-300, and finite."""
     bits = np.float64(x).view(np.int64)

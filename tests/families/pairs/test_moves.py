@@ -90,7 +90,7 @@ BLOCKS = {
     "strengths": (
         lambda c: strengths.draw_strengths(
             c.state, c.votes, c.form, c.par, c.prior, c.reference[0], mover.KEEP, c.table, c.work,
-            c.room,
+            c.rows,
         ),
         lambda c: np.array([*c.par.strength, c.par.common[TIE - 1]]),
         lambda c, x: {
@@ -100,14 +100,14 @@ BLOCKS = {
     ),
     "a prompt": (
         lambda c: effects.draw_cells(
-            c.state, c.votes, c.form, c.par, c.reference[1], mover.KEEP, c.table, c.work, c.room
+            c.state, c.votes, c.form, c.par, c.reference[1], mover.KEEP, c.table, c.work, c.rows
         ),
         lambda c: c.par.cell[:3].copy(),
         lambda c, x: {"cell": np.concatenate([x, np.tile(c.par.cell[3:], (len(x), 1))], axis=1)},
     ),
     "a voter": (
         lambda c: effects.draw_annotators(
-            c.state, c.votes, c.form, c.par, c.reference[2], mover.KEEP, c.table, c.work, c.room,
+            c.state, c.votes, c.form, c.par, c.reference[2], mover.KEEP, c.table, c.work, c.rows,
             c.own,
         ),
         lambda c: c.par.own[1].copy(),
@@ -148,7 +148,7 @@ def test_a_spread_is_stretched_along_its_density(chain, of):
     for place in range(len(logs)):
         effects.stretch(
             chain.state, chain.votes, chain.form, chain.par, chain.scale, of, chain.table,
-            chain.own[0], chain.room,
+            chain.own[0], chain.rows,
         )  # fmt: skip
         logs[place] = np.log(chain.par.spread[of] / start["spread"][of])
     x = np.linspace(logs.min() - 1.0, logs.max() + 1.0, 2001)

@@ -16,7 +16,7 @@ from dissensus.families.pairs.kernels.votes import (
     SECOND,
     SECOND_TIED,
     TIED,
-    lines,
+    empty_rows,
     log_votes,
     write_slopes,
 )
@@ -38,18 +38,18 @@ def votes(request):
     return eta, tie, rng.choice([-1.0, 0.0, 1.0], n), rng.choice([1.0, 1.0, 3.0], n)
 
 
-def room_of(eta, tie):
+def rows_of(eta, tie):
     """Room for votes, with what blocks write into it."""
-    room = lines(len(eta))
-    room[ETA], room[TIED] = eta, tie
-    return room
+    rows = empty_rows(len(eta))
+    rows[ETA], rows[TIED] = eta, tie
+    return rows
 
 
 def test_log_probabilities_are_davidsons(votes):
     eta, tie, side, weight = votes
-    room, expected = room_of(eta, tie), by_hand(eta, tie, side)
-    total = log_votes(len(eta), room, side, weight)
-    np.testing.assert_allclose(room[OUT], expected, rtol=1e-12, atol=1e-12)
+    rows, expected = rows_of(eta, tie), by_hand(eta, tie, side)
+    total = log_votes(len(eta), rows, side, weight)
+    np.testing.assert_allclose(rows[OUT], expected, rtol=1e-12, atol=1e-12)
     assert total == pytest.approx(np.dot(weight, expected), rel=1e-12)
 
 
@@ -57,17 +57,17 @@ def test_log_probabilities_are_davidsons(votes):
 def test_votes_after_the_first_n_count_for_nothing(votes, n):
     """Few votes one by one, others several at a time, with those after them."""
     eta, tie, side, weight = (values[:20] for values in votes)
-    room, expected = room_of(eta, tie), by_hand(eta, tie, side)
-    total = log_votes(n, room, side, weight)
+    rows, expected = rows_of(eta, tie), by_hand(eta, tie, side)
+    total = log_votes(n, rows, side, weight)
     assert total == pytest.approx(np.dot(weight[:n], expected[:n]), rel=1e-12, abs=1e-12)
-    np.testing.assert_allclose(room[OUT, :n], expected[:n], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(rows[OUT, :n], expected[:n], rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("n", [5, 200])
 def test_slopes_are_differences_of_log_probabilities(votes, n):
     eta, tie, side, weight = (values[:n] for values in votes)
-    room = room_of(eta, tie)
-    write_slopes(n, room, side, weight)
+    rows = rows_of(eta, tie)
+    write_slopes(n, rows, side, weight)
     step = 1e-4
 
     def difference(of, *by):
@@ -89,22 +89,22 @@ def test_slopes_are_differences_of_log_probabilities(votes, n):
     ):  # fmt: skip
         expected = sign * difference(log_density, *by)
         atol = 2e-5 if len(by) > 1 else 1e-7
-        np.testing.assert_allclose(room[row, near], expected[near], atol=atol)
+        np.testing.assert_allclose(rows[row, near], expected[near], atol=atol)
 
 
 @pytest.mark.parametrize("n", [2, 20])
 def test_a_tie_where_there_are_none_is_impossible(n):
     side = np.resize([0.0, 1.0], n)
-    room = room_of(np.full(n, 0.3), np.full(n, NEVER))
-    log_votes(n, room, side, np.ones(n))
-    assert room[OUT, 0] == -np.inf
-    assert room[OUT, 1] == pytest.approx(-np.log1p(np.exp(-0.3)))
+    rows = rows_of(np.full(n, 0.3), np.full(n, NEVER))
+    log_votes(n, rows, side, np.ones(n))
+    assert rows[OUT, 0] == -np.inf
+    assert rows[OUT, 1] == pytest.approx(-np.log1p(np.exp(-0.3)))
 
 
 @pytest.mark.parametrize("n", [4, 20])
 def test_probabilities_far_beyond_numbers_keep_their_logarithms(n):
     eta = np.resize([2000.0, -2000.0, 1900.0, 3.0], n)
     tie, side = np.resize([1100.0, 1600.0, 400.0, 650.0], n), np.resize([1.0, 1.0, 0.0, 0.0], n)
-    room = room_of(eta, tie)
-    log_votes(n, room, side, np.ones(n))
-    np.testing.assert_allclose(room[OUT], by_hand(eta, tie, side), rtol=1e-12, atol=1e-12)
+    rows = rows_of(eta, tie)
+    log_votes(n, rows, side, np.ones(n))
+    np.testing.assert_allclose(rows[OUT], by_hand(eta, tie, side), rtol=1e-12, atol=1e-12)

@@ -21,7 +21,7 @@ from dissensus.families.pairs.kernels.votes import (
     STRENGTH,
     TIE,
     Parameters,
-    lines,
+    empty_rows,
     log_likelihoods,
 )
 from dissensus.families.pairs.process import SCALES, Process
@@ -234,7 +234,7 @@ def probabilities(process: Process, draws: Trace) -> Floats:
 class Chain:
     """A chain with its state and trace."""
 
-    scratch = frozenset({"work", "table", "own", "room"})
+    scratch = frozenset({"work", "table", "own", "rows"})
 
     def __init__(
         self, process: Process, rng: np.random.Generator, draws: int, options: base.FitOptions
@@ -254,11 +254,8 @@ class Chain:
         self.reference = np.zeros(n_systems + n_common), np.zeros(n_cells), np.zeros((n_people, 3))
         largest = np.diff(self.votes.cell_start).max(initial=0)
         self.work = mover.room(int(max(n_systems + n_common, largest, 3)))
-        self.table, self.own, self.room = (
-            np.empty((5, n_votes)),
-            np.empty((2, n_votes)),
-            lines(n_votes),
-        )
+        self.table, self.own = np.empty((5, n_votes)), np.empty((2, n_votes))
+        self.rows = empty_rows(n_votes)
         self.begun = np.zeros(1, dtype=np.int64)  # number of sweeps
         self.state = started(rng.integers(2**64, dtype=np.uint64))
         form = self.form
@@ -289,15 +286,15 @@ class Chain:
                 how = mover.JUMP
             self.begun[0] += 1
             strengths.draw_strengths(
-                self.state, votes, form, par, self.prior, every, how, self.table, work, self.room
+                self.state, votes, form, par, self.prior, every, how, self.table, work, self.rows
             )
             if form.items:
                 effects.draw_cells(
-                    self.state, votes, form, par, cells, how, self.table, work, self.room
+                    self.state, votes, form, par, cells, how, self.table, work, self.rows
                 )
             if form.annotators:
                 effects.draw_annotators(
-                    self.state, votes, form, par, own, how, self.table, work, self.room, self.own
+                    self.state, votes, form, par, own, how, self.table, work, self.rows, self.own
                 )
             effects.draw_spreads(self.state, votes, form, par, self.scale)
             n_spreads = len(self.stretched)  # with few votes they need all of them, else two
@@ -306,7 +303,7 @@ class Chain:
             for turn in range(n_spreads) if few else turns:
                 of = self.stretched[turn % n_spreads]
                 effects.stretch(
-                    self.state, votes, form, par, self.scale, of, self.table, self.own[0], self.room
+                    self.state, votes, form, par, self.scale, of, self.table, self.own[0], self.rows
                 )
             if form.items or form.annotators:
                 effects.draw_means(self.state, votes, form, par, self.prior, self.scale)
@@ -359,7 +356,7 @@ class Chain:
             trace.cell[place] = par.cell
         if trace.own.shape[1]:
             trace.own[place] = par.own
-        total = log_likelihoods(self.votes, self.form, par, self.table, self.room)
+        total = log_likelihoods(self.votes, self.form, par, self.table, self.rows)
         trace.log_likelihood[place] = total
         if trace.each.shape[1]:
-            trace.each[place] = self.room[OUT]
+            trace.each[place] = self.rows[OUT]

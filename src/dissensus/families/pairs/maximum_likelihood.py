@@ -16,7 +16,7 @@ from dissensus.families.pairs.kernels.votes import (
     Form,
     Parameters,
     Votes,
-    lines,
+    empty_rows,
     log_likelihoods,
 )
 from dissensus.families.pairs.process import process
@@ -60,11 +60,11 @@ def maximum_likelihood(pairs: xr.Dataset, *, side: bool = False) -> xr.Dataset:
     votes, _ = made.votes
     form, n_systems = made.form, len(made.systems)
     n = n_systems + form.ties + form.side
-    at, room = np.zeros(n), lines(len(votes.left))
+    at, rows = np.zeros(n), empty_rows(len(votes.left))
     par = Parameters(
         np.zeros(n_systems), np.zeros(2), np.empty(0), np.zeros((1, 3)), np.ones(6), np.empty(0)
     )
-    if not _climb(at, votes, form, n_systems, room):
+    if not _climb(at, votes, form, n_systems, rows):
         raise _infinite(at, made.systems, form)
     strength = at[:n_systems] - at[:n_systems].mean()
     par.strength[:] = strength
@@ -74,11 +74,11 @@ def maximum_likelihood(pairs: xr.Dataset, *, side: bool = False) -> xr.Dataset:
     if form.side:
         par.common[SIDE - 1] = out["side"] = at[n - 1]
     table = np.empty((5, len(votes.left)))
-    out["log_likelihood"] = log_likelihoods(votes, form, par, table, room)
+    out["log_likelihood"] = log_likelihoods(votes, form, par, table, rows)
     return xr.Dataset(out, {SYSTEM: made.systems})
 
 
-def _climb(at: Floats, votes: Votes, form: Form, n_systems: int, room: Floats) -> bool:
+def _climb(at: Floats, votes: Votes, form: Form, n_systems: int, rows: Floats) -> bool:
     """Move to the maximum, and return whether there is one at finite numbers."""
     rest = np.zeros((3, len(votes.left)))
     rest[0] = 1.0  # sharpness
@@ -86,7 +86,7 @@ def _climb(at: Floats, votes: Votes, form: Form, n_systems: int, room: Floats) -
     matrix, slope = np.empty((n, n)), np.empty(n)
     flat = (np.arange(n) < n_systems).astype(float)  # all strengths together
     for _ in range(_STEPS):
-        slopes_of_all(at, n, matrix, slope, votes, form, n_systems, rest, room, np.zeros(n))
+        slopes_of_all(at, n, matrix, slope, votes, form, n_systems, rest, rows, np.zeros(n))
         whole = np.tril(matrix) + np.tril(matrix, -1).T + np.outer(flat, flat)
         if np.linalg.cond(whole) > _SINGULAR:
             return False

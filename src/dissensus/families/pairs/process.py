@@ -113,11 +113,8 @@ class Process:
             cell_item, cell_system = np.divmod(cells, width)
         n_people = max(len(self.names(ANNOTATOR)), 1)
         of_left, of_right, of_tie = places
-        side, weight, by_annotator = (
-            1.0 - outcome,
-            times.astype(float),
-            np.argsort(who, kind="stable"),
-        )
+        side, weight = 1.0 - outcome, times.astype(float)
+        by_annotator = np.argsort(who, kind="stable")
         return Votes(
             left.copy(), right.copy(), of_left, of_right, of_tie, who.copy(), side, weight,
             np.searchsorted(item, np.arange(n_items + 1)),

@@ -47,23 +47,23 @@ from dissensus.kernels.vectors import exp
 
 @inner
 def _predict_item(
-    x: Floats, n: int, one_of: Ints, two_of: Ints, table: Floats, room: Floats, first_cell: int,
+    x: Floats, n: int, one_of: Ints, two_of: Ints, table: Floats, rows: Floats, first_cell: int,
     ties: bool,
 ) -> None:  # fmt: skip
     """Write eta and the tendency to ties of each of the prompt's votes."""
     more = x[n - 1] if ties else 0.0
     for t in range(len(one_of)):
         gap = table[GAP, t] + x[one_of[t] - first_cell] - x[two_of[t] - first_cell]
-        room[ETA, t] = table[G, t] * gap + table[ADVANTAGE, t]
-        room[TIED, t] = table[TENDENCY, t] + more
+        rows[ETA, t] = table[G, t] * gap + table[ADVANTAGE, t]
+        rows[TIED, t] = table[TENDENCY, t] + more
 
 
 @inner
 def _slopes_of_item(
     x: Floats, n: int, matrix: Floats, slope: Floats, one_of: Ints, two_of: Ints, said: Floats,
-    weight: Floats, table: Floats, room: Floats, first_cell: int, precision: float, of_tie: float,
+    weight: Floats, table: Floats, rows: Floats, first_cell: int, precision: float, of_tie: float,
 ) -> None:  # fmt: skip
-    """``one_of`` and ``two_of`` are of the item's votes, other arrays of them and those after.
+    """Arrays are of the item's votes; ``said`` and ``weight`` go on to the votes after them.
 
     ``of_tie`` is a precision, or 0 without ties.
     """
@@ -75,20 +75,20 @@ def _slopes_of_item(
     tie = n - 1
     if of_tie > 0.0:
         matrix[tie, tie], slope[tie] = of_tie, -of_tie * x[tie]
-    _predict_item(x, n, one_of, two_of, table, room, first_cell, of_tie > 0.0)
-    write_slopes(len(one_of), room, said, weight)
+    _predict_item(x, n, one_of, two_of, table, rows, first_cell, of_tie > 0.0)
+    write_slopes(len(one_of), rows, said, weight)
     for t in range(len(one_of)):
         one, two, g = one_of[t] - first_cell, two_of[t] - first_cell, table[G, t]
-        first, info = g * room[FIRST, t], g * g * room[SECOND, t]
+        first, info = g * rows[FIRST, t], g * g * rows[SECOND, t]
         slope[one] += first
         slope[two] -= first
         matrix[one, one] += info
         matrix[two, two] += info
         matrix[max(one, two), min(one, two)] -= info
         if of_tie > 0.0:
-            cross = g * room[CROSS, t]
-            slope[tie] += room[FIRST_TIED, t]
-            matrix[tie, tie] += room[SECOND_TIED, t]
+            cross = g * rows[CROSS, t]
+            slope[tie] += rows[FIRST_TIED, t]
+            matrix[tie, tie] += rows[SECOND_TIED, t]
             matrix[tie, one] += cross
             matrix[tie, two] -= cross
 
@@ -96,15 +96,15 @@ def _slopes_of_item(
 @inner
 def _log_density_of_item(
     x: Floats, n: int, one_of: Ints, two_of: Ints, said: Floats, weight: Floats, table: Floats,
-    room: Floats, first_cell: int, precision: float, of_tie: float,
+    rows: Floats, first_cell: int, precision: float, of_tie: float,
 ) -> float:  # fmt: skip
     total = 0.0
     for j in range(n):
         total -= 0.5 * precision * x[j] * x[j]
     if of_tie > 0.0:
         total += 0.5 * (precision - of_tie) * x[n - 1] * x[n - 1]
-    _predict_item(x, n, one_of, two_of, table, room, first_cell, of_tie > 0.0)
-    return total + log_votes(len(one_of), room, said, weight)
+    _predict_item(x, n, one_of, two_of, table, rows, first_cell, of_tie > 0.0)
+    return total + log_votes(len(one_of), rows, said, weight)
 
 
 _move_item = mover(_slopes_of_item, _log_density_of_item)
@@ -113,7 +113,7 @@ _move_item = mover(_slopes_of_item, _log_density_of_item)
 @kernel
 def draw_cells(
     state: State, votes: Votes, form: Form, par: Parameters, reference: Floats, how: int,
-    table: Floats, work: Room, room: Floats,
+    table: Floats, work: Room, rows: Floats,
 ) -> None:  # fmt: skip
     """Draw the numbers of every prompt's cells."""
     fill_table(votes, form, par, table)
@@ -129,7 +129,7 @@ def draw_cells(
         _move_item(
             state, par.cell[low:high], reference[low:high], high - low, how, work,
             votes.cell_left[begin:end], votes.cell_right[begin:end], votes.side[begin:],
-            votes.weight[begin:], table[:, begin:], room, low, precision, of_tie,
+            votes.weight[begin:], table[:, begin:end], rows, low, precision, of_tie,
         )  # fmt: skip
 
 
@@ -138,25 +138,25 @@ def draw_cells(
 
 @inner
 def _predict_annotator(
-    x: Floats, ahead: Floats, tendency: Floats, room: Floats, form: Form, side: float
+    x: Floats, ahead: Floats, tendency: Floats, rows: Floats, form: Form, side: float
 ) -> None:
     """Write eta and the tendency to ties of each of the annotator's votes."""
     g = math.exp(x[SHARP])
     shift = side + x[SIDE] if form.side else 0.0
     more = x[TIE] if form.ties else 0.0
     for t in range(len(ahead)):
-        room[ETA, t] = g * ahead[t] + shift
-        room[TIED, t] = tendency[t] + more
+        rows[ETA, t] = g * ahead[t] + shift
+        rows[TIED, t] = tendency[t] + more
 
 
 @inner
 def _slopes_of_annotator(
     x: Floats, n: int, matrix: Floats, slope: Floats, ahead: Floats, tendency: Floats,
-    said: Floats, weight: Floats, room: Floats, form: Form, side: float, precision: Floats,
+    said: Floats, weight: Floats, rows: Floats, form: Form, side: float, precision: Floats,
 ) -> None:  # fmt: skip
-    """``ahead`` is of the annotator's votes, other arrays of them and those after.
+    """Arrays are of the annotator's votes; ``said`` and ``weight`` go on to the votes after them.
 
-    It is eta for a voter of average sharpness; ``tendency`` is that to ties without the own.
+    ``ahead`` is eta for a voter of average sharpness; ``tendency`` is that to ties without the own.
     """
     for j in range(n):
         for k in range(j):
@@ -164,16 +164,16 @@ def _slopes_of_annotator(
         matrix[j, j] = precision[j]
         slope[j] = -precision[j] * x[j]
     g = math.exp(x[SHARP])
-    _predict_annotator(x, ahead, tendency, room, form, side)
-    write_slopes(len(ahead), room, said, weight)
+    _predict_annotator(x, ahead, tendency, rows, form, side)
+    write_slopes(len(ahead), rows, said, weight)
     for t in range(len(ahead)):
         by = g * ahead[t]
-        first, info, cross = room[FIRST, t], room[SECOND, t], room[CROSS, t]
+        first, info, cross = rows[FIRST, t], rows[SECOND, t], rows[CROSS, t]
         slope[SHARP] += by * first
         matrix[SHARP, SHARP] += by * by * info
         if form.ties:
-            slope[TIE] += room[FIRST_TIED, t]
-            matrix[TIE, TIE] += room[SECOND_TIED, t]
+            slope[TIE] += rows[FIRST_TIED, t]
+            matrix[TIE, TIE] += rows[SECOND_TIED, t]
             matrix[TIE, SHARP] += by * cross
             if form.side:
                 matrix[SIDE, TIE] += cross
@@ -185,14 +185,14 @@ def _slopes_of_annotator(
 
 @inner
 def _log_density_of_annotator(
-    x: Floats, n: int, ahead: Floats, tendency: Floats, said: Floats, weight: Floats, room: Floats,
+    x: Floats, n: int, ahead: Floats, tendency: Floats, said: Floats, weight: Floats, rows: Floats,
     form: Form, side: float, precision: Floats,
 ) -> float:  # fmt: skip
     total = 0.0
     for j in range(n):
         total -= 0.5 * precision[j] * x[j] * x[j]
-    _predict_annotator(x, ahead, tendency, room, form, side)
-    return total + log_votes(len(ahead), room, said, weight)
+    _predict_annotator(x, ahead, tendency, rows, form, side)
+    return total + log_votes(len(ahead), rows, said, weight)
 
 
 _move_annotator = mover(_slopes_of_annotator, _log_density_of_annotator)
@@ -200,14 +200,14 @@ _move_annotator = mover(_slopes_of_annotator, _log_density_of_annotator)
 
 @inner
 def _log_sharp(
-    x: float, ahead: Floats, said: Floats, weight: Floats, room: Floats,
+    x: float, ahead: Floats, said: Floats, weight: Floats, rows: Floats,
     shift: float, precision: float,
 ) -> float:  # fmt: skip
     """Return the log density of log sharpness alone."""
     g = math.exp(x)
     for t in range(len(ahead)):
-        room[ETA, t] = g * ahead[t] + shift
-    return log_votes(len(ahead), room, said, weight) - 0.5 * precision * x * x
+        rows[ETA, t] = g * ahead[t] + shift
+    return log_votes(len(ahead), rows, said, weight) - 0.5 * precision * x * x
 
 
 _draw_sharp = slicer(_log_sharp)
@@ -216,7 +216,7 @@ _draw_sharp = slicer(_log_sharp)
 @kernel
 def draw_annotators(
     state: State, votes: Votes, form: Form, par: Parameters, reference: Floats, how: int,
-    table: Floats, work: Room, room: Floats, own: Floats,
+    table: Floats, work: Room, rows: Floats, own: Floats,
 ) -> None:  # fmt: skip
     """Draw the three numbers of every annotator; ``own`` (row, vote) is scratch."""
     fill_table(votes, form, par, table)
@@ -229,20 +229,20 @@ def draw_annotators(
     side = par.common[SIDE - 1]
     for who in range(len(votes.annotator_start) - 1):
         begin, end = votes.annotator_start[who], votes.annotator_start[who + 1]
-        ahead, tendency = own[0, begin:end], own[1, begin:]
+        ahead, tendency = own[0, begin:end], own[1, begin:end]
         said, weight = votes.side_by_annotator[begin:], votes.weight_by_annotator[begin:]
         x = par.own[who]
         for t in range(len(ahead) if form.ties else 0):
             tendency[t] -= x[TIE]
         _move_annotator(
-            state, x, reference[who], 3, how, work, ahead, tendency, said, weight, room, form,
+            state, x, reference[who], 3, how, work, ahead, tendency, said, weight, rows, form,
             side, precision,
         )  # fmt: skip
         # For voters who vote at random it is far from normal: small sharpnesses are all alike.
         for t in range(len(ahead)):
-            room[TIED, t] = tendency[t] + (x[TIE] if form.ties else 0.0)
+            rows[TIED, t] = tendency[t] + (x[TIE] if form.ties else 0.0)
         x[SHARP] = _draw_sharp(
-            state, x[SHARP], 2.0 * par.spread[OWN + SHARP], ahead, said, weight, room,
+            state, x[SHARP], 2.0 * par.spread[OWN + SHARP], ahead, said, weight, rows,
             side + x[SIDE] if form.side else 0.0, precision[SHARP],
         )  # fmt: skip
 
@@ -262,7 +262,7 @@ _draw_spread = slicer(_log_spread)
 
 @inner
 def _log_stretched(
-    x: float, said: Floats, weight: Floats, table: Floats, own: Floats, room: Floats, of: int,
+    x: float, said: Floats, weight: Floats, table: Floats, own: Floats, rows: Floats, of: int,
     sd: float, scale: float,
 ) -> float:  # fmt: skip
     """Return the log density of multiplying a spread, and all numbers that have it, by exp(x).
@@ -272,18 +272,18 @@ def _log_stretched(
     """
     more = math.exp(x) - 1.0
     total = x - 0.5 * ((1.0 + more) * sd / scale) ** 2
-    write_eta(table, room)
+    write_eta(table, rows)
     is_tie = of in (OWN + TIE, ITEM_TIE)
     for t in range(len(said)):
-        room[TIED, t] = table[TENDENCY, t] + (more * own[t] if is_tie else 0.0)
+        rows[TIED, t] = table[TENDENCY, t] + (more * own[t] if is_tie else 0.0)
     if of == OWN + SHARP:
         for t in range(len(said)):
             shift = table[ADVANTAGE, t]
-            room[ETA, t] = (room[ETA, t] - shift) * exp(more * own[t]) + shift
+            rows[ETA, t] = (rows[ETA, t] - shift) * exp(more * own[t]) + shift
     elif not is_tie:
         for t in range(len(said)):
-            room[ETA, t] += more * own[t]
-    return total + log_votes(len(said), room, said, weight)
+            rows[ETA, t] += more * own[t]
+    return total + log_votes(len(said), rows, said, weight)
 
 
 _draw_stretch = slicer(_log_stretched)
@@ -340,7 +340,7 @@ def draw_spreads(state: State, votes: Votes, form: Form, par: Parameters, scale:
 @kernel
 def stretch(
     state: State, votes: Votes, form: Form, par: Parameters, scale: Floats, of: int,
-    table: Floats, own: Floats, room: Floats,
+    table: Floats, own: Floats, rows: Floats,
 ) -> None:  # fmt: skip
     """Draw a spread, and with it all numbers that have it."""
     fill_table(votes, form, par, table)
@@ -354,7 +354,7 @@ def stretch(
         elif of >= OWN:
             own[t] = par.own[votes.annotator[t], of - OWN]
     factor = math.exp(_draw_stretch(
-        state, 0.0, 0.5, votes.side, votes.weight, table, own, room, of, par.spread[of], scale[of]
+        state, 0.0, 0.5, votes.side, votes.weight, table, own, rows, of, par.spread[of], scale[of]
     ))  # fmt: skip
     par.spread[of] *= factor
     if of == STRENGTH:

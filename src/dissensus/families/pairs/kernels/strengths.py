@@ -42,7 +42,7 @@ REST_ETA, REST_TIED = 1, 2
 
 @inner
 def _predict(x: Floats, votes: Votes, form: Form, n_systems: int, rest: Floats,
-             room: Floats) -> None:  # fmt: skip
+             rows: Floats) -> None:  # fmt: skip
     """Write eta and the tendency to ties of each vote."""
     left, right = votes.left, votes.right
     side = n_systems + form.ties
@@ -53,16 +53,16 @@ def _predict(x: Floats, votes: Votes, form: Form, n_systems: int, rest: Floats,
         gap = x[left[t]] - x[right[t]]
         for c in range(n_along):
             gap += x[along + c] * votes.along[t, c]
-        room[ETA, t] = rest[G, t] * gap + rest[REST_ETA, t] + shift
-        room[TIED, t] = every + rest[REST_TIED, t]
+        rows[ETA, t] = rest[G, t] * gap + rest[REST_ETA, t] + shift
+        rows[TIED, t] = every + rest[REST_TIED, t]
         for c in range(n_tied):
-            room[TIED, t] += x[along + n_along + c] * votes.tied[t, c]
+            rows[TIED, t] += x[along + n_along + c] * votes.tied[t, c]
 
 
 @inner
 def slopes_of_all(
     x: Floats, n: int, matrix: Floats, slope: Floats, votes: Votes, form: Form, n_systems: int,
-    rest: Floats, room: Floats, precision: Floats,
+    rest: Floats, rows: Floats, precision: Floats,
 ) -> None:  # fmt: skip
     """``rest`` (row, vote) is what the rest of the model adds."""
     left, right = votes.left, votes.right
@@ -76,11 +76,11 @@ def slopes_of_all(
             matrix[j, k] = 0.0
         matrix[j, j] = precision[j]
         slope[j] = -precision[j] * x[j]
-    _predict(x, votes, form, n_systems, rest, room)
-    write_slopes(len(left), room, votes.side, votes.weight)
+    _predict(x, votes, form, n_systems, rest, rows)
+    write_slopes(len(left), rows, votes.side, votes.weight)
     for t in range(len(left)):
         one, two, g = left[t], right[t], rest[G, t]
-        first, info, cross = room[FIRST, t], room[SECOND, t], room[CROSS, t]
+        first, info, cross = rows[FIRST, t], rows[SECOND, t], rows[CROSS, t]
         slope[one] += g * first
         slope[two] -= g * first
         matrix[one, one] += g * g * info
@@ -92,8 +92,8 @@ def slopes_of_all(
             matrix[side, one] += g * info
             matrix[side, two] -= g * info
         if form.ties:
-            slope[tie] += room[FIRST_TIED, t]
-            matrix[tie, tie] += room[SECOND_TIED, t]
+            slope[tie] += rows[FIRST_TIED, t]
+            matrix[tie, tie] += rows[SECOND_TIED, t]
             matrix[tie, one] += g * cross
             matrix[tie, two] -= g * cross
             if form.side:
@@ -111,28 +111,28 @@ def slopes_of_all(
                 matrix[row, along + b] += z * g * votes.along[t, b] * info
         for c in range(n_tied):
             z, row = votes.tied[t, c], ties + c
-            slope[row] += z * room[FIRST_TIED, t]
+            slope[row] += z * rows[FIRST_TIED, t]
             matrix[row, one] += z * g * cross
             matrix[row, two] -= z * g * cross
-            matrix[row, tie] += z * room[SECOND_TIED, t]
+            matrix[row, tie] += z * rows[SECOND_TIED, t]
             if form.side:
                 matrix[row, side] += z * cross
             for b in range(n_along):
                 matrix[row, along + b] += z * g * votes.along[t, b] * cross
             for b in range(c + 1):
-                matrix[row, ties + b] += z * votes.tied[t, b] * room[SECOND_TIED, t]
+                matrix[row, ties + b] += z * votes.tied[t, b] * rows[SECOND_TIED, t]
 
 
 @inner
 def _log_density_of_all(
-    x: Floats, n: int, votes: Votes, form: Form, n_systems: int, rest: Floats, room: Floats,
+    x: Floats, n: int, votes: Votes, form: Form, n_systems: int, rest: Floats, rows: Floats,
     precision: Floats,
 ) -> float:  # fmt: skip
     total = 0.0
     for j in range(n):
         total -= 0.5 * precision[j] * x[j] * x[j]
-    _predict(x, votes, form, n_systems, rest, room)
-    return total + log_votes(len(votes.left), room, votes.side, votes.weight)
+    _predict(x, votes, form, n_systems, rest, rows)
+    return total + log_votes(len(votes.left), rows, votes.side, votes.weight)
 
 
 _move_all = mover(slopes_of_all, _log_density_of_all)
@@ -141,7 +141,7 @@ _move_all = mover(slopes_of_all, _log_density_of_all)
 @kernel
 def draw_strengths(
     state: State, votes: Votes, form: Form, par: Parameters, prior: Floats, reference: Floats,
-    how: int, table: Floats, work: Room, room: Floats,
+    how: int, table: Floats, work: Room, rows: Floats,
 ) -> None:  # fmt: skip
     """Draw strengths, tendency to ties, advantage of the left side, and coefficients.
 
@@ -173,7 +173,7 @@ def draw_strengths(
         at[first - 1], precision[first - 1] = par.common[SIDE - 1], prior[SIDE - 1]
     for k in range(n_coefficients):
         at[first + k], precision[first + k] = par.coefficient[k], prior[SIDE + k]
-    _move_all(state, at, reference, n, how, work, votes, form, n_systems, rest, room, precision)
+    _move_all(state, at, reference, n, how, work, votes, form, n_systems, rest, rows, precision)
     for k in range(n_systems):
         par.strength[k] = at[k]
     if form.ties:

@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.kernels.compiled import inner, kernel
+from dissensus.kernels.compiled import inner, kernel, part
 from dissensus.kernels.types import Floats, Ints
-from dissensus.kernels.vectors import exp, log, put_in, unchecked
+from dissensus.kernels.vectors import exp, log, unchecked
 
 
 class Votes(NamedTuple):
@@ -93,7 +93,7 @@ _MOST = 700.0
 ties are left, and the exponential would be too large."""
 
 
-def lines(n: int) -> Floats:
+def empty_rows(n: int) -> Floats:
     """Make room for what blocks write of so many votes."""
     return np.empty((8, n))
 
@@ -105,30 +105,30 @@ def _filled(n: int, longest: int) -> int:
 
 
 @unchecked
-def log_votes(n: int, room: Floats, side: Floats, weight: Floats) -> float:
+def log_votes(n: int, rows: Floats, side: Floats, weight: Floats) -> float:
     """Write the log probabilities of the first n votes, and return their weighted sum."""
     if n < _FEW:
         total = 0.0
         for t in range(n):
-            eta, tied = room[ETA, t], room[TIED, t]
-            room[OUT, t] = _log_vote(eta, tied, side[t])
-            total += weight[t] * room[OUT, t]
+            eta, tied = rows[ETA, t], rows[TIED, t]
+            rows[OUT, t] = _log_vote(eta, tied, side[t])
+            total += weight[t] * rows[OUT, t]
         return total
     for t in range(_filled(n, len(side))):
-        eta = room[ETA, t]
+        eta = rows[ETA, t]
         half = 0.5 * abs(eta)
-        tied = min(room[TIED, t] - half, _MOST)
+        tied = min(rows[TIED, t] - half, _MOST)
         own = 0.5 * side[t] * eta - half if side[t] != 0.0 else tied
-        room[OUT, t] = own - log(1.0 + exp(-abs(eta)) + exp(tied))
+        rows[OUT, t] = own - log(1.0 + exp(-abs(eta)) + exp(tied))
     # An addition waits for the one before it: four sums wait for each other a fourth of the time.
     one = two = three = four = 0.0
     for t in range(0, n - 3, 4):
-        one += weight[t] * room[OUT, t]
-        two += weight[t + 1] * room[OUT, t + 1]
-        three += weight[t + 2] * room[OUT, t + 2]
-        four += weight[t + 3] * room[OUT, t + 3]
+        one += weight[t] * rows[OUT, t]
+        two += weight[t + 1] * rows[OUT, t + 1]
+        three += weight[t + 2] * rows[OUT, t + 2]
+        four += weight[t + 3] * rows[OUT, t + 3]
     for t in range(n - n % 4, n):
-        one += weight[t] * room[OUT, t]
+        one += weight[t] * rows[OUT, t]
     return (one + two) + (three + four)
 
 
@@ -141,34 +141,34 @@ def _log_vote(eta: float, tied: float, side: float) -> float:
 
 
 @unchecked
-def write_slopes(n: int, room: Floats, side: Floats, weight: Floats) -> None:
+def write_slopes(n: int, rows: Floats, side: Floats, weight: Floats) -> None:
     """Write the slopes and curvatures of the first n votes."""
     if n < _FEW:
         for t in range(n):
-            far, tied = abs(room[ETA, t]), room[TIED, t]
+            far, tied = abs(rows[ETA, t]), rows[TIED, t]
             odds = math.exp(min(tied - 0.5 * far, _MOST))
-            _write_slopes(t, room, math.exp(-far), odds, side[t], weight[t])
+            _write_slopes(t, rows, math.exp(-far), odds, side[t], weight[t])
         return
     for t in range(_filled(n, len(side))):
-        far, tied = abs(room[ETA, t]), room[TIED, t]
+        far, tied = abs(rows[ETA, t]), rows[TIED, t]
         odds = exp(min(tied - 0.5 * far, _MOST))
-        _write_slopes(t, room, exp(-far), odds, side[t], weight[t])
+        _write_slopes(t, rows, exp(-far), odds, side[t], weight[t])
 
 
-@put_in
+@part
 def _write_slopes(
-    t: int, room: Floats, less: float, odds: float, side: float, weight: float
+    t: int, rows: Floats, less: float, odds: float, side: float, weight: float
 ) -> None:
     """``less`` and ``odds`` are of the less probable side and of a tie, against the other side."""
     whole = 1.0 / (1.0 + less + odds)
     apart = (1.0 - less) * whole  # P(left) - P(right)
-    apart = apart if room[ETA, t] >= 0.0 else -apart
+    apart = apart if rows[ETA, t] >= 0.0 else -apart
     tied = odds * whole
-    room[FIRST, t] = 0.5 * weight * (side - apart)
-    room[FIRST_TIED, t] = weight * ((1.0 if side == 0.0 else 0.0) - tied)
-    room[SECOND, t] = 0.25 * weight * ((1.0 + less) * whole - apart * apart)
-    room[SECOND_TIED, t] = weight * tied * (1.0 - tied)
-    room[CROSS, t] = -0.5 * weight * tied * apart
+    rows[FIRST, t] = 0.5 * weight * (side - apart)
+    rows[FIRST_TIED, t] = weight * ((1.0 if side == 0.0 else 0.0) - tied)
+    rows[SECOND, t] = 0.25 * weight * ((1.0 + less) * whole - apart * apart)
+    rows[SECOND_TIED, t] = weight * tied * (1.0 - tied)
+    rows[CROSS, t] = -0.5 * weight * tied * apart
 
 
 @inner
@@ -213,19 +213,19 @@ def fill_table(votes: Votes, form: Form, par: Parameters, table: Floats) -> None
 
 
 @inner
-def write_eta(table: Floats, room: Floats) -> None:
+def write_eta(table: Floats, rows: Floats) -> None:
     """Write how far the left side is ahead of the right in each vote."""
     for t in range(table.shape[1]):
-        room[ETA, t] = table[G, t] * (table[GAP, t] + table[CELLS, t]) + table[ADVANTAGE, t]
+        rows[ETA, t] = table[G, t] * (table[GAP, t] + table[CELLS, t]) + table[ADVANTAGE, t]
 
 
 @kernel
 def log_likelihoods(
-    votes: Votes, form: Form, par: Parameters, table: Floats, room: Floats
+    votes: Votes, form: Form, par: Parameters, table: Floats, rows: Floats
 ) -> float:
     """Write the log probability of each vote, and return their weighted sum."""
     fill_table(votes, form, par, table)
-    write_eta(table, room)
+    write_eta(table, rows)
     for t in range(len(votes.side)):
-        room[TIED, t] = table[TENDENCY, t]
-    return log_votes(len(votes.side), room, votes.side, votes.weight)
+        rows[TIED, t] = table[TENDENCY, t]
+    return log_votes(len(votes.side), rows, votes.side, votes.weight)
