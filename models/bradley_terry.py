@@ -52,11 +52,13 @@ then for answers with equal covariates.
 Strengths add up to 0: only differences mean something. A difference of 1 is odds of 2.7 to 1 on a
 typical prompt, by a typical voter; 173.7 points on the scale of chess.
 
-Priors and why. All are on the logit scale. Spreads are half-normal: of strengths with scale 2, as
-systems may differ so that one wins nearly always; of prompts with scale 1, and of log sharpness and
-advantage with .5, as they are details; of ties with 1.5, as voters, and prompts, may differ widely
-in their share of ties. :math:`\tau` is normal (0, 2) and b is normal (0, 1); w, W and t are normal
-(0, 2), and coefficients normal (0, 1).
+Priors and why. All are on the logit scale. The spread of strengths has a Rayleigh prior with scale
+2, as one system may win nearly always: the variance has an exponential one, which is flat where
+it is small. Systems are often few, and a prior with its mode at a spread of 0 pulls them together:
+intervals of the best and the worst would be too narrow. Other spreads are half-normal: of prompts
+with scale 1, and of log sharpness and advantage with .5, as they are details; of ties with 1.5, as
+voters, and prompts, may differ widely in their share of ties. :math:`\tau` is normal (0, 2) and b
+is normal (0, 1); w, W and t are normal (0, 2), and coefficients normal (0, 1).
 
 When to use it. To rank systems by preferences of people or of a language model
 (`dissensus.win_rate`, `dissensus.rank`, `dissensus.compare`). When not: if voters put three or more
@@ -68,7 +70,8 @@ a voter. Each moves on an ellipse about its mode given the rest, which leaves th
 NUTS on the same model serves as a check.
 
 Source: Bradley & Terry (1952), "Rank analysis of incomplete block designs", Eq. 4; ties after
-Davidson (1970), Eq. 3; moves after Murray, Adams & MacKay (2010).
+Davidson (1970), Eq. 3; the flat variance after Morris & Lysy (2012), "Shrinkage estimation in
+multilevel normal models", section 3; moves after Murray, Adams & MacKay (2010).
 """
 
 from __future__ import annotations
@@ -189,7 +192,8 @@ def _model(process: Process) -> Any:
         model.add_coord(VOTE, range(len(left)))
         known = process.evidence
         own = "beyond_judge" if known is not None and len(known.judges) else "strength"
-        strength = pm.ZeroSumNormal(own, spread("strength_spread"), dims=SYSTEM)
+        rayleigh = pm.Weibull("strength_spread", 2.0, 2.0**0.5 * process.priors["strength_spread"])
+        strength = pm.ZeroSumNormal(own, rayleigh, dims=SYSTEM)
         ahead = strength[left] - strength[right]
         if form.items:
             effect = pm.Normal("item_effect", 0.0, spread("item_spread"), dims=(ITEM, SYSTEM))

@@ -156,12 +156,12 @@ def test_new_votes_need_no_effects_that_are_kept():
 
 @pytest.mark.long
 def test_one_number_is_what_quadrature_gives():
-    """Two systems: the difference is normal with variance 2 sigma^2, sigma half-normal (0, 2)."""
+    """Two systems: the difference is normal with variance 2 sigma^2, sigma Rayleigh (2)."""
     votes = dx.pairs({"left": ["a"] * 10, "right": ["b"] * 10, "winner": ["a"] * 8 + ["b"] * 2})
     fit = bradley_terry.fit(votes, draws=8000, chains=2, **QUIET)
     gap = fit["posterior"]["strength"][..., 0] - fit["posterior"]["strength"][..., 1]
-    x, sd = np.linspace(-12, 12, 2401), np.linspace(0.001, 9, 1500)
-    prior = stats.norm.pdf(x[:, None], 0, np.sqrt(2) * sd) @ stats.halfnorm.pdf(sd, scale=2)
+    x, sd = np.linspace(-15, 15, 3001), np.linspace(0.001, 12, 1500)
+    prior = stats.norm.pdf(x[:, None], 0, np.sqrt(2) * sd) @ stats.rayleigh.pdf(sd, scale=2)
     weight = prior * expit(x) ** 8 * expit(-x) ** 2
     mean = (x * weight).sum() / weight.sum()
     sd = np.sqrt((x**2 * weight).sum() / weight.sum() - mean**2)

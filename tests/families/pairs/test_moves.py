@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numba import njit
 from scipy.special import logsumexp
-from scipy.stats import halfnorm, norm
+from scipy.stats import halfnorm, norm, rayleigh
 
 import dissensus as dx
 from dissensus.families import base
@@ -73,7 +73,8 @@ def log_posterior(chain, changed):
         total += normal(own[..., k], OWN + k)
     total += norm.logpdf(common, 0.0, chain.prior[:2] ** -0.5).sum(axis=-1)
     scales = [chain.process.priors[name] for name in SCALES]
-    return total + halfnorm.logpdf(spread, 0.0, scales).sum(axis=-1)
+    total += halfnorm.logpdf(spread, 0.0, scales)[..., 1:].sum(axis=-1)
+    return total + rayleigh.logpdf(spread[..., STRENGTH], 0.0, scales[STRENGTH])
 
 
 def by_grid(log_density, center, reach, n=41):
@@ -169,6 +170,35 @@ def test_a_spread_is_stretched_along_its_density(chain, of):
     weight = np.exp(weight - logsumexp(weight))
     mean = weight @ x
     sd = np.sqrt(weight @ (x - mean) ** 2)
+    assert abs(logs.mean() - mean) < 4 * sd / np.sqrt(len(logs) / 6)
+    assert logs.std() == pytest.approx(sd, rel=0.06)
+
+
+@pytest.mark.long
+def test_the_unit_of_strengths_moves_along_its_density(chain):
+    start = {name: part.copy() for name, part in chain.par._asdict().items()}
+    logs = np.empty(MOVES // 2)
+    for place in range(len(logs)):
+        effects._draw_unit(
+            chain.state, chain.votes, chain.par, chain.form, chain.prior, chain.scale
+        )
+        logs[place] = np.log(start["spread"][STRENGTH] / chain.par.spread[STRENGTH])
+    x = np.linspace(logs.min() - 1.0, logs.max() + 1.0, 2001)[:, None]
+    is_tie = np.isin(np.arange(6), [2, 5])
+    smaller = np.isin(np.arange(6), [STRENGTH, CELL])
+    more = np.zeros((len(x), *start["own"].shape))
+    more[..., SHARP] = x
+    changed = {
+        "strength": start["strength"] * np.exp(-x),
+        "cell": start["cell"] * np.where(is_tie, 1.0, np.exp(-x)),
+        "own": start["own"] + more, "spread": start["spread"] * np.where(smaller, np.exp(-x), 1.0),
+    }  # fmt: skip
+    chain.par = chain.par._replace(**start)
+    n = 2 + 4 + 2  # strengths, what prompts make of systems, and the spreads of both
+    weight = log_posterior(chain, changed) - n * x[:, 0]
+    weight = np.exp(weight - logsumexp(weight))
+    mean = weight @ x[:, 0]
+    sd = np.sqrt(weight @ (x[:, 0] - mean) ** 2)
     assert abs(logs.mean() - mean) < 4 * sd / np.sqrt(len(logs) / 6)
     assert logs.std() == pytest.approx(sd, rel=0.06)
 

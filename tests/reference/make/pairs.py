@@ -47,7 +47,7 @@ def declare(rows: list[str]) -> None:
     import pytensor.tensor as pt
 
     z = pm.Normal("z", shape=len(SYSTEMS))
-    spread = pm.HalfNormal("strength_spread", SPREAD)
+    spread = pm.Weibull("strength_spread", 2.0, np.sqrt(2.0) * SPREAD)
     strength = pm.Deterministic("strength", spread * (z - z.mean()))
     tie, side = pm.Normal("tie", 0.0, TIE), pm.Normal("side", 0.0, SIDE)
     left, right = (np.array([SYSTEMS.index(row[k]) for row in rows]) for k in range(2))

@@ -72,7 +72,7 @@ def declare(rows: list[tuple[str, int, int]]) -> None:
     place = np.linalg.lstsq(design, verdict)[0]  # that of the smallest norm: its mean is 0
     voted = np.array([word != "." for word in VOTED])
     z = pm.Normal("z", shape=len(SYSTEMS))
-    spread = pm.HalfNormal("strength_spread", SPREAD)
+    spread = pm.Weibull("strength_spread", 2.0, np.sqrt(2.0) * SPREAD)
     beyond = pm.Deterministic("beyond_judge", spread * (z - z.mean()))
     tie = pm.Normal("tie", 0.0, TIE)
     weight, apart, tied = (

@@ -25,7 +25,10 @@ SCALES: Final = {
     "strength_spread": 2.0, "item_spread": 1.0, "sharpness_spread": 0.5,
     "annotator_tie_spread": 1.5, "annotator_side_spread": 0.5, "item_tie_spread": 1.5,
 }  # fmt: skip
-"""The scales of the half-normal priors of spreads, in the order of `kernels.votes.Parameters`."""
+"""The scales of spreads' priors, in the order of `kernels.votes.Parameters`.
+
+The first is of a Rayleigh distribution, the others are of half-normal ones.
+"""
 SDS: Final = {
     "tie": 2.0, "side": 1.0, "judge_weight": 2.0, "judge_system_weight": 2.0, "coefficient": 1.0,
     "judge_tie": 2.0,
@@ -40,7 +43,7 @@ class Process:
     annotations: xr.Dataset
     form: Form
     priors: Mapping[str, float]
-    """The scale of each half-normal prior, and the standard deviation of each normal one."""
+    """The scale of each spread's prior, and the standard deviation of each normal one."""
     evidence: Evidence | None = None
     """Verdicts and covariates, if there are any."""
 

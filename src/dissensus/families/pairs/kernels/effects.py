@@ -252,7 +252,10 @@ def draw_annotators(
 
 @inner
 def _log_spread(x: float, n: float, square: float, scale: float) -> float:
-    """Return the log density of a log standard deviation, with a half-normal prior."""
+    """Return the log density of a log standard deviation, with a half-normal prior.
+
+    Strengths' has a Rayleigh prior, sd times as dense: a number fewer in ``n`` is the same.
+    """
     sd = math.exp(x)
     return x - n * x - 0.5 * square / (sd * sd) - 0.5 * (sd / scale) ** 2
 
@@ -271,7 +274,7 @@ def _log_stretched(
     ties.
     """
     more = math.exp(x) - 1.0
-    total = x - 0.5 * ((1.0 + more) * sd / scale) ** 2
+    total = (2.0 if of == STRENGTH else 1.0) * x - 0.5 * ((1.0 + more) * sd / scale) ** 2
     write_eta(table, rows)
     is_tie = of in (OWN + TIE, ITEM_TIE)
     for t in range(len(said)):
@@ -333,8 +336,8 @@ def draw_spreads(state: State, votes: Votes, form: Form, par: Parameters, scale:
             n = len(par.own)
             for k in range(n):
                 square += par.own[k, of - OWN] ** 2
-        at = math.log(par.spread[of])
-        par.spread[of] = math.exp(_draw_spread(state, at, 1.0, float(n), square, scale[of]))
+        at, flat = math.log(par.spread[of]), of == STRENGTH
+        par.spread[of] = math.exp(_draw_spread(state, at, 1.0, float(n - flat), square, scale[of]))
 
 
 @kernel
@@ -377,7 +380,7 @@ def _log_scale(
     moved = square + 2.0 * x * total + n * x * x
     factor = math.exp(-x)
     out = -0.5 * moved / (own * own) - 0.5 * (strength * factor / strength_scale) ** 2 - x
-    out -= 0.5 * along * factor * factor + n_along * x
+    out -= 0.5 * along * factor * factor + (n_along + 1.0) * x  # 1 by the Rayleigh prior
     if cell > 0.0:
         out -= 0.5 * (cell * factor / cell_scale) ** 2 + x
     return out
