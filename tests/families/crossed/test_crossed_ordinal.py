@@ -23,14 +23,11 @@ from dissensus.families.crossed.kernels.data import cutpoints, label_sums
 from dissensus.kernels.random import started
 
 
-def slopes_of(one):
-    return kernel.slopes_room(len(one.par.mu), len(one.par.gap))
-
-
-def log_likelihood(one, mu, cut, boundary):
+def log_likelihood(one, mu, cut, boundary, by=None):
     data, par = one.data, one.par
     layout = (data.value, data.cell_start, data.cell_pool, data.annotator)
-    return kernel.log_likelihood(*layout, par.item, par.annotator, None, mu, cut, *boundary)
+    by = np.ones((len(mu), 2)) if by is None else by
+    return kernel.log_likelihood(*layout, par.item, par.annotator, None, mu, cut, by, *boundary)
 
 
 def log_posterior(one, x, boundary, slopes):
@@ -38,13 +35,24 @@ def log_posterior(one, x, boundary, slopes):
     return kernel._log_posterior(*given, x, *boundary, slopes.gradient[0], slopes.root[0])
 
 
-def free(one):
-    return np.concatenate([one.par.mu, np.log(one.par.gap)])
+def free(one, since=None):
+    """Return means, log gaps, and log factors since a former state."""
+    now, then = one.par, since or one.par
+    has = now.sd_annotator > 0
+    logs = [np.log(now.sd_item / then.sd_item)]
+    logs.append(np.log(now.sd_annotator[has] / then.sd_annotator[has]))
+    return np.concatenate([now.mu, np.log(now.gap), *logs])
 
 
 def put(one, numbers):
-    n = len(one.par.mu)
-    one.par.mu[:], one.par.gap[:] = numbers[:n], np.exp(numbers[n:])
+    """Return the study with other means, gaps and factors; all annotators have effects."""
+    data, par, n = one.data, one.par, len(one.par.mu)
+    items, people = np.exp(numbers[-2 * n : -n]), np.exp(numbers[-n:])
+    return one._replace(par=par._replace(
+        mu=numbers[:n], gap=np.exp(numbers[n : -2 * n]), sd_item=par.sd_item * items,
+        item=par.item * items[data.cell_pool], sd_annotator=par.sd_annotator * people,
+        annotator=par.annotator * people[data.annotator_pool],
+    ))  # fmt: skip
 
 
 def slope(f, x, k, step=1e-5):
@@ -53,24 +61,28 @@ def slope(f, x, k, step=1e-5):
     return (f(x + away) - f(x - away)) / (2 * step)
 
 
-def log_density(one):
-    """Of means and log gaps, given the effects."""
-    gaps = log_scale(one.par.gap, one.priors.gap) + np.log(one.par.gap).sum()
-    return log_labels(one, "ordinal") + log_means(one) + gaps
+def log_density(one, numbers):
+    """Of means, log gaps and log factors, with the volume of what a factor multiplies."""
+    one, n = put(one, numbers), len(one.par.mu)
+    total = log_labels(one, "ordinal") + log_means(one) + log_effects(one) + log_scales(one)
+    total += log_scale(one.par.gap, one.priors.gap) + np.log(one.par.gap).sum()
+    volume = [1 + np.bincount(pool, minlength=n)
+              for pool in (one.data.cell_pool, one.data.annotator_pool)]  # fmt: skip
+    return total + np.concatenate(volume) @ numbers[-2 * n :]
 
 
 @pytest.mark.parametrize("n_labels", [2, 3, 5])
 def test_slopes_in_the_cutpoints_of_each_pool(n_labels):
     """Moving a pool's mean and all of its cutpoints together changes nothing; slopes say so."""
     one = study(2, "ordinal", n_labels=n_labels, seed=2)
-    boundary, *_ = slopes_of(one)
+    boundary, _ = kernel.slopes_room(one.par)
     cut, mu = cutpoints(one.par.gap), one.par.mu
 
     def height(x, mu=mu):
-        return log_likelihood(one, mu, x, kernel.slopes_room(2, len(x) - 1)[0])
+        return log_likelihood(one, mu, x, kernel.slopes_room(one.par)[0])
 
     def by_pool(x):
-        other = kernel.slopes_room(2, len(x) - 1)[0]
+        other, _ = kernel.slopes_room(one.par)
         log_likelihood(one, mu, x, other)
         return other.first
 
@@ -86,12 +98,35 @@ def test_slopes_in_the_cutpoints_of_each_pool(n_labels):
         assert boundary.first[p].sum() == pytest.approx(-down, rel=1e-6)
 
 
+def test_slopes_in_the_factors_of_effects():
+    """The log-likelihood is curved in a factor as in a coefficient, by which effects are times."""
+    one = study(2, "ordinal", n_labels=4, seed=4)
+    cut, mu = cutpoints(one.par.gap), one.par.mu
+
+    def found(by, at=cut):
+        boundary, _ = kernel.slopes_room(one.par)
+        return log_likelihood(one, mu, at, boundary, by.reshape(2, 2)), boundary
+
+    ones = np.ones(4)
+    _, here = found(ones)
+    for p, j in np.ndindex(2, 2):
+        place = 2 * p + j
+        assert here.factor[p, j] == pytest.approx(slope(lambda x: found(x)[0], ones, place))
+        # Slopes are in logarithms: divided by the factor they are in the factor itself.
+        curve = slope(lambda x: found(x)[1].factor / x.reshape(2, 2), ones, place)
+        assert here.factors[p, j] == pytest.approx(-curve[p, j])
+        assert here.factors[p, 2] == pytest.approx(-curve[p, 1 - j])
+        for k in range(len(cut)):
+            both = slope(lambda x: found(ones, x)[1].factor, cut, k)
+            assert here.crossed[p, k, j] == pytest.approx(-both[p, j], abs=1e-8)
+
+
 @pytest.mark.parametrize("n_pools", [1, 2])
 @pytest.mark.parametrize("prior", [(0.0, 1.1, 0.0), (1.0, 0.8, 4.0), (2.0, 0.9, 0.0)])
 def test_the_log_density_and_its_gradient(n_pools, prior):
     one = study(n_pools, "ordinal", n_labels=5, seed=3)
     one.priors.gap[:] = prior
-    boundary, slopes = slopes_of(one)
+    boundary, slopes = kernel.slopes_room(one.par)
     at, found, want = free(one), [], []
 
     def height(x):
@@ -104,32 +139,34 @@ def test_the_log_density_and_its_gradient(n_pools, prior):
         gradient = slopes.gradient[0].copy()
         for k in range(len(x)):
             assert gradient[k] == pytest.approx(slope(height, x, k), rel=1e-5, abs=1e-6)
-        put(one, x)
-        want.append(log_density(one))
-    np.testing.assert_allclose(np.diff(found), np.diff(want), rtol=1e-9, atol=1e-9)
+        want.append(log_density(one, x))
+    np.testing.assert_allclose(np.diff(found), np.diff(want), rtol=1e-8)
 
 
-def test_cutpoints_follow_their_density():
-    """Two free numbers, by quadrature on a grid of a density that is tested above."""
+def test_cutpoints_and_spreads_follow_their_density():
+    """Three free numbers, by quadrature on a grid of a density that is tested above."""
     one = study(1, "ordinal", n_labels=3, seed=5, n_items=5)
-    boundary, slopes = slopes_of(one)
+    one.par.sd_annotator[:] = 0.0  # what annotators add stays as it is
+    boundary, slopes = kernel.slopes_room(one.par)
+    since = one.par._replace(sd_item=one.par.sd_item.copy(), item=one.par.item.copy())
     state, draws, moved = started(np.uint64(2)), [], 0
     for sweep in range(24_200):
         args = (one.data, one.par, one.priors, sweep < 100, boundary, slopes)
         moved += kernel.move_cutpoints(state, *args)
         if sweep >= 200 and sweep % 8 == 0:
-            draws.append(free(one))
-    draws = np.array(draws)
-    assert moved > 0.8 * 24_200
-    middle, spread = draws.mean(axis=0), draws.std(axis=0)
-    grid = [m + 7 * s * np.linspace(-1, 1, 141) for m, s in zip(middle, spread, strict=True)]
-    height = np.empty((141, 141))
-    for a, mu in enumerate(grid[0]):
-        for b, gap in enumerate(grid[1]):
-            height[a, b] = log_posterior(one, np.array([mu, gap]), boundary, slopes)
+            draws.append(free(one, since))
+    draws, one = np.array(draws), one._replace(par=since)
+    assert moved > 0.4 * 24_200
+    np.testing.assert_allclose(one.par.item / one.par.sd_item, since.item / since.sd_item)
+    n, middle, spread = 61, draws.mean(axis=0), draws.std(axis=0)
+    grid = [m + 7 * s * np.linspace(-1, 1, n) for m, s in zip(middle, spread, strict=True)]
+    height = np.empty((n, n, n))
+    for place in np.ndindex(n, n, n):
+        x = np.array([axis[k] for axis, k in zip(grid, place, strict=True)])
+        height[place] = log_posterior(one, x, boundary, slopes)
     weight = np.exp(height - height.max())
     for k, axis in enumerate(grid):
-        marginal = weight.sum(axis=1 - k)
+        marginal = weight.sum(axis=tuple({0, 1, 2} - {k}))
         cdf = np.cumsum(marginal) - marginal / 2
         places = np.interp(draws[:, k], axis, cdf / marginal.sum())
         assert stats.kstest(places, "uniform").pvalue > 1e-3
@@ -138,7 +175,7 @@ def test_cutpoints_follow_their_density():
 def test_a_chain_that_starts_nowhere_arrives():
     """Cutpoints that make every label all but impossible: no error, and a way back."""
     one = study(2, "ordinal", n_labels=5, seed=6)
-    boundary, slopes = slopes_of(one)
+    boundary, slopes = kernel.slopes_room(one.par)
     one.par.gap[:], one.par.mu[:] = 1e-30, [60.0, -60.0]
     state = started(np.uint64(3))
     for _ in range(200):

@@ -3,7 +3,10 @@
 Given the latent numbers, effects and variances are those of Gaussian labels. Cutpoints given many
 latent numbers hardly move (Cowles 1996). They are drawn without them, together with the means of
 the pools, and the latent numbers right after: by one Metropolis step whose proposal is the normal
-approximation of one Newton step. With many labels it is nearly always accepted.
+approximation of one Newton step. With many labels it is nearly always accepted. Every second time
+the effects of items and of annotators become larger or smaller by a factor in the same step, and
+their standard deviations with them: where most labels are alike, latent numbers say more of an
+effect than labels do, and given them standard deviations hardly move.
 
 Stretching latent numbers, means, effects, their standard deviations and the cutpoints by one factor
 changes no label, only the size of the residuals, whose standard deviation is 1. The factor is drawn
@@ -38,7 +41,11 @@ _LEAST_CURVATURE = 0.5
 
 
 class Slopes(NamedTuple):
-    """Of the log density in the free numbers: the pools' means, and the logarithms of gaps."""
+    """Of the log density in the free numbers.
+
+    These are the pools' means, the logarithms of gaps, and those of the factors by which the
+    effects of a pool's items, and those of its annotators if they have any, become larger.
+    """
 
     gradient: Floats  # (here or there, free)
     root: Floats  # (here or there, free, free): Cholesky factor of the (approximate) precision
@@ -50,6 +57,9 @@ class BoundarySlopes(NamedTuple):
     first: Floats  # (pool, cutpoint)
     second: Floats  # (pool, cutpoint): minus the second derivatives
     mixed: Floats  # (pool, cutpoint): with the next cutpoint
+    factor: Floats  # (pool, 2): the slope in the logarithm of the factor of items, of annotators
+    factors: Floats  # (pool, 3): minus the second derivatives there, and the mixed one
+    crossed: Floats  # (pool, cutpoint, 2): mixed ones of a cutpoint and a factor
 
 
 def draw_latent(
@@ -98,19 +108,26 @@ def _draw_latent(
 @inner
 def log_likelihood(
     value: Floats, cell_start: Codes, cell_pool: Codes, who: Indices, item: Floats,
-    annotator: Floats, offset: Floats | None, mu: Floats, cut: Floats, first: Floats,
-    second: Floats, mixed: Floats,
+    annotator: Floats, offset: Floats | None, mu: Floats, cut: Floats, by: Floats, first: Floats,
+    second: Floats, mixed: Floats, factor: Floats, factors: Floats, crossed: Floats,
 ) -> float:  # fmt: skip
-    """Return the log-likelihood of means and cutpoints given all effects, with its slopes."""
+    """Return the log-likelihood of means and cutpoints given the effects, with its slopes.
+
+    The effects are times ``by`` (pool, 2).
+    """
     for p in range(first.shape[0]):
         for k in range(first.shape[1]):
             first[p, k] = second[p, k] = mixed[p, k] = 0.0
+            crossed[p, k, 0] = crossed[p, k, 1] = 0.0
+        factor[p, 0] = factor[p, 1] = 0.0
+        factors[p, 0] = factors[p, 1] = factors[p, 2] = 0.0
     total, last = 0.0, len(cut)
     for c in range(len(item)):
         p = cell_pool[c]
-        base = mu[p] + item[c]
+        of_item = by[p, 0] * item[c]
         for n in range(cell_start[c], cell_start[c + 1]):
-            eta = base + annotator[who[n]]
+            of_annotator = by[p, 1] * annotator[who[n]]
+            eta = mu[p] + of_item + of_annotator
             if offset is not None:
                 eta += offset[n]
             y = int(value[n])
@@ -118,14 +135,29 @@ def log_likelihood(
             high = math.inf if y == last else cut[y] - eta
             log_p, at_low, at_high = interval(low, high)
             total += log_p
+            both = -at_low * at_high
+            curvature = 2.0 * both
             if y > 0:
                 first[p, y - 1] -= at_low
-                second[p, y - 1] += at_low * (at_low - low)
+                bend = at_low * (at_low - low)
+                second[p, y - 1] += bend
+                curvature += bend
+                crossed[p, y - 1, 0] -= (bend + both) * of_item
+                crossed[p, y - 1, 1] -= (bend + both) * of_annotator
             if y < last:
                 first[p, y] += at_high
-                second[p, y] += at_high * (at_high + high)
+                bend = at_high * (at_high + high)
+                second[p, y] += bend
+                curvature += bend
+                crossed[p, y, 0] -= (bend + both) * of_item
+                crossed[p, y, 1] -= (bend + both) * of_annotator
             if 0 < y < last:
-                mixed[p, y - 1] -= at_low * at_high
+                mixed[p, y - 1] += both
+            factor[p, 0] += (at_low - at_high) * of_item
+            factor[p, 1] += (at_low - at_high) * of_annotator
+            factors[p, 0] += curvature * of_item * of_item
+            factors[p, 1] += curvature * of_annotator * of_annotator
+            factors[p, 2] += curvature * of_item * of_annotator
     return total
 
 
@@ -144,17 +176,27 @@ def _jacobian(gap: Floats, n_pools: int, p: int) -> Floats:
 
 @inner
 def _add_likelihood(
-    gap: Floats, first: Floats, second: Floats, mixed: Floats, gradient: Floats, root: Floats
-) -> None:
-    """Add up slopes in the free numbers from those in each pool's cutpoints."""
-    n_free, n_pools = len(gradient), len(first)
+    gap: Floats, first: Floats, second: Floats, mixed: Floats, factor: Floats, factors: Floats,
+    crossed: Floats, gradient: Floats, root: Floats,
+) -> None:  # fmt: skip
+    """Add up slopes in the free numbers from those in each pool's cutpoints and factors."""
+    n_free, n_pools, n_first = len(gradient), len(first), len(first) + len(gap)
     for a in range(n_free):
         gradient[a] = 0.0
         for b in range(n_free):
             root[a, b] = 0.0
     for p in range(n_pools):
         move = _jacobian(gap, n_pools, p)
-        for a in range(n_free):
+        for j in range((n_free - n_first) // n_pools):
+            a = n_first + j * n_pools + p
+            gradient[a] = factor[p, j]
+            root[a, a] = factors[p, j]
+            if j > 0:
+                root[a, a - n_pools] = factors[p, 2]
+            for k in range(len(gap) + 1):
+                for b in range(n_first):
+                    root[a, b] += crossed[p, k, j] * move[k, b]
+        for a in range(n_first):
             for k in range(len(gap) + 1):
                 gradient[a] += first[p, k] * move[k, a]
                 for b in range(a + 1):
@@ -167,30 +209,43 @@ def _add_likelihood(
 @inner
 def _log_posterior(
     value: Floats, cell_start: Codes, cell_pool: Codes, who: Indices, item: Floats,
-    annotator: Floats, offset: Floats | None, prior_mu: Floats, prior_gap: Floats, free: Floats,
-    first: Floats, second: Floats, mixed: Floats, gradient: Floats, root: Floats,
+    annotator: Floats, offset: Floats | None, sd_item: Floats, sd_annotator: Floats,
+    prior_mu: Floats, prior_gap: Floats, prior_item: Floats, prior_annotator: Floats,
+    free: Floats, first: Floats, second: Floats, mixed: Floats, factor: Floats, factors: Floats,
+    crossed: Floats, gradient: Floats, root: Floats,
 ) -> float:  # fmt: skip
-    """Return the log density of the free numbers given all effects, with its slopes."""
-    n_pools, n_free = len(prior_mu), len(free)
-    mu, gap = free[:n_pools], np.empty(n_free - n_pools)
-    for g in range(len(gap)):
+    """Return the log density of the free numbers, with its slopes.
+
+    Effects stay the same multiples of their standard deviations.
+    """
+    n_pools, n_free, n_gaps = len(prior_mu), len(free), first.shape[1] - 1
+    mu, gap, by = free[:n_pools], np.empty(n_gaps), np.ones((n_pools, 2))
+    for g in range(n_gaps):
         gap[g] = math.exp(free[n_pools + g])
+    for a in range(n_pools + n_gaps, n_free):
+        j, p = divmod(a - n_pools - n_gaps, n_pools)
+        by[p, j] = math.exp(free[a])
     total = log_likelihood(
-        value, cell_start, cell_pool, who, item, annotator, offset, mu, cutpoints(gap), first,
-        second, mixed,
+        value, cell_start, cell_pool, who, item, annotator, offset, mu, cutpoints(gap), by, first,
+        second, mixed, factor, factors, crossed,
     )  # fmt: skip
-    _add_likelihood(gap, first, second, mixed, gradient, root)
+    _add_likelihood(gap, first, second, mixed, factor, factors, crossed, gradient, root)
     for p in range(n_pools):
         mean, sd = prior_mu[p, 0], prior_mu[p, 1]
         total -= 0.5 * ((mu[p] - mean) / sd) ** 2
         gradient[p] -= (mu[p] - mean) / (sd * sd)
         root[p, p] += 1.0 / (sd * sd)
-    for g in range(len(gap)):
-        a = n_pools + g
-        total += log_scale_prior(gap[g], prior_gap) + free[a]
-        slope = _prior_slope(gap[g], prior_gap)
+    for a in range(n_pools, n_free):
+        if a < n_pools + n_gaps:
+            x, prior = gap[a - n_pools], prior_gap
+        else:
+            j, p = divmod(a - n_pools - n_gaps, n_pools)
+            x = by[p, j] * (sd_item[p] if j == 0 else sd_annotator[p])
+            prior = prior_item[p] if j == 0 else prior_annotator[p]
+        total += log_scale_prior(x, prior) + free[a]
+        slope = _prior_slope(x, prior)
         gradient[a] += 1.0 + slope
-        curvature = -slope if prior_gap[0] == EXPONENTIAL else -2.0 * slope
+        curvature = -slope if prior[0] == EXPONENTIAL else -2.0 * slope
         root[a, a] = max(root[a, a] + curvature, _LEAST_CURVATURE)
     return total if factorised(root, n_free) else -np.inf
 
@@ -226,10 +281,14 @@ def _log_proposal(there: Floats, centre: Floats, root: Floats) -> float:
     return total
 
 
-def slopes_room(n_pools: int, n_gaps: int) -> tuple[BoundarySlopes, Slopes]:
+def slopes_room(par: Parameters) -> tuple[BoundarySlopes, Slopes]:
     """Make room."""
-    shape, n = (n_pools, n_gaps + 1), n_pools + n_gaps
-    boundary = BoundarySlopes(np.empty(shape), np.empty(shape), np.empty(shape))
+    n_pools, n_gaps, n_factors = len(par.mu), len(par.gap), 1 + int(par.sd_annotator.any())
+    shape, n = (n_pools, n_gaps + 1), n_pools * (1 + n_factors) + n_gaps
+    boundary = BoundarySlopes(
+        np.empty(shape), np.empty(shape), np.empty(shape), np.empty((n_pools, 2)),
+        np.empty((n_pools, 3)), np.empty((*shape, 2)),
+    )  # fmt: skip
     return boundary, Slopes(np.empty((2, n)), np.empty((2, n, n)))
 
 
@@ -237,20 +296,27 @@ def slopes_room(n_pools: int, n_gaps: int) -> tuple[BoundarySlopes, Slopes]:
 def _move_cutpoints(
     state: State, warming: bool, mu: Floats, gap: Floats, value: Floats, cell_start: Codes,
     cell_pool: Codes, who: Indices, item: Floats, annotator: Floats, offset: Floats | None,
-    prior_mu: Floats, prior_gap: Floats, first: Floats, second: Floats, mixed: Floats,
+    sd_item: Floats, sd_annotator: Floats, prior_mu: Floats, prior_gap: Floats,
+    prior_item: Floats, prior_annotator: Floats, annotator_pool: Codes, first: Floats,
+    second: Floats, mixed: Floats, factor: Floats, factors: Floats, crossed: Floats,
     gradient: Floats, root: Floats,
 ) -> bool:  # fmt: skip
-    n_pools, n_free = len(mu), gradient.shape[1]
-    free, height, centre = np.empty((2, n_free)), np.empty(2), np.empty(n_free)
-    for k in range(n_free):
-        free[0, k] = mu[k] if k < n_pools else math.log(gap[k - n_pools])
+    n_pools, n_gaps, n_free = len(mu), len(gap), gradient.shape[1]
+    if uniform(state) < 0.5:  # without the spreads, for which few labels make a poor parabola
+        n_free = n_pools + n_gaps
+    free, height, centre = np.zeros((2, n_free)), np.empty(2), np.empty(n_free)
+    for k in range(n_pools):
+        free[0, k] = mu[k]
+    for k in range(n_gaps):
+        free[0, n_pools + k] = math.log(gap[k])
     for there in range(2):  # asked in one place, or it would be compiled twice
         height[there] = _log_posterior(
-            value, cell_start, cell_pool, who, item, annotator, offset, prior_mu, prior_gap,
-            free[there], first, second, mixed, gradient[there], root[there],
+            value, cell_start, cell_pool, who, item, annotator, offset, sd_item, sd_annotator,
+            prior_mu, prior_gap, prior_item, prior_annotator, free[there], first, second, mixed,
+            factor, factors, crossed, gradient[there][:n_free], root[there],
         )  # fmt: skip
         if there == 0:
-            centre = _proposed(free[0], gradient[0], root[0])
+            centre = _proposed(free[0], gradient[0][:n_free], root[0])
             for k in range(n_free):
                 free[1, k] = normal(state)
             backwards(root[0], n_free, free[1])
@@ -258,17 +324,27 @@ def _move_cutpoints(
                 free[1, k] += centre[k]
     if not height[1] > -np.inf:
         return False
-    back = _proposed(free[1], gradient[1], root[1])
+    back = _proposed(free[1], gradient[1][:n_free], root[1])
     log_ratio = height[1] - height[0] - _log_proposal(free[1], centre, root[0])
     log_ratio += _log_proposal(free[0], back, root[1])
     upwards = warming and height[1] > height[0]
     if not upwards and not math.log(uniform(state)) < log_ratio:
         return False
-    for k in range(n_free):
-        if k < n_pools:
-            mu[k] = free[1, k]
-        else:
-            gap[k - n_pools] = math.exp(free[1, k])
+    for k in range(n_pools):
+        mu[k] = free[1, k]
+    for k in range(n_gaps):
+        gap[k] = math.exp(free[1, n_pools + k])
+    by = np.ones((n_pools, 2))
+    for k in range(n_pools + n_gaps, n_free):
+        j, p = divmod(k - n_pools - n_gaps, n_pools)
+        by[p, j] = math.exp(free[1, k])
+    for p in range(n_pools):
+        sd_item[p] *= by[p, 0]
+        sd_annotator[p] *= by[p, 1]
+    for c in range(len(item)):
+        item[c] *= by[cell_pool[c], 0]
+    for j in range(len(annotator)):
+        annotator[j] *= by[annotator_pool[j], 1]
     return True
 
 
@@ -278,7 +354,8 @@ def given_effects(
     """Return the arguments of the density of the free numbers."""
     return (
         data.value, data.cell_start, data.cell_pool, data.annotator, par.item, par.annotator,
-        offset, priors.mu, priors.gap,
+        offset, par.sd_item, par.sd_annotator, priors.mu, priors.gap, priors.sd_item,
+        priors.sd_annotator,
     )  # fmt: skip
 
 
@@ -292,8 +369,8 @@ def move_cutpoints(
     approximation holds neither here nor there.
     """
     moved: bool = _move_cutpoints(
-        state, warming, par.mu, par.gap, *given_effects(data, par, priors, offset), *boundary,
-        *slopes,
+        state, warming, par.mu, par.gap, *given_effects(data, par, priors, offset),
+        data.annotator_pool, *boundary, *slopes,
     )  # fmt: skip
     return moved
 

@@ -315,7 +315,7 @@ def _ordinal(
 ) -> Callable[[], None]:
     labels, move = _halves(state, data, par, priors, known.tuning)
     warming = known.tuning.rate > 0.0
-    boundary, slopes = slopes_room(len(par.mu), len(par.gap))
+    boundary, slopes = slopes_room(par)
     regression, room = data.regression, np.empty(len(par.latent))
 
     def offset() -> Floats | None:
