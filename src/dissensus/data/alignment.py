@@ -180,17 +180,16 @@ def common_items[Left: (xr.DataArray, xr.Dataset)](
         raise PredictionError(
             "predictions", expected="each item once", found=f"{shown(list(predicted[again]))} again"
         )
+    place = tables.match(items, predicted)
+    if np.array_equal(place, np.arange(len(predicted))):
+        return left, predictions
     problem = unlike_items(items, predicted, on_missing)
     if problem is not None:
         raise problem
-    place = tables.match(items, predicted)
     lacking = place < 0
     if lacking.any():  # else spare the draws a copy
         left = left.isel({ITEM: ~lacking})
-    place = place[~lacking]
-    if len(place) < len(predicted) or (np.diff(place) != 1).any():  # and so with predictions
-        predictions = predictions.isel({ITEM: place})
-    return left, predictions
+    return left, predictions.isel({ITEM: place[~lacking]})
 
 
 class Systems(NamedTuple):

@@ -36,6 +36,7 @@ from dissensus.kernels.random import generator
 from dissensus.metrics._components import SCALES
 from dissensus.metrics._cross_replication import annotators_outweigh_items
 from dissensus.sampling import convergence, fitting
+from dissensus.statistics._resampling import units_of
 from dissensus.wording import counted
 
 # Draws of reliability from a fit.
@@ -274,7 +275,7 @@ def pool_agreement(annotations: xr.Dataset, settings: Settings) -> xr.Dataset:
     ``observed_``.
     """
     distance = _distance(annotations)
-    ask = Asking(annotations, settings, Notes(), xr.Dataset())
+    ask = Asking(annotations, settings, Notes(), xr.Dataset(), units_of(annotations, None))
     names = annotations[POOL].to_numpy()
     level = "nominal" if distance == "nominal" else "interval"
     code = annotations["pool_code"].to_numpy()

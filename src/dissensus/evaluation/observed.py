@@ -24,10 +24,10 @@ from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, POSITION
 from dissensus.errors import DissensusWarning, PredictionError
 from dissensus.evaluation.section import Groups, Notes, Settings
 from dissensus.statistics._advantage_probability import NO_ITEMS
-from dissensus.statistics._bayesian_bootstrap import bayesian_bootstrap
+from dissensus.statistics._bayesian_bootstrap import drawn, prepared
 from dissensus.statistics._discrepancy_ratio import NO_OTHERS
 from dissensus.statistics._non_inferiority import non_inferiority
-from dissensus.statistics._resampling import FEW_UNITS, OF_FEW
+from dissensus.statistics._resampling import FEW_UNITS, OF_FEW, Units, units_of
 from dissensus.wording import counted
 
 Options = Mapping[str, Any]
@@ -81,7 +81,7 @@ def observed(annotations: xr.Dataset, predictions: xr.Dataset | None, settings: 
         kind = "nominal"
         if settings.distance is None:
             settings = replace(settings, distance="nominal")
-    ask = Asking(annotations, settings, Notes(), xr.Dataset())
+    ask = Asking(annotations, settings, Notes(), xr.Dataset(), units_of(annotations, None))
     agreement = xr.Dataset()
     for name, statistic, options in COEFFICIENTS[kind]:
         called = None if name == statistic else name
@@ -109,21 +109,20 @@ class Asking:
     notes: Notes
     points: xr.Dataset
     """The values as observed."""
+    units: Units
 
     def of(self, name: str, *args: Any, called: str | None = None, **more: Any) -> xr.Dataset:
         """Return draws of a statistic, and add its observed value to ``points``."""
-        with self.notes.of("statistics"):
-            function = statistics.get(name).function
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", _OF_SOME, DissensusWarning)
-                once = _dataset(function(self.annotations, *args, **more), name)
+        settings = self.settings
+        with self.notes.of("statistics"), warnings.catch_warnings():
+            # `_discrepancy` reports annotators with few items.
+            warnings.filterwarnings("ignore", _OF_SOME, DissensusWarning)
+            sums = prepared(
+                statistics.get(name), (self.annotations, *args), more, settings.random_seed
+            )
+            once = _dataset(sums.value(), name)
             with _said_before(once[name]):
-                # `_discrepancy` reports annotators with few items.
-                warnings.filterwarnings("ignore", _OF_SOME, DissensusWarning)
-                found = bayesian_bootstrap(
-                    name, self.annotations, *args, draws=self.settings.draws,
-                    random_seed=self.settings.random_seed, **more,
-                )  # fmt: skip
+                found = drawn(sums, self.units, settings.draws, settings.random_seed)
         self.points.update(once.rename({name: called}) if called else once)
         return _dataset(found, name).rename({name: called} if called else {})
 

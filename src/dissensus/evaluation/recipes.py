@@ -102,7 +102,8 @@ class Recipe:
         prior = self.learn(annotations, **asked)
         if self.markov_chains:  # elsewhere its chains are all there are, and are judged with a fit
             labels = annotations[LABEL].to_numpy()
-            prior.diagnosed(labels, features(settings["predictions"], labels[:0], labels))
+            said = features(settings["predictions"], labels[:0], labels)
+            convergence.diagnosed_parameters(prior.draws(labels, said))
         return {self.learns: prior, "predictions": settings["predictions"]}
 
     def check_options(self, reliability: Any, hyper: Mapping[str, Any]) -> None:

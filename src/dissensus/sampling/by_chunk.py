@@ -30,6 +30,7 @@ from dissensus.errors import ArgumentError, ConvergenceWarning, Said, held_back,
 from dissensus.kernels.random import generator
 from dissensus.kernels.rowwise import in_one_thread
 from dissensus.kernels.types import Array
+from dissensus.sampling.convergence import diagnosed_parameters
 from dissensus.sampling.fitting import EXACT
 from dissensus.sampling.learned_prior import LearnedPrior
 
@@ -186,10 +187,11 @@ def settled_prior(
     prior: LearnedPrior, name: str, labels: Array, said: Features, prefix: str = ""
 ) -> Settled:
     """Return the part of a learned prior in a fit; ``name`` is the argument that it replaces."""
+    drawn = prior.draws(labels, said)
     density = xr.DataArray(prior.log_density, dims=(CHAIN, DRAW))
     return Settled(
-        {name: prior._replace(told=False)}, prior.diagnosed(labels, said, prefix),
-        {"posterior": prior.draws(labels, said), "sample_stats": {"lp": density}},
+        {name: prior._replace(told=False)}, diagnosed_parameters(drawn, prefix),
+        {"posterior": drawn, "sample_stats": {"lp": density}},
     )  # fmt: skip
 
 

@@ -81,7 +81,8 @@ def swept(
     with ThreadPoolExecutor(min(len(runs), os.cpu_count() or 1)) as pool:
         try:
             for first, n in tracked(lots, text, show):
-                chains.go(pool, first, n)
+                for job in chains.begin(pool, first, n):
+                    job.result()
                 if progress is not None:
                     progress.after(chains.last, now=chains.last == draws)
         except KeyboardInterrupt:
@@ -110,13 +111,13 @@ class _Chains:
         self.jobs: list[Future[None]] = []
         self.first = self.last = first
 
-    def go(self, pool: ThreadPoolExecutor, first: int, n: int) -> None:
-        """Advance all chains by a lot."""
+    def begin(self, pool: ThreadPoolExecutor, first: int, n: int) -> list[Future[None]]:
+        """Advance all chains by a lot; return their jobs."""
         self.jobs = []
         self.first, self.last = first, first + n
-        self.jobs.extend(pool.submit(self._one, chain) for chain in range(len(self.runs)))
-        for job in self.jobs:
-            job.result()
+        for chain in range(len(self.runs)):
+            self.jobs.append(pool.submit(self._one, chain))
+        return self.jobs
 
     def catch_up(self) -> None:
         """Advance the chains that had not begun the lot when the others were interrupted."""

@@ -33,7 +33,6 @@ from dissensus.kernels.random import generator, item_keys, name_hashes, row_keys
 from dissensus.kernels.types import Floats
 from dissensus.sampling import fitting
 from dissensus.sampling.chains import by_lots, mapped
-from dissensus.sampling.convergence import diagnosed_parameters
 
 Size = tuple[int, int]
 
@@ -84,12 +83,6 @@ class LearnedPrior(NamedTuple):
                 )  # fmt: skip
                 place += 1
         return out
-
-    def diagnosed(
-        self, labels: npt.NDArray[Any], found: Features, prefix: str = ""
-    ) -> dict[str, Any]:
-        """Judge the chains, and warn if they are poor."""
-        return diagnosed_parameters(self.draws(labels, found), prefix)
 
 
 def _layout(n_labels: int, found: Features) -> Layout:

@@ -31,6 +31,7 @@ from dissensus.statistics._resampling import (
 from dissensus.statistics._sums import AS_COUNTS, Sums, Undefined, counts_of
 
 MOST_DRAWS: Final = 10**9
+_STREAM: Final = "bayesian bootstrap"
 
 
 def bayesian_bootstrap(
@@ -110,15 +111,20 @@ def bayesian_bootstrap(
     """
     n_draws = arguments.whole("draws", draws, 1, MOST_DRAWS)
     units = units_of(annotations, cluster)
-    rng = generator(random_seed, "bayesian bootstrap")
     function, before, known = _unwrapped(statistic)
-    args, kwargs = (*before, *args), known | kwargs
+    args, kwargs = (annotations, *before, *args), known | kwargs
     entry = statistics.registered(function)
-    weights = kwargs.pop("weights", None)
     if entry is None:
-        call = _Call(function, (annotations, *args), kwargs)
+        weights = kwargs.pop("weights", None)
+        rng = generator(random_seed, _STREAM)
+        call = _Call(function, args, kwargs)
         return call.draws(weights, units, rng, n_draws, progressbar=progressbar)
-    sums = _prepared(entry, (annotations, *args), kwargs, random_seed).weighted(weights)
+    return drawn(prepared(entry, args, kwargs, random_seed), units, n_draws, random_seed)
+
+
+def drawn(sums: Sums, units: Units, n_draws: int, random_seed: Any) -> xr.DataArray | xr.Dataset:
+    """Return draws of a statistic from its sums over items, of which units were sampled."""
+    rng = generator(random_seed, _STREAM)
     by_unit = sums if units.are_items else over_units(sums, units.of_item, units.n)
     again = deepcopy(rng)  # for a first pass with the same weights
     by_unit = by_unit.resampled(replicated(by_unit, again, n_draws), again)
@@ -133,13 +139,16 @@ def bayesian_bootstrap(
         joined: Any = {name: np.concatenate([each[name] for each in blocks]) for name in blocks[0]}
     else:
         joined = np.concatenate(blocks)
-    return by_unit.labelled(joined, SAMPLE)
+    out: xr.DataArray | xr.Dataset = by_unit.labelled(joined, SAMPLE)
+    return out
 
 
-def _prepared(
-    entry: Statistic, args: tuple[Any, ...], kwargs: dict[str, Any], random_seed: Any
+def prepared(
+    entry: Statistic, args: tuple[Any, ...], kwargs: Mapping[str, Any], random_seed: Any
 ) -> Sums:
-    """Return the sums of a registered statistic, or raise for arguments that it does not have."""
+    """Return the weighted sums of a statistic, or raise for arguments that it does not have."""
+    kwargs = dict(kwargs)
+    weights = kwargs.pop("weights", None)
     signature = inspect.signature(entry.function)
     try:
         given = signature.bind(*args, **kwargs).arguments
@@ -152,9 +161,9 @@ def _prepared(
     if "random_seed" in signature.parameters and "random_seed" not in given:
         spawns = isinstance(random_seed, np.random.Generator)
         # A spawned generator: the statistic's draws must not change the weights.
-        kwargs = kwargs | {"random_seed": random_seed.spawn(1)[0] if spawns else random_seed}
+        kwargs["random_seed"] = random_seed.spawn(1)[0] if spawns else random_seed
     sums: Sums = entry.sums(*args, **kwargs)
-    return sums
+    return sums.weighted(weights)
 
 
 def _unwrapped(statistic: Any) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
