@@ -75,11 +75,13 @@ def have_probabilities(predictions: xr.Dataset) -> bool:
 
 
 def score(
-    draws: xr.DataArray, predictions: xr.Dataset, random_seed: Any, on_missing: str,
-    cluster: Clusters = None, insight: xr.DataArray | None = None, positive: Any = None,
+    draws: xr.DataArray, predictions: xr.Dataset, weights: xr.DataArray, random_seed: Any,
+    on_missing: str, insight: xr.DataArray | None = None, positive: Any = None,
 ) -> xr.Dataset:  # fmt: skip
-    """Return every metric over (chain, draw, scope, system), and curves, which have bins too."""
-    weights = item_scopes(draws, random_seed, cluster)
+    """Return every metric over (chain, draw, scope, system), and curves, which have bins too.
+
+    ``weights`` are those of `item_scopes`.
+    """
     found: dict[str, xr.DataArray] = {}
     for function, arguments in _metric_calls(draws, predictions, positive, insight, random_seed):
         value = function(draws, predictions, **arguments, weights=weights, on_missing=on_missing)
@@ -115,6 +117,28 @@ def item_scopes(plausibility: xr.DataArray, random_seed: Any, cluster: Clusters)
     drawn = make(plausibility, random_seed, cluster)
     drawn = drawn.assign_coords({ITEM: plausibility[ITEM].to_numpy()})
     return xr.concat([xr.ones_like(drawn), drawn], dim=xr.IndexVariable(SCOPE, list(SCOPES)))
+
+
+class Scopes:
+    """The weights of `item_scopes` for several fits of the same items, which are drawn once."""
+
+    def __init__(self, annotations: xr.Dataset, random_seed: Any) -> None:
+        self._annotations, self._random_seed = annotations, random_seed
+        self._drawn: xr.DataArray | None = None
+
+    def of(self, plausibility: xr.DataArray) -> xr.DataArray:
+        """Return the weights for the draws of a fit."""
+        known, items = self._drawn, plausibility[ITEM].to_numpy()
+        if (
+            known is not None and np.array_equal(known[ITEM].to_numpy(), items)
+            and all(known.sizes[dim] == plausibility.sizes[dim] for dim in SAMPLE)
+        ):  # fmt: skip
+            return known
+        cluster = clusters_of(self._annotations, plausibility)
+        drawn = item_scopes(plausibility, self._random_seed, cluster)
+        if not is_lazy(drawn):
+            self._drawn = drawn
+        return drawn
 
 
 def score_point(
@@ -172,8 +196,8 @@ def _annotated(point: xr.DataArray, on_missing: str) -> tuple[xr.DataArray, str]
 
 
 def score_categories(
-    grouped: xr.DataArray, firsts: list[xr.Dataset], random_seed: Any, on_missing: str,
-    cluster: Clusters = None, insight: xr.DataArray | None = None,
+    grouped: xr.DataArray, firsts: list[xr.Dataset], scopes: Scopes, random_seed: Any,
+    on_missing: str, insight: xr.DataArray | None = None,
 ) -> xr.Dataset:  # fmt: skip
     """Return certainty of the leading category, and each system's accuracy at that level.
 
@@ -182,8 +206,7 @@ def score_categories(
     certainty = metrics.get("annotation_certainty").function(grouped)
     out = {"annotation_certainty": certainty.drop_vars(["mcse", "selection_bias"])}
     if firsts:
-        weights = item_scopes(grouped, random_seed, cluster)
-        found = accuracy(grouped, firsts, weights, on_missing, insight, random_seed)
+        found = accuracy(grouped, firsts, scopes.of(grouped), on_missing, insight, random_seed)
         out["top_1_accuracy"] = found.transpose(*SAMPLE, SCOPE, SYSTEM)
     return xr.Dataset(out)
 
@@ -273,6 +296,7 @@ def results(run: Run, task: Task, notes: Notes) -> Groups:
         _, scored_there = common_items(task.annotations[ITEM], task.predictions, task.on_missing)
         insight = draw_insights(scored_there, (task.chains, task.draws), task.random_seed)
     run = replace(run, hyper={**run.hyper, **shared}, insight=insight)
+    scopes = Scopes(task.annotations, task.random_seed)
     scored: dict[float, Groups] = {}
     groups: Groups = {}
     text, waiting = f"Fitting {run.recipe.model}, reliability", 0
@@ -280,7 +304,7 @@ def results(run: Run, task: Task, notes: Notes) -> Groups:
     order = sorted(run.trust, key=lambda gamma: gamma == run.reference)
     for gamma in fitting.tracked(order, text, task.progressbar):
         with notes.of(f"{run.recipe.model} at reliability {gamma:g}"):
-            scored[gamma], kept, size = _step(run, task, gamma)
+            scored[gamma], kept, size = _step(run, task, gamma, scopes)
         waiting += size
         if waiting > _LARGE:  # a DataTree refers to itself: only the collector frees it
             gc.collect()
@@ -385,7 +409,7 @@ def _warn_of_chains(found: xr.Dataset, task: Task, *, of_items: bool) -> None:
     )
 
 
-def _step(run: Run, task: Task, gamma: float) -> tuple[Groups, Groups, int]:
+def _step(run: Run, task: Task, gamma: float, scopes: Scopes) -> tuple[Groups, Groups, int]:
     """Fit and score at one reliability; also return the bytes of draws that can be freed."""
     with warnings.catch_warnings(), fitting.all_or_nothing():
         warnings.simplefilter("ignore", ConvergenceWarning)  # see _warn_of_chains
@@ -394,17 +418,18 @@ def _step(run: Run, task: Task, gamma: float) -> tuple[Groups, Groups, int]:
             chains=task.chains, random_seed=task.random_seed, **run.hyper,
         )  # fmt: skip
         with looked_at_once(deepest(task.predictions)):
-            out, kept, size = _scored(run, task, gamma, fit)
+            out, kept, size = _scored(run, task, gamma, fit, scopes)
         if task.cut is not None:
             out, kept = computed((out, kept), task.progressbar)
             size = 0
     return out, kept, size
 
 
-def _scored(run: Run, task: Task, gamma: float, fit: xr.DataTree) -> tuple[Groups, Groups, int]:
+def _scored(
+    run: Run, task: Task, gamma: float, fit: xr.DataTree, scopes: Scopes
+) -> tuple[Groups, Groups, int]:
     """Score a fit; the scores are lazy if its draws are."""
     theta = run.recipe.plausibility(fit)
-    cluster = clusters_of(task.annotations, theta)
     out = {}
     if not run.recipe.of_numbers:
         out["certainty"] = certainties(theta, task.predictions)
@@ -418,8 +443,8 @@ def _scored(run: Run, task: Task, gamma: float, fit: xr.DataTree) -> tuple[Group
     curves, grouped = xr.Dataset(), None
     if task.predictions is not None:
         found = score(
-            theta, task.predictions, task.random_seed, task.on_missing, cluster, run.insight,
-            task.positive,
+            theta, task.predictions, scopes.of(theta), task.random_seed, task.on_missing,
+            run.insight, task.positive,
         )  # fmt: skip
         curves = found[_curves(found)]
         out["metrics"] = found.drop_dims(BIN, errors="ignore")
@@ -428,7 +453,7 @@ def _scored(run: Run, task: Task, gamma: float, fit: xr.DataTree) -> tuple[Group
     if task.categories is not None:
         grouped = task.categories.plausibility(theta)
         out[CATEGORIES] = score_categories(
-            grouped, task.firsts, task.random_seed, task.on_missing, cluster, run.insight
+            grouped, task.firsts, scopes, task.random_seed, task.on_missing, run.insight
         )
     kept = _kept(run, task, fit, theta, grouped) if gamma == run.reference else {}
     if kept and curves:
