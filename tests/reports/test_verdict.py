@@ -82,13 +82,27 @@ def test_the_verdict_is_as_sure_as_the_draws(dictated, ahead, words):
     tree = with_draws(dictated({"a": [0.8], "b": [0.7]}), first, still)
     text = said(tree)
     assert text.startswith(words)
-    assert f"on new items a is better with probability {probability(ahead)}." in text
+    who = "a" if ahead == 0.6 else "it"
+    assert f"on new items {who} is the better with probability {probability(ahead)}." in text
     low, high = (
         float(end.sel(scope=SCOPES[0], system="a")) for end in interval(lead_of(tree).draws)
     )
     d = lead_of(tree).digits
     assert f"(89 % interval for these items {share(low, d)} to {share(high, d)})" in text
     assert "The panel is a large number of annotators like these" in text
+
+
+def test_of_several_close_systems_no_two_are_named(dictated):
+    """The best of the first two would be the best of all with a probability of .6 only."""
+    close = dictated({name: [0.7 + k / 1000] for k, name in enumerate("abcd")}, spread=0.02)
+    found, text = lead_of(close), said(close)
+    best = dx.compare(found.draws.sel(scope=SCOPES[1]).rename("x"))["probability_best"]
+    first, second = (float(best.sel(system=name)) for name in found.systems[:2])
+    assert first + second < 0.95
+    assert text.startswith("Which of 4 systems is the best is not settled. d agrees with")
+    assert f"on new items d is the best with probability {probability(first)}." in text
+    apart = dictated({"a": [0.8], "b": [0.79], "c": [0.6]}, spread=0.02)
+    assert said(apart).startswith("The best of 3 systems is a or b: which of the two is not")
 
 
 def test_a_single_system_and_systems_that_are_the_same(dictated):

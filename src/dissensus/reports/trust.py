@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 import xarray as xr
 
-from dissensus.dims import ITEM, SCOPE, SYSTEM
+from dissensus.dims import ITEM, SAMPLE, SCOPE, SYSTEM
 from dissensus.evaluation.evidence import summary
 from dissensus.plots._source import NEW
 from dissensus.reports import evidence, opening
@@ -20,6 +20,8 @@ from dissensus.reports.sentences import interval, joined, sentences
 from dissensus.reports.verdict import Lead
 from dissensus.wording import probability, share, short
 
+_LEAST: Final = 1.1
+"""Smallest factor to settle which of several systems is best, if each pair is settled."""
 _Z: Final = 1.645
 """Standard errors that a difference must be from 0 to have the probability `SURE`."""
 FACTOR: Final = 10
@@ -138,10 +140,10 @@ def more_cautions(checked: Checked) -> Topics:
 def _settled(evaluation: xr.DataTree, found: Lead) -> Box:
     question = "Is the best system settled?"
     rule = f"Fine means: probability {share(SURE)} or more."
-    ahead = found.ahead(NEW)
-    first, second, *_ = map(short, found.systems)
-    words = f"{first} is better than {second} with probability {probability(ahead)} on new items."
-    if ahead >= SURE:
+    best, degree = found.best[0], "best" if len(found.systems) > 2 else "better"
+    words = f"{short(found.systems[0])} is the {degree} on new items with probability "
+    words += f"{probability(best)}."
+    if best >= SURE:
         return Box(question, "fine", words, rule)
     remedy = f"{FACTOR} times as many items would not settle it: take the cheaper one."
     more = items_to_add(evaluation, found)
@@ -151,8 +153,8 @@ def _settled(evaluation: xr.DataTree, found: Lead) -> Box:
 
 
 def items_to_add(evaluation: xr.DataTree, found: Lead | None) -> str:
-    """Return how many items more settle the first two systems; "" if they are, or never."""
-    if found is None or not found.pairs or found.ahead(NEW) >= SURE:
+    """Return how many items more settle which system is best; "" if it is, or never."""
+    if found is None or not found.pairs or found.best[0] >= SURE:
         return ""
     factor = more_items(found)
     if factor is None:
@@ -163,16 +165,16 @@ def items_to_add(evaluation: xr.DataTree, found: Lead | None) -> str:
 
 
 def more_items(found: Lead) -> float | None:
-    """Return by what factor the items must grow to settle the first two systems, or None.
+    """Return by what factor the items must grow to settle which system is best, or None.
 
-    The variance of their difference on new items is inversely proportional to the number of items,
-    labelled as these are. None if the factor is above 10, or the difference is not on the side of
-    the first.
+    The variances of its differences to others on new items are inversely proportional to the number
+    of items, labelled as these are. None if the factor is above 10, or a difference is not on the
+    side of the first.
     """
-    first, second, *_ = found.systems
+    first, *others = found.systems
     draws = found.draws.sel({SCOPE: NEW})
-    gap = found.sign * (draws.sel({SYSTEM: first}) - draws.sel({SYSTEM: second}))
-    mean, sd = float(gap.mean()), float(gap.std(ddof=1))
-    if mean <= 0 or _Z * sd > mean * np.sqrt(FACTOR):
+    gap = found.sign * (draws.sel({SYSTEM: first}, drop=True) - draws.sel({SYSTEM: others}))
+    mean, sd = gap.mean(SAMPLE), gap.std(SAMPLE, ddof=1)
+    if bool((_Z * sd > mean * np.sqrt(FACTOR)).any() or (mean <= 0).any()):
         return None
-    return max((_Z * sd / mean) ** 2, 1.0)
+    return max(float(((_Z * sd / mean) ** 2).max()), 1.0 if found.best[0] >= SURE else _LEAST)

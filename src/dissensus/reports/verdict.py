@@ -75,11 +75,11 @@ class Lead:
         """Decimals to write it with."""
         return evidence.digits(self.numbers)
 
-    def ahead(self, scope: str) -> float:
-        """Return the probability that the first system is better than the second, ties as half."""
-        first, second, *_ = self.systems
-        pair = self.pairs.sel({SYSTEM: first, other(SYSTEM): second, SCOPE: scope})
-        return float(pair["probability_better"] + pair["probability_equal"] / 2)
+    @property
+    def best(self) -> list[float]:
+        """The probability of each system, best first, to be the best on new items."""
+        best = self.pairs["probability_best"].sel({SCOPE: NEW, SYSTEM: self.systems})
+        return best.to_numpy().tolist()
 
 
 def lead(evaluation: xr.DataTree, values: xr.Dataset | None) -> Lead | None:
@@ -146,11 +146,12 @@ def headline(evaluation: xr.DataTree, found: Lead | None) -> Facts:
         "other": _other_first(evaluation), **average_annotator.against(found.beside, first),
     }  # fmt: skip
     if rest:
-        ahead = found.ahead(NEW)
+        best = found.best
         pair = found.pairs.sel({SYSTEM: first, SCOPE: NEW})
         equal = pair["probability_equal"].to_numpy() > 0.995
         facts |= {
-            "second": rest[0], "state": _state(ahead), "ahead": ahead,
+            "second": rest[0], "state": _state(best[0]), "best": best[0],
+            "either": sum(best[:2]) >= SURE,
             "second_value": value_of(
                 found.name, share(float(found.numbers["mean"].sel({SCOPE: THESE})[1]), d)
             ),

@@ -7,7 +7,7 @@ import pytest
 
 import dissensus as dx
 from dissensus.families.pairs.evidence import prompts_of
-from dissensus.studies.planning.votes import _as_narrow, _voted
+from dissensus.studies.planning.votes import _voted
 
 N_PAIRS, WORDS = 150, np.array(["left", "right"])
 
@@ -37,6 +37,8 @@ def test_a_good_judge_saves_votes_and_one_who_guesses_does_not():
     good, guess = (planned(*study(agreement)) for agreement in (0.95, 0.5))
     saved = (good["items_alone"] / good["item"]).to_numpy()
     assert (saved > 1.3).all()
+    lengths = good["half_width_alone"][0].to_numpy()  # by which votes saved are counted
+    assert lengths[0] / lengths[1] == pytest.approx(np.sqrt(75 / 30), rel=0.15)
     ratio = (guess["half_width"] / guess["half_width_alone"]).to_numpy()
     assert (np.abs(ratio - 1.0) < 0.15).all()
     assert good["half_width"].dims == ("annotator", "item")
@@ -58,7 +60,8 @@ def test_planned_intervals_are_as_wide_as_those_of_such_a_study():
         fit = dx.models.bradley_terry.fit(
             votes, predictions=verdicts, random_seed=1, progressbar=False
         )
-        ends = dx.win_rate(fit, random_seed=1).quantile([0.055, 0.945], ("chain", "draw"))
+        rates = dx.win_rate(fit, as_cast=False, random_seed=1)
+        ends = rates.quantile([0.055, 0.945], ("chain", "draw"))
         widths.append(float(ends.diff("quantile").mean()) / 2)
     plans = [planned(*study(0.8, 60, seed), items=(75,)) for seed in range(3)]
     half = np.mean([float(plan["half_width"][0, 0]) for plan in plans])
@@ -77,27 +80,15 @@ def test_more_votes_on_a_pair_narrow_intervals_and_a_wider_interval_is_wider():
 
 
 @pytest.mark.long
-def test_votes_on_all_judged_pairs_leave_nothing_open():
-    """Named voters, several votes on a prompt, ties."""
-    rng = np.random.default_rng(5)
-    n = 60
-    frame = {
-        "item": np.arange(n) % 15,
-        "left": rng.choice(list("ab"), n),
-        "right": ["c"] * n,
-        "winner": rng.choice(["left", "tie", "right"], n),
-        "who": rng.choice(list("uvw"), n),
-    }
-    first = np.unique([f"{i}{a}" for i, a in zip(frame["item"], frame["left"], strict=True)],
-                      return_index=True)[1]  # fmt: skip
-    verdicts = {name: np.array(frame[name])[first] for name in ("item", "left", "right", "winner")}
-    plan = planned(
-        dx.pairs(frame, item="item", annotator="who"), dx.pairs(verdicts, item="item"),
-        items=(len(first),),
-    )  # fmt: skip
-    assert plan["half_width"].to_numpy() == pytest.approx(0.0, abs=1e-12)
-    assert float(plan["items_alone"][0, 0]) == pytest.approx(len(first))
-    assert plan.attrs["in_words"].endswith("verdicts have nothing to add.")
+def test_votes_on_all_judged_pairs_are_a_sample_as_in_evaluations():
+    """The plan is of the numbers that an evaluation of such votes shows."""
+    votes, verdicts = study(0.8, N_PAIRS)
+    shown = dx.evaluate(votes, verdicts, draws=200, random_seed=1, progressbar=False)
+    ends = shown["leaderboard"]["win_rate"].quantile([0.055, 0.945], ("chain", "draw"))
+    plan = planned(votes, verdicts, items=(N_PAIRS,))
+    half = float(ends.diff("quantile").mean()) / 2
+    assert float(plan["half_width"][0, 0]) == pytest.approx(half, rel=0.2)
+    assert "nothing to add" not in plan.attrs["in_words"]
 
 
 @pytest.mark.long
@@ -131,23 +122,6 @@ def test_simulated_votes_are_those_of_the_pilots_posterior():
     outcome = drawn["outcome"].to_numpy()
     assert np.mean(outcome == 1) == pytest.approx(0.15, abs=0.08)
     assert np.mean(np.where(better, outcome == 0, outcome == 2)) > 0.7
-
-
-@pytest.mark.parametrize(("k", "n", "ratio", "expected"), [
-    (1, 20, 0.5, 1 / ((1 / 20 - 1 / 100) / 4 + 1 / 100)),  # by hand: 1 / n - 1 / N is a quarter
-    (1, 50, 1.0, 50.0), (4, 50, 1.0, 50.0), (4, 100, 1.0, 100.0),
-])  # fmt: skip
-def test_votes_for_the_same_length_follow_from_lengths(k, n, ratio, expected):
-    how = np.array([k]), np.array([n]), 100
-    assert _as_narrow(np.array([[ratio]]), np.ones((1, 1)), *how) == pytest.approx(expected)
-
-
-def test_votes_for_the_same_length_invert_the_law_of_lengths():
-    """For four votes on a pair: m (1 + m / 4n) is that of n = 20, times .36."""
-    how = np.array([4]), np.array([20]), 200
-    found = float(_as_narrow(np.array([[0.6]]), np.ones((1, 1)), *how)[0, 0])
-    law = [(200 - n) * (1 + (200 - n) / (4 * n)) for n in (found, 20)]
-    assert law[0] == pytest.approx(0.36 * law[1])
 
 
 @pytest.mark.parametrize(

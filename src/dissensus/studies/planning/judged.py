@@ -41,6 +41,8 @@ class Words(NamedTuple):
     """What judges have given."""
     alone: str
     """How intervals are made otherwise."""
+    whole: bool
+    """Whether nothing is left open where all units are judged."""
 
 
 class Sizes(NamedTuple):
@@ -110,7 +112,7 @@ def _in_words(plan: xr.Dataset, tried: Sizes, words: Words, *, saves: bool, cost
         f"{tried.n_units:,} {words.units}, {percent(tried.prob)} intervals of {words.quantity} are "
         f"on average ±{told}, and ±{without} {words.alone}. "
     )
-    if n == tried.n_units:
+    if words.whole and n == tried.n_units:
         return text + f"With {for_all}, {words.judges} have nothing to add."
     if costs:
         return text + f"Here {words.judges} make intervals longer: they say too little."
@@ -120,6 +122,8 @@ def _in_words(plan: xr.Dataset, tried: Sizes, words: Words, *, saves: bool, cost
             f"{words.given}s."
         )
     alone_first = words.alone[0].upper() + words.alone[1:]
+    beyond = ", more than there are" if alone > tried.n_units else ""
     return text + (
-        f"{alone_first}, ±{told} needs {words.given}s {words.to} about {alone:,} {words.unit}s."
+        f"{alone_first}, ±{told} needs {words.given}s {words.to} about {alone:,} {words.unit}s"
+        f"{beyond}."
     )

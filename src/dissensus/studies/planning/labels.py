@@ -57,7 +57,7 @@ class _Labels:
 
     words: ClassVar[Words] = Words(
         "label", *_UNITS, "systems' agreement with the panel", _OTHERS,
-        "from the labelled items alone",
+        "from the labelled items alone", whole=True,
     )  # fmt: skip
     model: ClassVar[str] = "dirichlet"
 
@@ -85,8 +85,9 @@ class _Scores:
     """Numbers of people, and the mean over items of what a panel would give."""
 
     words: ClassVar[Words] = Words(
-        "score", *_UNITS, "the mean score of all items", _OTHERS, "from the scored items alone"
-    )
+        "score", *_UNITS, "the mean score of all items", _OTHERS, "from the scored items alone",
+        whole=True,
+    )  # fmt: skip
     model: ClassVar[str] = "normal_scores"
 
     def given(self, annotations: xr.Dataset) -> Array:

@@ -257,8 +257,8 @@ def plan(
     Votes on pairs: votes on a random part of the judged pairs are drawn from the pilot's posterior,
     by its voters, and analysed by `models.bradley_terry` with the verdicts, and with a judge who
     says nothing; of voters and prompts each model knows what it knows by default (no ``side``, no
-    ``answers``). Without verdicts, the square of an interval's length is taken as proportional to
-    :math:`m (1 + m / (n k))` for k votes on each of n pairs, m being the number of other pairs.
+    ``answers``). Win rates are of expected votes, as `evaluate` shows them. Without verdicts, the
+    square of an interval's length is taken as inversely proportional to the number of votes.
 
     Labels beside predictions: labels of a random part of the items are drawn from the pilot's
     posterior and analysed by `models.dirichlet` and `top_k_accuracy` with ``insight="learned"``, as

@@ -27,7 +27,14 @@ from dissensus.studies.planning.judged import STUDIES, Words, half_width, planne
 
 _TUNE: Final = 200
 WORDS: Final = Words(
-    "vote", "on", "judged pairs", "pair", "win rates", "the verdicts", "without the verdicts"
+    "vote",
+    "on",
+    "judged pairs",
+    "pair",
+    "win rates",
+    "the verdicts",
+    "without the verdicts",
+    whole=False,
 )
 
 
@@ -72,10 +79,7 @@ def plan_votes(
                 rates = _win_rates(votes, predictions, tried.draws, seed, is_told=is_told)
                 half[row, study, *place] = half_width(rates, tried.prob)
     told, alone = half
-    needed = _as_narrow(
-        told.mean(axis=0), alone.mean(axis=0), np.array(tried.annotators), np.array(tried.items),
-        n_pairs,
-    )  # fmt: skip
+    needed = np.array(tried.items) * (alone.mean(axis=0) / told.mean(axis=0)) ** 2
     return planned(told, alone, needed, tried, WORDS)
 
 
@@ -114,19 +118,6 @@ def _win_rates(votes: xr.Dataset, verdicts: Any, draws: int, seed: int, *, is_to
         draws=draws // 2, tune=_TUNE, chains=2, random_seed=seed, progressbar=False
     )
     fit = run(PairsFit(study, options), lambda: None, {})
-    rates = win_rate(fit, random_seed=seed).transpose(*SAMPLE, SYSTEM).to_numpy()
+    # The rates that `evaluate` shows: votes are a sample, also where all pairs have one.
+    rates = win_rate(fit, as_cast=False, random_seed=seed).transpose(*SAMPLE, SYSTEM).to_numpy()
     return np.asarray(rates.reshape(-1, rates.shape[-1]))
-
-
-def _as_narrow(told: Floats, alone: Floats, times: Array, n: Array, n_pairs: int) -> Floats:
-    r"""Return how many pairs need votes for intervals as narrow without the verdicts.
-
-    With k votes on each of n of N pairs, and one drawn vote on each of the others, the square of an
-    interval's length is proportional to :math:`m (1 + m / (n k))`, m being N - n.
-    """
-    k, total, m = times[:, None].astype(float), float(n_pairs), n_pairs - n
-    ratio = np.divide(told, alone, out=np.ones_like(told), where=alone > 0)
-    c = ratio**2 * m * (1.0 + m / (n * k))
-    linear = k * (total + c)
-    left = 2.0 * c * k * total / (linear + np.sqrt(linear**2 - 4.0 * (k - 1.0) * c * k * total))
-    return np.asarray(total - left)
