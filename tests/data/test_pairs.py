@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
-from dissensus.data.pairs import checked_pairs
+from dissensus.data.pairs import checked_pairs, copies
 from dissensus.families.pairs.process import process
 
 FRAME = pd.DataFrame({
@@ -133,3 +133,21 @@ def test_where_each_system_has_one_prompt_prompts_are_left_out():
     crossed = dx.pairs(rows | {"prompt": rng.integers(4, size=60)}, item="prompt")
     with pytest.warns(dx.DesignWarning, match="groups"):
         assert process(crossed, items=None).form.items == 1
+
+
+def test_tables_that_were_joined_twice_are_noticed():
+    """Also where votes are named, and not where a few different votes stand there often."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({
+        "left": rng.choice(list("abc"), 60), "right": "d", "winner": rng.choice(["left", "d"], 60),
+        "voter": rng.choice(list("xyz"), 60), "prompt": np.arange(60),
+    })  # fmt: skip
+    named = {"annotator": "voter", "item": "prompt"}
+    twice = dx.pairs(pd.concat([frame, frame]), **named)
+    assert copies(twice).startswith("Each vote stands there 2 times: all 120 rows are 60 different")
+    assert copies(dx.pairs(pd.concat([frame, frame, frame[:1]]), **named)) == ""
+    assert copies(dx.pairs(pd.concat([frame[["left", "right", "winner"]]] * 2))) == ""
+    with pytest.warns(dx.DesignWarning, match=r"drop the copies \(frame.drop_duplicates\(\)\)\."):
+        dx.models.bradley_terry.fit(
+            twice, draws=4, tune=4, chains=1, random_seed=1, progressbar=False
+        )

@@ -264,3 +264,10 @@ def test_next_votes_are_of_open_neighbours(result):
         known = information(m, tie, spreads, new_items=False)
         expected = (1.645**2 / m**2 - 1 / v) / known if m > 0 else np.inf
         assert row["more"] == pytest.approx(max(expected, 1))
+
+
+@pytest.mark.filterwarnings("ignore:The chains have not run")
+def test_new_prompts_without_prompts_are_noticed():
+    quick = {**QUIET, "draws": 20, "tune": 20, "new_items": True}
+    with pytest.warns(dx.DissensusWarning, match="new_items=True changes nothing"):
+        dx.evaluate(study().drop_vars(["item", "item_code"]), **quick)

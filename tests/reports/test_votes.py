@@ -120,7 +120,7 @@ def test_boxes_warn(result):
     ann, check = (result[name].to_dataset() for name in ("annotations", "vote_check"))
     one = ann.assign(annotator_code=ann["annotator_code"] * 0)
     box = votes_trust.boxes(with_group(result, "annotations", one))[2]
-    assert (box.state, "v0, gave 1.00 of them" in box.reason) == ("careful", True)
+    assert (box.state, "voter v0, gave 1.00 of the votes" in box.reason) == ("careful", True)
     nameless = ann.drop_vars(["annotator", "annotator_code"])
     assert "do not name voters" in votes_trust.boxes(with_group(result, "annotations", nameless))[
         2].reason  # fmt: skip
@@ -152,6 +152,15 @@ def test_unreliable_win_rates_are_marked(result):
     assert states(bad)[0] == "stop"
     assert votes.table(bad).warning.startswith("! Do not rely on what is marked")
     assert set(dx.summary(bad)["doubt"]) != {""}
+    assert dx.describe(bad).startswith("Do not rely on")
+    assert not dx.describe(result).startswith("Do not rely on")
+    (step,) = votes.said("next", votes.next_facts(bad))
+    assert step.startswith("First evaluate again") and votes.next_table(bad) is None
+    remedy = votes_trust.boxes(bad)[0].remedy
+    assert remedy == f"Ask for more draws (draws={4 * bad.attrs['draws']})."
+    stuck = with_group(bad, "posterior", bad["posterior"].to_dataset().assign_attrs(
+        n_items_poor=1, r_hat_max=1.7))  # fmt: skip
+    assert "more draws do not help" in votes_trust.boxes(stuck)[0].remedy
 
 
 def test_more_systems_and_states_of_the_verdict(result):

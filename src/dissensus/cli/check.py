@@ -114,6 +114,7 @@ def _check_votes(
     """Describe votes on pairs, and judges' verdicts, if there are any."""
     from dissensus.cli.output import print_json
     from dissensus.data.contents import vote_contents
+    from dissensus.data.pairs import copies
     from dissensus.families.pairs.evidence import with_evidence
     from dissensus.reports.contents import vote_lines
 
@@ -123,13 +124,15 @@ def _check_votes(
         with_evidence(votes, verdicts, None)
     errors = [options.as_options(str(problem)) for problem in problems]
     contents = [None if one is None else vote_contents(one) for one in (votes, verdicts)]
+    notes = [twice] if (twice := copies(votes)) else []
     if as_json:
-        print_json({"valid": not errors, "errors": errors, "notes": [],
+        print_json({"valid": not errors, "errors": errors, "notes": notes,
                     "annotations": contents[0], "predictions": contents[1]})  # fmt: skip
     else:
         for file, found in zip((path, predictions), contents, strict=True):
             if file is not None and found is not None:
                 _print_table(file, vote_lines(found))
+        _print_list("look at these", "yellow", notes)
         _print_list("an evaluation refuses these", "red", errors)
     if errors:
         raise typer.Exit(2)

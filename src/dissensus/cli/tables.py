@@ -145,6 +145,7 @@ def _of_votes(evaluation: xr.DataTree, *, everything: bool) -> Iterator[Group | 
     """Yield the verdict of votes, the leaderboard, why to doubt it, and the next votes."""
     from dissensus.reports import votes, votes_trust
 
+    yield from (f"[red]{escape(words)}[/red]" for words in votes.unreliable(evaluation))
     yield escape(" ".join(votes.said("headline", votes.headline(evaluation))))
     yield ""
     n = evaluation[LEADERBOARD].sizes[SYSTEM]

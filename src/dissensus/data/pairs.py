@@ -219,6 +219,35 @@ def are_votes(data: Any) -> bool:
     return isinstance(kind, str) and kind == "pair"
 
 
+_DISTINCT: Final = 20
+"""With fewer different votes, all may stand there equally often by chance."""
+
+
+def copies(pairs: xr.Dataset) -> str:
+    """Say that all votes stand there several times, as where a file was joined twice; else "".
+
+    Examples
+    --------
+    >>> names = [f"s{k}" for k in range(21)]
+    >>> once = {"left": names[:-1], "right": names[1:], "winner": ["left"] * 20}
+    >>> copies(pairs(once)), copies(pairs({name: 2 * list(x) for name, x in once.items()}))[:34]
+    ('', 'Each vote stands there 2 times: all')
+    """
+    key = np.zeros(pairs.sizes[VOTE], dtype=np.int64)
+    for name in pairs.data_vars:
+        code = pairs[name].to_numpy()
+        key = np.unique(key * (int(code.max()) + 1) + code, return_inverse=True)[1]
+    counts = np.bincount(key)
+    times = int(np.gcd.reduce(counts))
+    if times < 2 or len(counts) < _DISTINCT:
+        return ""
+    return (
+        f"Each vote stands there {times} times: all {pairs.sizes[VOTE]:,} rows are "
+        f"{len(counts):,} different ones. If tables were joined twice, intervals are too narrow: "
+        "drop the copies (frame.drop_duplicates())"
+    )
+
+
 def system_groups(pairs: xr.Dataset) -> Ints:
     """Return the group of each system: votes connect those of one group.
 

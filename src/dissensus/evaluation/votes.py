@@ -14,7 +14,7 @@ from scipy.sparse import coo_array
 from dissensus import metrics, models
 from dissensus.data.pairs import checked_pairs
 from dissensus.dims import CHAIN, DRAW, ITEM, PAIR, SAMPLE, SCOPES, SYSTEM, VOTE
-from dissensus.errors import DissensusWarning
+from dissensus.errors import DissensusWarning, warn_caller
 from dissensus.evaluation.doubts import DOUBT, each, of_group
 from dissensus.evaluation.provenance import provenance
 from dissensus.evaluation.section import require_settings
@@ -62,6 +62,12 @@ def evaluate_votes(
         found = fit(votes, predictions=verdicts, progressbar=progressbar, **shared, **of_model,
                     **of_run)  # fmt: skip
     board = leaderboard(found, votes, new_items=given["new_items"], seed=given["random_seed"])
+    if given["new_items"] and not board.attrs["scope"]:
+        warn_caller(
+            "new_items=True changes nothing, because the votes name no prompts, or the model has "
+            'no effects of them. Name their column, dx.pairs(table, item="..."), or type '
+            "items=True."
+        )
     groups = {name: found[name].to_dataset() for name in _GROUPS if name in found.children}
     groups |= {LEADERBOARD: board, "annotations": votes}
     compared: xr.Dataset = metrics.get("compare").function(board["win_rate"])

@@ -79,7 +79,7 @@ def win_rate(
         voted on as often on each of them, or with verdicts those of the judged pairs.
     as_cast : bool
         Of a fit with judges' verdicts. True keeps votes that were cast and draws the others; False
-        takes the expected vote on every judged pair.
+        takes the expected vote on every judged pair, as `evaluate` and `plan` do.
     panel : int
         Of a fit with judges' verdicts: number of votes on each judged pair. With more than one,
         the system with more of them wins the pair: the win rate is by the panel's majority, and

@@ -78,7 +78,8 @@ def component_facts(evaluation: xr.DataTree) -> Facts:
     if n_pairs > 2:
         pairs = [rows.iloc[0].to_dict(), rows.iloc[-1].to_dict()]
     for pair in pairs:
-        pair["xcc"] = row_of(frame, "xcc", pair[POOL], pair[PAIR], "observed")["mean"]
+        for scale in ("latent", "observed"):
+            pair[scale] = row_of(frame, "xcc", pair[POOL], pair[PAIR], scale)["mean"]
     return {
         "gaussian": data.attrs["hyper_family"] == "gaussian", "level": interval_settings()[1],
         "pools": [_pool_facts(data, frame, pool) for pool in pools],

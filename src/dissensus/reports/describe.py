@@ -381,10 +381,11 @@ def describe(draws: xr.DataArray | xr.Dataset | xr.DataTree, format: str = "text
     """
     arguments.one_of("format", format, _WRITERS)
     if isinstance(draws, xr.DataTree) and LEADERBOARD in draws.children:
-        from dissensus.reports.votes import headline, said  # needs Matplotlib
+        from dissensus.reports.votes import headline, said, unreliable  # needs Matplotlib
 
         if format == "text":
-            return " ".join(said("headline", headline(draws))).replace("\N{NO-BREAK SPACE}", " ")
+            words = [*unreliable(draws), *said("headline", headline(draws))]
+            return " ".join(words).replace("\N{NO-BREAK SPACE}", " ")
         draws = draws[LEADERBOARD].to_dataset()[["win_rate", "rank"]]
     data, reason = _draws(draws)
     parts: list[xr.Dataset] = []

@@ -36,6 +36,12 @@ def said(topic: str, facts: Facts, *, page: bool = False) -> list[str]:
     return sentences(topic, facts, page=page, source=SOURCE)
 
 
+def unreliable(evaluation: xr.DataTree, *, page: bool = False) -> list[str]:
+    """Return the warning in front of a verdict that rests on short chains."""
+    few = reasons(summary(evaluation)[DOUBT])
+    return sentences("unreliable", {"reason": few} if few else {}, page=page)
+
+
 def data(evaluation: xr.DataTree) -> Facts:
     """Return the numbers of votes, systems, voters and prompts."""
     known = vote_contents(evaluation["annotations"].to_dataset())
@@ -236,6 +242,8 @@ def next_facts(evaluation: xr.DataTree) -> Facts:
     """Return the pairs that votes settle soonest, and voters to ask."""
     pairs = next_votes(evaluation)
     votes = evaluation["annotations"].to_dataset()
+    if reasons(summary(evaluation)[DOUBT]):
+        return {"unreliable": True}
     most = _MANY * votes.sizes[VOTE]
     groups = vote_contents(votes)["groups"]
     cheap = pairs[pairs["more"] <= most]
@@ -250,7 +258,7 @@ def next_facts(evaluation: xr.DataTree) -> Facts:
         "groups": [group[0] for group in groups[:2]] if len(groups) > 1 else [],
         "pairs": [row | {"more": _rounded(row["more"])}
                   for row in cheap[:_STEPS].to_dict("records")],
-        "costly": costly, "random": random,
+        "costly": costly, "random": random, "unreliable": False,
     }  # fmt: skip
 
 
@@ -263,7 +271,7 @@ def _rounded(n: float) -> str:
 def next_table(evaluation: xr.DataTree) -> Table | None:
     """Return all neighbours whose order is open, and how many votes settle it."""
     pairs = next_votes(evaluation)
-    if len(pairs) <= _STEPS:
+    if len(pairs) <= _STEPS or reasons(summary(evaluation)[DOUBT]):
         return None
     most = _MANY * evaluation["annotations"].sizes[VOTE]
     rows = [

@@ -9,14 +9,13 @@ import xarray as xr
 from dissensus import plots
 from dissensus.data.contents import vote_contents
 from dissensus.dims import SYSTEM, VOTE
-from dissensus.evaluation.doubts import DOUBT, reasons
 from dissensus.evaluation.evidence import summary
 from dissensus.evaluation.votes import LEADERBOARD
 from dissensus.reports import evidence, votes, votes_trust
 from dissensus.reports.contents import vote_lines
 from dissensus.reports.page import bounded, frame, model_facts, provenance
 from dissensus.reports.sections import Part, Section, means_of
-from dissensus.reports.sentences import environment, sentences
+from dissensus.reports.sentences import environment
 from dissensus.reports.svg import Shown, picture
 from dissensus.wording import counted
 
@@ -28,8 +27,7 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
     """Return the page as text."""
     data = evaluation["annotations"].to_dataset()
     boxes = votes_trust.boxes(evaluation, page=True)
-    few = reasons(summary(evaluation)[DOUBT])
-    unreliable = sentences("unreliable", {"reason": few} if few else {}, page=True)
+    doubts = votes.unreliable(evaluation, page=True)
     return (
         environment(page=True)
         .get_template("sections.html")
@@ -37,7 +35,7 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
             **frame(),
             title=title or _title(data),
             troubles=[],
-            verdict=unreliable + votes.said("headline", votes.headline(evaluation), page=True),
+            verdict=doubts + votes.said("headline", votes.headline(evaluation), page=True),
             lead_picture=_picture(evaluation),
             lead_table=votes.table(evaluation),
             boxes=boxes,

@@ -21,7 +21,7 @@ from dissensus.reports.trust import Box
 from dissensus.reports.votes import said
 from dissensus.sampling import convergence
 from dissensus.sampling.intervals import spread
-from dissensus.wording import counted, share, short
+from dissensus.wording import capital, counted, share, short
 
 _LIMIT: Final = 0.05
 _Z: Final = 1.645
@@ -41,12 +41,13 @@ def _chains(evaluation: xr.DataTree) -> Box:
     rule = (f"Fine means: {convergence.ESS:g} effective draws or more, r-hat {convergence.R_HAT:g} "
             "or less.")  # fmt: skip
     rows = summary(evaluation)
-    remedy = f"Evaluate again with draws={4 * int(evaluation.attrs['draws'])}."
+    attrs = evaluation["posterior"].attrs
+    remedy = capital(f"{convergence.advice(attrs, int(evaluation.attrs['draws']))}.")
     if why := reasons(rows[DOUBT]):
         return Box(question, "stop", f"No, for win rates: {why}.", rule, remedy)
     least = f"Win rates have {rows['ess_bulk'].min():,.0f} effective draws or more"
     if why := of_group(evaluation, "posterior"):
-        worst = evaluation["posterior"].attrs.get("ess_bulk_min_item", "")
+        worst = attrs.get("ess_bulk_min_item", "")
         reason = f"{least}, but other numbers fewer ({why}; {short(worst)})."
         return Box(question, "careful", reason, rule, remedy)
     return Box(question, "fine", f"{least}.", rule)
@@ -116,13 +117,13 @@ def _voters(evaluation: xr.DataTree) -> Box:
         return Box(question, "careful", f"All votes are by {short(name)}: the leaderboard is that "
                    "of one voter.", rule, "Get votes of others.")  # fmt: skip
     part = n / known["votes"]
-    reason = (f"{counted(known['annotators'], 'voter')}; the one with most votes, {short(name)}, "
-              f"gave {share(part)} of them.")  # fmt: skip
+    reason = (f"{counted(known['annotators'], 'voter')}; the most active, voter {short(name)}, "
+              f"gave {share(part)} of the votes.")  # fmt: skip
     posterior = evaluation["posterior"].to_dataset()
     if "annotator_sharpness" in posterior:
         sharp = posterior["annotator_sharpness"].mean(SAMPLE).to_numpy()
         names = posterior[ANNOTATOR].to_numpy()
-        low, high = (f"{share(sharp[n])} ({short(names[n])})"
+        low, high = (f"{share(sharp[n])} (voter {short(names[n])})"
                      for n in (sharp.argmin(), sharp.argmax()))  # fmt: skip
         reason += (f" Their sharpness goes from {low} to {high}, 1 being typical: the model takes "
                    "it into account.")  # fmt: skip
@@ -139,7 +140,10 @@ def _connected(evaluation: xr.DataTree) -> Box:
     n = evaluation["annotations"].sizes[SYSTEM]
     if len(groups) == 1:
         seen = evaluation[CHECK].sizes[PAIR]
-        reason = f"Yes: {seen:,} of {counted(n * (n - 1) // 2, 'pair')} of systems have votes."
+        total = n * (n - 1) // 2
+        reason = f"Yes: there are votes on {seen:,} of the {total:,} pairs of systems."
+        if total == 1:
+            reason = "Yes: there are votes on the only pair of systems."
         return Box(question, "fine", reason, rule)
     names = " | ".join(shown(list(map(short, group)), 3) for group in groups[:4])
     first, second = (short(group[0]) for group in groups[:2])

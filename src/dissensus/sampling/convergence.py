@@ -229,30 +229,39 @@ def few_draws(draws: int, chains: int, *, markov: bool) -> str:
     return f"only {draws * chains} draws" if draws * chains < ESS else ""
 
 
-def _warn(found: dict[str, Any], what: str, draws: int) -> None:
-    r_hat = f", r-hat up to {found['r_hat_max']:.2f}" if "r_hat_max" in found else ""
-    advice = f"ask for more draws (draws={max(4, _wanted(found)) * draws})"
-    if found["n_items_undefined"]:
-        advice = (
+def advice(found: Mapping[Any, Any], draws: int) -> str:
+    """Return what to do about chains that are too short, given a fit's attributes and draws.
+
+    >>> advice({"n_items_poor": 1, "ess_bulk_min": 200.0}, 1000)
+    'ask for more draws (draws=4000)'
+    """
+    if found.get("n_items_undefined"):
+        return (
             "some draws are not finite. Do not use this fit; check for extreme values in the data "
             "or very wide priors, and report the problem"
         )
-    elif found["n_items_stuck"]:
-        advice = (
+    if found.get("n_items_stuck"):
+        return (
             "a chain stands still, and more draws do not help. Fit again with another "
             "random_seed, or a longer warm-up (tune=2000). If a chain stands still again, leave "
             "it out"
         )
-    elif found.get("r_hat_max", 1.0) > APART:
-        advice = (
+    if found.get("r_hat_max", 1.0) > APART:
+        return (
             "the chains seem to have settled in different places, and more draws do not help. "
             "Compare them chain by chain (fit['posterior'].mean('draw')), and try a simpler model"
         )
+    times = max(4, _wanted(found)) if "ess_bulk_min" in found else 4
+    return f"ask for more draws (draws={times * draws})"
+
+
+def _warn(found: dict[str, Any], what: str, draws: int) -> None:
+    r_hat = f", r-hat up to {found['r_hat_max']:.2f}" if "r_hat_max" in found else ""
     tails = f" ({found['ess_tail_min']:.0f} in the tails)" if _thin_tails(found) else ""
     warn_caller(
         f"The chains have not run long enough for {what}: as few as "
         f"{found['ess_bulk_min']:.0f} effective draws{tails}{r_hat}. Do not trust such intervals; "
-        f"{advice}.",
+        f"{advice(found, draws)}.",
         ConvergenceWarning,
     )
 

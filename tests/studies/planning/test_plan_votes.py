@@ -80,10 +80,11 @@ def test_more_votes_on_a_pair_narrow_intervals_and_a_wider_interval_is_wider():
 
 
 @pytest.mark.long
+@pytest.mark.filterwarnings("ignore:The chains have not run")
 def test_votes_on_all_judged_pairs_are_a_sample_as_in_evaluations():
     """The plan is of the numbers that an evaluation of such votes shows."""
     votes, verdicts = study(0.8, N_PAIRS)
-    shown = dx.evaluate(votes, verdicts, draws=200, random_seed=1, progressbar=False)
+    shown = dx.evaluate(votes, verdicts, draws=400, random_seed=1, progressbar=False)
     ends = shown["leaderboard"]["win_rate"].quantile([0.055, 0.945], ("chain", "draw"))
     plan = planned(votes, verdicts, items=(N_PAIRS,))
     half = float(ends.diff("quantile").mean()) / 2

@@ -13,7 +13,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.linalg import lsqr
 
 from dissensus import arguments
-from dissensus.data.pairs import checked_pairs, system_groups
+from dissensus.data.pairs import checked_pairs, copies, system_groups
 from dissensus.dims import ANNOTATOR, ITEM, SYSTEM, VOTE
 from dissensus.errors import ArgumentError, DesignWarning, brief, shown, warn_caller
 from dissensus.families.pairs.evidence import Evidence, remarks, with_evidence
@@ -171,7 +171,8 @@ def process(
     made = Process(pairs, form, _priors(priors), evidence)
     known = () if evidence is None else remarks(evidence, len(made.systems))
     nested = [_NESTED] if form.items and alone else []
-    for text in (*_apart(made), *nested, *known):
+    twice = copies(pairs)
+    for text in (*_apart(made), *nested, *known, *([f"{twice}."] if twice else [])):
         warn_caller(text, DesignWarning)
     return made
 

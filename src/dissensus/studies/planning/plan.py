@@ -235,7 +235,8 @@ def plan(
           over systems; or of the mean score of all items;
         - ``half_width_alone``: the same without the verdicts, or from the labelled items alone;
         - ``items_alone``: the number of pairs with votes, or of labelled items, that would then be
-          needed for ``half_width``. Verdicts and predictions save the difference.
+          needed for ``half_width``, possibly more than there are pairs. Verdicts and predictions
+          save the difference.
 
         ``attrs["in_words"]`` says what the largest number of labels or votes gives. Of a reader
         study, it names the smallest study (readers times cases) with a power of at least .8, or
