@@ -542,6 +542,22 @@ def test_what_understates_is_warned_of():
     assert int(found["auc"].isel(chain=0, draw=0).isnull().sum()) == 2
 
 
+def test_scores_that_are_all_the_same_are_noticed():
+    frame = table()
+    frame.loc[frame["modality"] == "CT", "score"] = 3
+    n = frame["reader"].nunique()
+    with pytest.warns(dx.DissensusWarning, match=rf"^{n} of {2 * n} pairs of reader .* same score"):
+        study(frame)
+
+
+def test_described_are_averages_and_not_curves():
+    found = study(table())
+    assert dx.describe(found) == found.attrs["in_words"]
+    written = dx.describe(found, "markdown")
+    assert "false_positive_rate" not in written
+    assert len(written.splitlines()) < 20
+
+
 def test_the_sentence_says_for_whom():
     frame = table()
     found = study(frame, predictions={c: float(c % 2) + c % 3 for c in range(60)})
@@ -551,7 +567,7 @@ def test_the_sentence_says_for_whom():
     low, high = less.quantile([0.025, 0.975]).values
     assert f"CT minus MRI: {share(float(less.mean()), 3)} (95 % interval {share(low, 3)}" in text
     assert f"to {share(high, 3)}); above 0 with probability" in text
-    assert " System system: ." in text
+    assert " The system: ." in text
     here = study(frame, new_readers=False, new_cases=False).attrs["in_words"]
     assert "these readers on these cases: CT ." in here
     assert "interval" not in here

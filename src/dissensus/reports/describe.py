@@ -11,13 +11,14 @@ import numpy as np
 import xarray as xr
 
 from dissensus import arguments
-from dissensus.dims import ITEM, SAMPLE, other
+from dissensus.dims import FALSE_POSITIVE_RATE, ITEM, READER, SAMPLE, other
 from dissensus.errors import ArgumentError, shown
 from dissensus.evaluation.doubts import MARK, of_attributes, of_fit, of_numbers
 from dissensus.evaluation.votes import LEADERBOARD
 from dissensus.metrics import METRICS
 from dissensus.sampling import convergence
 from dissensus.sampling.intervals import effective, spread, whole
+from dissensus.statistics._reader_words import checked_study, is_reader_study
 from dissensus.wording import (
     capital,
     clean,
@@ -331,7 +332,8 @@ def describe(draws: xr.DataArray | xr.Dataset | xr.DataTree, format: str = "text
     draws : DataArray, Dataset or DataTree
         Draws (chain, draw, ...) of metrics or statistics, what `dissensus.compare` returns, or a
         fit, of which the parameters without a dim of items are reported. Of an evaluation of votes
-        on pairs, the verdict in words, or a table of win rates and ranks.
+        on pairs, the verdict in words, or a table of win rates and ranks. Of a reader study its
+        ``in_words``, with 95 % intervals, or a table without single readers and curves.
     format : {"text", "markdown", "latex"}
         Sentences; a table; or a ``tabular`` for LaTeX's package booktabs. Names from the data are
         escaped.
@@ -387,6 +389,12 @@ def describe(draws: xr.DataArray | xr.Dataset | xr.DataTree, format: str = "text
             words = [*unreliable(draws), *said("headline", headline(draws))]
             return " ".join(words).replace("\N{NO-BREAK SPACE}", " ")
         draws = draws[LEADERBOARD].to_dataset()[["win_rate", "rank"]]
+    if is_reader_study(draws):
+        study = checked_study(draws, "draws")
+        if format == "text":
+            return str(study.attrs["in_words"])
+        single = {READER, FALSE_POSITIVE_RATE}
+        draws = study[[name for name, one in study.data_vars.items() if not single & {*one.dims}]]
     data, reason = _draws(draws)
     parts: list[xr.Dataset] = []
     rows: list[Row] = []

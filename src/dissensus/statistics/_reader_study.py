@@ -374,6 +374,7 @@ def reader_study(
         share_scored=len(study.case) / cells_of,
         truth_known=int(true.known),
         unit="cases" if study.cluster is None else "clusters",
+        n_constant=sum(bool(np.ptp(one.score) == 0) for one in readings),
         units_positive=units[0],
         units_negative=units[1],
     )

@@ -60,6 +60,12 @@ def concerns(study: xr.Dataset) -> dict[str, str]:
             f"Do not trust the areas by latent scores ({poor}). Run reader_study again with "
             f"more draws (draws={4 * study.sizes[CHAIN] * study.sizes[DRAW]})."
         )
+    if constant := about.get("n_constant"):
+        out["constant"] = (
+            f"{constant} of {int(observed.notnull().sum())} pairs of reader and modality have the "
+            "same score for all cases, which gives an area of .5. Check that the column of scores "
+            "is the right one."
+        )
     if about.get("areas_grades_min", 3) < 3:
         out["grades"] = (
             "A reader or system has two different scores, one point of the curve. The area by "
@@ -108,7 +114,7 @@ def concerns(study: xr.Dataset) -> dict[str, str]:
     n = int(observed.notnull().sum(READER).min())
     if about["new_readers"] and n < FEW_READERS:
         out["readers"] = (
-            f"There are only {counted(n, 'reader')}"
+            f"There {'is' if n == 1 else 'are'} only {counted(n, 'reader')}"
             + several * " with a modality"
             + ": the interval for new readers depends mostly on a prior. For these readers only, "
             "pass new_readers=False."
@@ -147,7 +153,8 @@ def in_words(study: xr.Dataset) -> str:
             text += f"; above 0 with probability {spoken_probability(float((less > 0).mean()))}"
         text += "."
     for name in study[SYSTEM].values.tolist() if SYSTEM in study.dims else ():
-        text += f" System {name}: {_with_interval(study['system_auc'].sel({SYSTEM: name}))}."
+        whose = "The system" if name == SYSTEM else f"System {name}"
+        text += f" {whose}: {_with_interval(study['system_auc'].sel({SYSTEM: name}))}."
     return text
 
 
