@@ -51,6 +51,56 @@ def test_so_many_known_labels_make_an_interval_as_narrow_as_was_said():
     assert 0.04 < high - low < 0.11
 
 
+def test_the_design_effect_of_copies_is_their_number():
+    """Kish (1965): with k copies of each of n items, variances are k times as large."""
+    n, k = 50, 4
+    right = np.repeat(np.random.default_rng(1).random(n) < 0.7, k)
+    names = [f"i{j}" for j in range(n * k)]
+    truth = np.eye(2)[np.where(right, 0, 1)]
+    fit = xr.DataTree.from_dict({
+        "observed_data": xr.Dataset({"system_label_code": (("item", "system"),
+            np.zeros((n * k, 1), dtype=int))}, {"item": names, "system": ["m"]}),
+        "constant_data": xr.Dataset({"truth_mean": (("item", "label"), truth)}, {"item": names}),
+    })  # fmt: skip
+    ann = xr.Dataset({"cluster_code": ("item", np.repeat(np.arange(n), k)[::-1])},
+                     {"item": names[::-1]})  # fmt: skip
+    found = float(accuracy.design_effect(fit, ann).sel(system="m"))
+    assert found == pytest.approx(k * n / (n - 1))
+    alone = ann.assign(cluster_code=("item", np.arange(n * k)))
+    assert float(accuracy.design_effect(fit, alone)[0]) == pytest.approx(1.0, abs=0.01)
+
+
+@pytest.mark.long
+def test_copies_of_items_say_nothing_more_of_new_ones():
+    """Five copies of each item of a patient: without patients the interval is less than half."""
+    ann, pred, truth = (study().annotations, study().predictions, study().truth["truth_label"])
+    items = ann["item"].to_numpy()[:40]
+    rows = ann["label"].to_numpy()[ann["label_code"]], ann["annotator"].to_numpy()[
+        ann["annotator_code"]]  # fmt: skip
+    frame = pd.DataFrame({"item": ann["item"].to_numpy()[ann["item_code"]], "label": rows[0],
+                          "annotator": rows[1]}).query("item in @items")  # fmt: skip
+    said = pred["label"].to_numpy()[pred["label_code"].isel(position=0)]
+    given = pd.DataFrame(said, pred["item"].to_numpy(), pred["system"].to_numpy()).loc[items]
+    given = given.stack().rename_axis(["item", "system"]).rename("label").reset_index()
+
+    def width(copies, cluster):
+        def copied(table):
+            each = [table.assign(item=table["item"].astype(str) + f"_{c}", patient=table["item"])
+                    for c in range(copies)]  # fmt: skip
+            return pd.concat(each)
+
+        data = dx.annotations(copied(frame), cluster=cluster)
+        known = {name: truth.sel(item=int(name.rsplit("_", 1)[0])).item() for name in
+                 data["item"].to_numpy()}  # fmt: skip
+        found = dx.evaluate(data, dx.predictions(copied(given)), truth=known, **QUIET)
+        new = found["accuracy"]["estimated_accuracy"].sel(scope="new items", system="system B")
+        return float(np.diff(new.quantile([0.055, 0.945]))[0])
+
+    once = width(1, None)
+    assert width(5, "patient") == pytest.approx(once, rel=0.15)
+    assert width(5, None) < 0.55 * once
+
+
 @pytest.mark.long
 def test_known_labels_narrow_what_is_said():
     truth = study().truth["truth_label"].to_series().iloc[:60]

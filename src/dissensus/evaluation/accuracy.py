@@ -17,6 +17,7 @@ import xarray as xr
 from scipy import stats
 
 from dissensus import arguments, models, statistics
+from dissensus.data import tables
 from dissensus.data.known_labels import known_codes
 from dissensus.data.rows import voices_per
 from dissensus.dims import (
@@ -148,8 +149,9 @@ def plan(
         )
     if "cluster_code" in annotations:
         remarks.append(
-            "Estimated accuracies take the items of a cluster to be independent: their intervals "
-            "may be too narrow."
+            "Intervals of systems' accuracy on new items allow for clusters of items. On these "
+            "items, and for annotators, the model takes the items of a cluster to be independent: "
+            "intervals may be too narrow."
         )
     candidates = _candidates(annotations, systems, anonymous)
     if by_name:
@@ -296,7 +298,7 @@ def fits(annotations: xr.Dataset, run: Run) -> Fitted:
     candidates = list(run.plan.candidates)
     for one in fitting.tracked(candidates, "Estimating accuracies", run.settings.progressbar):
         fit = _fit(annotations, one, run, rng)
-        kept = _draws_of(fit, run.plan.predictions, run.thin)
+        kept = _draws_of(fit, annotations, run.plan.predictions, run.thin)
         try:
             _require_settled(kept, run.plan, one)
         except AnnotationError as problem:
@@ -419,7 +421,9 @@ def _fit(
     return fit
 
 
-def _draws_of(fit: xr.DataTree, predictions: xr.Dataset | None, thin: int) -> xr.Dataset:
+def _draws_of(
+    fit: xr.DataTree, annotations: xr.Dataset, predictions: xr.Dataset | None, thin: int
+) -> xr.Dataset:
     """Return draws of annotators and systems, and posterior means of items.
 
     - ``annotator_accuracy`` (chain, draw[, annotator]), ``majority_correct`` and
@@ -442,10 +446,13 @@ def _draws_of(fit: xr.DataTree, predictions: xr.Dataset | None, thin: int) -> xr
     })  # fmt: skip
     if predictions is None:
         return out
-    both = [posterior[name] for name in ("system_correct", "system_accuracy")]
+    here, new = posterior["system_correct"], posterior["system_accuracy"]
+    if "cluster_code" in annotations:
+        new = (here + np.sqrt(design_effect(fit, annotations)) * (new - here)).clip(0.0, 1.0)
     index = xr.IndexVariable(SCOPE, list(SCOPES))
-    found = xr.concat(both, dim=index, combine_attrs="drop").transpose(*SAMPLE, SCOPE, SYSTEM)
-    above = (posterior["system_accuracy"] > on_average(people)).mean(list(SAMPLE))
+    found = xr.concat([here, new], dim=index, combine_attrs="drop")
+    found = found.transpose(*SAMPLE, SCOPE, SYSTEM)
+    above = (new > on_average(people)).mean(list(SAMPLE))
     out["estimated_accuracy"] = found.drop_attrs().assign_attrs(higher)
     out["above_annotators"] = above.drop_attrs()
     observed = fit["observed_data"].to_dataset()
@@ -455,6 +462,37 @@ def _draws_of(fit: xr.DataTree, predictions: xr.Dataset | None, thin: int) -> xr
     known = observed.get("truth_code", xr.DataArray(-1)) >= 0
     out["n_known"] = (answered & known).sum(ITEM).drop_attrs()
     return out
+
+
+def design_effect(fit: xr.DataTree, annotations: xr.Dataset) -> xr.DataArray:
+    r"""Return by how much clusters of items increase the variance of systems' accuracy.
+
+    .. math:: \max\Bigl(1, 1 + \frac{\frac{C}{C - 1} \sum_c (\sum_{i \in c} r_i)^2
+        - \sum_i r_i^2}{\sum_i v_i}\Bigr)
+
+    with :math:`r_i` the probability that the answer to item i is right, less its mean, and
+    :math:`v_i` the variance of being right; C clusters. The design effect of cluster samples, Kish
+    (1965), *Survey Sampling*, section 5.4, as a ratio of estimates. What is not known of the truths
+    is taken as independent.
+    """
+    observed, truth = fit["observed_data"].to_dataset(), fit["constant_data"]["truth_mean"]
+    place = tables.match(truth[ITEM].to_numpy(), annotations[ITEM].to_numpy())
+    cluster = annotations["cluster_code"].to_numpy()[place]
+    said = observed["system_label_code"].transpose(ITEM, SYSTEM)
+    right = truth.transpose(ITEM, ...).to_numpy()
+    out = np.ones(said.sizes[SYSTEM])
+    for system, code in enumerate(said.to_numpy().T):
+        known, own = code >= 0, code < right.shape[1]
+        p = np.zeros(len(code))
+        p[known & own] = right[known & own, code[known & own]]
+        r = np.where(known, p - p[known].mean(), 0.0)
+        n = len(np.unique(cluster[known]))
+        variance = (r**2 + np.where(known, p * (1.0 - p), 0.0)).sum()
+        if n > 1 and variance > 0.0:
+            of_cluster = np.bincount(cluster, r)
+            more = n / (n - 1) * (of_cluster**2).sum() - (r**2).sum()
+            out[system] = max(1.0, 1.0 + more / variance)
+    return xr.DataArray(out, dims=SYSTEM, coords={SYSTEM: said[SYSTEM].to_numpy()})
 
 
 def _to_know(variance: xr.DataArray, n_items: xr.DataArray) -> xr.DataArray:
