@@ -12,6 +12,7 @@ import xarray as xr
 import dissensus as dx
 from dissensus.dims import SCOPES
 from dissensus.evaluation import runs
+from dissensus.reports import checks, trust
 from dissensus.reports.sentences import paragraph
 
 
@@ -172,3 +173,10 @@ def two(dictated):
         return result
 
     return build
+
+
+@pytest.fixture
+def three_are_enough(monkeypatch):
+    """Take the three items of these evaluations for enough."""
+    for module in (checks, trust):
+        monkeypatch.setattr(module, "FEW_UNITS", 3)

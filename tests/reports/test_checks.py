@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import xarray as xr
 from reports.conftest import spoken
@@ -9,7 +10,7 @@ from reports.conftest import spoken
 import dissensus as dx
 from dissensus.cli.options import as_options
 from dissensus.cli.tables import results
-from dissensus.evaluation import doubts
+from dissensus.evaluation import doubts, runs
 from dissensus.reports import checks
 
 
@@ -40,6 +41,7 @@ def said(topics):
     return [spoken(*one) for one in topics]
 
 
+@pytest.mark.usefixtures("three_are_enough")
 def test_all_is_well(chains):
     result = chains(0, 0)
     assert checks.troubles(result) == checks.cautions(result) == []
@@ -65,12 +67,14 @@ def test_poor_at_the_reference_is_trouble(chains, page):
     assert "table-chains-0" in parsed.ids
 
 
+@pytest.mark.usefixtures("three_are_enough")
 def test_poor_elsewhere_is_a_caution(chains):
     result = chains(0, 1)
     assert checks.troubles(result) == []
     assert "for 1 of 3 items at reliability 2" in said(checks.cautions(result))[0]
 
 
+@pytest.mark.usefixtures("three_are_enough")
 @pytest.mark.parametrize("poor", [(2, 3), (0, 1)])
 def test_the_terminal_prints_every_warning_of_the_page(chains, poor):
     result = chains(*poor)
@@ -81,6 +85,22 @@ def test_the_terminal_prints_every_warning_of_the_page(chains, poor):
     for warning in warnings:
         assert warning in printed.replace("\N{NO-BREAK SPACE}", " ")
     assert "A smaller prior (--prior-count)" in as_options(printed)
+
+
+@pytest.mark.usefixtures("three_are_enough")
+@pytest.mark.parametrize(("drift", "kind"), [(0.0, "fine"), (0.3, "rough"), (3.0, "trouble")])
+def test_metrics_are_rough_before_they_are_not_to_be_relied_on(dictated, drift, kind):
+    """The limits of `doubt` in summaries are those of troubles."""
+    tree = dictated({"a": [0.8], "b": [0.6]})
+    draws = tree["metrics"].to_dataset()
+    ramp = xr.DataArray(np.linspace(-0.01, 0.01, draws.sizes["draw"]), dims="draw")
+    draws["top_1_accuracy"] = (draws["top_1_accuracy"] + drift * ramp).transpose(
+        *draws["top_1_accuracy"].dims
+    )
+    tree["metrics"], tree["diagnostics"] = draws, runs.diagnostics(draws)
+    assert [name for name, _ in checks.cautions(tree)] == ["rough"] * (kind == "rough")
+    assert bool(checks.troubles(tree)) == (kind == "trouble")
+    assert (dx.summary(tree)["doubt"] != "").any() == (kind == "trouble")
 
 
 def with_more(result, **more):
@@ -127,6 +147,7 @@ def test_without_the_attribute_chains_are_of_items(chains):
     assert "2 of 3 items" in said(checks.troubles(result))[0]
 
 
+@pytest.mark.usefixtures("three_are_enough")
 def test_one_chain_has_no_r_hat(chains):
     result = chains(0, 1)
     result["convergence"] = result["convergence"].to_dataset().drop_vars("r_hat_max")

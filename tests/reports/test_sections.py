@@ -87,7 +87,9 @@ def test_uncertainty_adjusted_accuracy_stands_beside(plain):
     )
     first = float(mean.mean(("chain", "draw"))[0])
     text = of_accuracy(with_accuracy(plain))
-    assert f"and its agreement with the panel is {100 * round(first, 2):.4g} %." in text
+    assert (
+        f"and its agreement with the panel on new items is {100 * round(first, 2):.4g} %." in text
+    )
 
 
 def test_another_leader_by_agreement_with_the_panel_is_named(plain):

@@ -196,6 +196,7 @@ def test_labels_of_rankings_are_compared_at_the_same_depth():
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("three_are_enough")
 def test_more_items_is_where_the_probability_reaches_its_limit(dictated):
     """On as many items more, the same difference is 1.645 standard errors from 0."""
     rng = np.random.default_rng(1)
@@ -217,7 +218,22 @@ def test_more_items_is_where_the_probability_reaches_its_limit(dictated):
     assert box.remedy == "10 times as many items would not settle it: take the cheaper one."
 
 
+def test_from_a_few_items_nothing_is_extrapolated(dictated):
+    """There are three; and their intervals for new items are too narrow."""
+    still = np.full(1000, 0.7)
+    first = np.where(np.arange(1000) < 900, 0.82, 0.69)
+    tree = with_draws(dictated({"a": [0.8], "b": [0.7]}), first, still)
+    *_, careful, settled = boxes(tree)
+    assert careful.reason.startswith("There are only 3 items: intervals for new items are too")
+    assert (careful.word, careful.remedy) == ("Careful", "Have 20 or more items labelled.")
+    assert (settled.word, settled.remedy) == ("Careful", "Have more items labelled.")
+    assert not next_steps.steps(tree, lead_of(tree), [])["more"]
+    same = boxes(with_draws(tree, still, still))[-1]
+    assert (same.word, same.reason) == ("Fine", "a and b do equally well.")
+
+
 @pytest.mark.long
+@pytest.mark.usefixtures("three_are_enough")
 def test_boxes_say_what_is_wrong(dictated, evaluate):
     good = dictated({"a": [0.8], "b": [0.6]})
     assert [box.word for box in boxes(good)][1:] == ["Fine", "Fine"]

@@ -23,10 +23,12 @@ from dissensus.reports.sentences import sentences
 from dissensus.reports.svg import Shown
 from dissensus.reports.tables import Body, Table
 from dissensus.sampling import convergence
+from dissensus.statistics._resampling import FEW_UNITS
 from dissensus.wording import counted, listed, metric_title, number
 
 R_HAT, ESS = 1.01, 400
-"""Limits of metrics: Vehtari et al. (2021), "Rank-normalization, folding, and localization"."""
+"""Beyond these ends of intervals are rough: Vehtari et al. (2021), "Rank-normalization, folding,
+and localization". Beyond those of `convergence` they are not to be relied on."""
 _GROUPS: Final = {
     "components": ("Variance components", "ICCs and xCCs"),
     "accuracy": ("Estimated accuracies", "estimated accuracies"),
@@ -108,9 +110,9 @@ def _of_side(side: xr.DataTree, whose: str) -> Iterator[tuple[str, Facts]]:
     if prior and prior["poor"]:
         yield "short_chains_of_prior", prior
     ess, r_hat = _worst(side) or (np.inf, 0.0)
-    if r_hat > R_HAT:
+    if r_hat > convergence.R_HAT:
         yield _trouble("r_hat", f"{r_hat:.3f}", whose)
-    if ess < ESS:
+    if ess < convergence.ESS:
         yield _trouble("ess", f"{ess:,.0f}", whose)
 
 
@@ -169,8 +171,13 @@ def _worst(side: xr.DataTree) -> tuple[float, float] | None:
 
 def cautions(evaluation: xr.DataTree) -> Topics:
     """Return results that are correct but easily misread."""
-    out: Topics = [("outweighed", facts) for facts in outweighed(evaluation)]
+    out: Topics = [*_few_units(evaluation)]
+    out += [("outweighed", facts) for facts in outweighed(evaluation)]
     for side in sides(evaluation):
+        ess, r_hat = _worst(side) or (np.inf, 0.0)
+        rough = ess < ESS or r_hat > R_HAT
+        if rough and ess >= convergence.ESS and r_hat <= convergence.R_HAT:
+            out.append(("rough", {"ess": f"{ess:,.0f}", "r_hat": f"{r_hat:.3f}"}))
         poor = _poor(side)
         if poor and not poor["at_reference"]:
             out.append(("short_chains_of_items", poor))
@@ -186,6 +193,17 @@ def cautions(evaluation: xr.DataTree) -> Topics:
         if mass > HEAVY_PRIOR:
             out.append(("unnamed", {"mass": mass}))
     return [*out, *_leniency(evaluation)]
+
+
+def _few_units(evaluation: xr.DataTree) -> Topics:
+    """Caution if intervals for new items are drawn from few items, or few clusters of items."""
+    data = evaluation["annotations"].to_dataset()
+    if not evidence.has(evaluation, "metrics"):
+        return []
+    plural = "clusters" if "cluster_code" in data else "items"
+    units = data.get("cluster_code", data[ITEM]).to_numpy()
+    n = len(np.unique(units))
+    return [("few_units", {"n": n, "plural": plural})] if n < FEW_UNITS else []
 
 
 LENIENT: Final = 0.015

@@ -19,16 +19,20 @@ from dissensus.wording import counted, share
 
 _ITEMS: Final = 10
 _PEOPLE: Final = 5
+_SURE: Final = 0.995
+"""From this certainty on an item needs no second look."""
 
 
 def steps(evaluation: xr.DataTree, found: Lead | None, uncertain: list[Any]) -> Facts:
     """Return items to look at, annotators who differ from the others, and how many items more."""
     more = items_to_add(evaluation, found)
     first, second, *_ = found.systems if found and more else ("", "")
+    numbers = evidence.is_of_numbers(evaluation)
+    items = [(card.name, card.certainty) for card in uncertain[:_ITEMS]]
     return {
         "known": known_labels(evaluation),
-        "items": [(card.name, card.certainty) for card in uncertain[:_ITEMS]],
-        "numbers": evidence.is_of_numbers(evaluation),
+        "items": [(name, value) for name, value in items if numbers or float(value) < _SURE],
+        "numbers": numbers,
         "people": differing(evaluation),
         "more": more, "first": first, "second": second,
     }  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 import xarray as xr
 
-from dissensus.dims import ITEM, SAMPLE, SCOPE, SYSTEM
+from dissensus.dims import ITEM, SAMPLE, SCOPE, SYSTEM, other
 from dissensus.evaluation.evidence import summary
 from dissensus.plots._source import NEW
 from dissensus.reports import evidence, opening
@@ -17,7 +17,8 @@ from dissensus.reports.checks import Checked, Topics
 from dissensus.reports.evidence import Facts
 from dissensus.reports.sections import alpha_of
 from dissensus.reports.sentences import interval, joined, sentences
-from dissensus.reports.verdict import Lead
+from dissensus.reports.verdict import EQUAL, Lead
+from dissensus.statistics._resampling import FEW_UNITS
 from dissensus.wording import probability, share, short
 
 _LEAST: Final = 1.1
@@ -140,12 +141,19 @@ def more_cautions(checked: Checked) -> Topics:
 def _settled(evaluation: xr.DataTree, found: Lead) -> Box:
     question = "Is the best system settled?"
     rule = f"Fine means: probability {share(SURE)} or more."
+    first, second, *_ = found.systems
+    equal = found.pairs["probability_equal"].sel({SYSTEM: first, other(SYSTEM): second, SCOPE: NEW})
+    if float(equal) > EQUAL:
+        words = f"{short(first)} and {short(second)} do equally well."
+        return Box(question, "fine", words, rule)
     best, degree = found.best[0], "best" if len(found.systems) > 2 else "better"
-    words = f"{short(found.systems[0])} is the {degree} on new items with probability "
+    words = f"{short(first)} is the {degree} on new items with probability "
     words += f"{probability(best)}."
     if best >= SURE:
         return Box(question, "fine", words, rule)
     remedy = f"{FACTOR} times as many items would not settle it: take the cheaper one."
+    if evaluation["annotations"].sizes[ITEM] < FEW_UNITS:
+        remedy = "Have more items labelled."
     more = items_to_add(evaluation, found)
     if more:
         remedy = f"About {more} more items like these would settle it."
@@ -156,10 +164,10 @@ def items_to_add(evaluation: xr.DataTree, found: Lead | None) -> str:
     """Return how many items more settle which system is best; "" if it is, or never."""
     if found is None or not found.pairs or found.best[0] >= SURE:
         return ""
-    factor = more_items(found)
-    if factor is None:
+    factor, n_items = more_items(found), evaluation["annotations"].sizes[ITEM]
+    if factor is None or n_items < FEW_UNITS:  # a few items say too little for an extrapolation
         return ""
-    n = evaluation["annotations"].sizes[ITEM] * (factor - 1)
+    n = n_items * (factor - 1)
     size = 10 ** max(int(np.floor(np.log10(max(n, 1)))) - 1, 0)  # two digits: an extrapolation
     return f"{max(int(np.ceil(n / size)) * size, 1):,}"
 

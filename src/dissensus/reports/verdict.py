@@ -26,6 +26,8 @@ from dissensus.wording import capital, metric_title, probability, share
 
 LIKELY: Final = 0.8
 """Probability from which an order is likely; from `SURE` it is settled."""
+EQUAL: Final = 0.995
+"""Probability from which two systems are the same."""
 _AGAINST: Final = {
     average_annotator.RATIO: "Discrepancy ratio, {}",
     average_annotator.LABELS: "Against an annotator, {}",
@@ -148,7 +150,7 @@ def headline(evaluation: xr.DataTree, found: Lead | None) -> Facts:
     if rest:
         best = found.best
         pair = found.pairs.sel({SYSTEM: first, SCOPE: NEW})
-        equal = pair["probability_equal"].to_numpy() > 0.995
+        equal = pair["probability_equal"].to_numpy() > EQUAL
         facts |= {
             "second": rest[0], "state": _state(best[0]), "best": best[0],
             "either": sum(best[:2]) >= SURE,
