@@ -23,33 +23,34 @@ from dissensus.families.crossed.kernels.data import cutpoints, label_sums
 from dissensus.kernels.random import started
 
 
-def log_likelihood(one, mu, cut, boundary, by=None):
+def log_likelihood(one, mu, cut, boundary, pool=kernel.NO_POOL, by=(1.0, 1.0)):
     data, par = one.data, one.par
     layout = (data.value, data.cell_start, data.cell_pool, data.annotator)
-    by = np.ones((len(mu), 2)) if by is None else by
-    return kernel.log_likelihood(*layout, par.item, par.annotator, None, mu, cut, by, *boundary)
+    given = (*layout, par.item, par.annotator, None, mu, cut, pool, np.array(by))
+    return kernel.log_likelihood(*given, *boundary)
 
 
-def log_posterior(one, x, boundary, slopes):
+def log_posterior(one, pool, x, boundary, slopes):
     given = kernel.given_effects(one.data, one.par, one.priors)
-    return kernel._log_posterior(*given, x, *boundary, slopes.gradient[0], slopes.root[0])
+    return kernel._log_posterior(*given, pool, x, *boundary, slopes.gradient[0], slopes.root[0])
 
 
-def free(one, since=None):
-    """Return means, log gaps, and log factors since a former state."""
+def free(one, pool, since=None):
+    """Return means, log gaps, and log factors of a pool since a former state."""
     now, then = one.par, since or one.par
-    has = now.sd_annotator > 0
-    logs = [np.log(now.sd_item / then.sd_item)]
-    logs.append(np.log(now.sd_annotator[has] / then.sd_annotator[has]))
-    return np.concatenate([now.mu, np.log(now.gap), *logs])
+    logs = [np.log(now.sd_item[pool] / then.sd_item[pool])]
+    if now.sd_annotator.any():
+        logs.append(np.log(now.sd_annotator[pool] / then.sd_annotator[pool]))
+    return np.concatenate([now.mu, np.log(now.gap), logs])
 
 
-def put(one, numbers):
-    """Return the study with other means, gaps and factors; all annotators have effects."""
+def put(one, pool, numbers):
+    """Return the study with other means, gaps and a pool's factors; annotators have effects."""
     data, par, n = one.data, one.par, len(one.par.mu)
-    items, people = np.exp(numbers[-2 * n : -n]), np.exp(numbers[-n:])
+    items, people = np.ones(n), np.ones(n)
+    items[pool], people[pool] = np.exp(numbers[-2:])
     return one._replace(par=par._replace(
-        mu=numbers[:n], gap=np.exp(numbers[n : -2 * n]), sd_item=par.sd_item * items,
+        mu=numbers[:n], gap=np.exp(numbers[n:-2]), sd_item=par.sd_item * items,
         item=par.item * items[data.cell_pool], sd_annotator=par.sd_annotator * people,
         annotator=par.annotator * people[data.annotator_pool],
     ))  # fmt: skip
@@ -61,14 +62,13 @@ def slope(f, x, k, step=1e-5):
     return (f(x + away) - f(x - away)) / (2 * step)
 
 
-def log_density(one, numbers):
+def log_density(one, pool, numbers):
     """Of means, log gaps and log factors, with the volume of what a factor multiplies."""
-    one, n = put(one, numbers), len(one.par.mu)
+    one = put(one, pool, numbers)
     total = log_labels(one, "ordinal") + log_means(one) + log_effects(one) + log_scales(one)
     total += log_scale(one.par.gap, one.priors.gap) + np.log(one.par.gap).sum()
-    volume = [1 + np.bincount(pool, minlength=n)
-              for pool in (one.data.cell_pool, one.data.annotator_pool)]  # fmt: skip
-    return total + np.concatenate(volume) @ numbers[-2 * n :]
+    volume = [1 + (of == pool).sum() for of in (one.data.cell_pool, one.data.annotator_pool)]
+    return total + np.array(volume) @ numbers[-2:]
 
 
 @pytest.mark.parametrize("n_labels", [2, 3, 5])
@@ -103,22 +103,21 @@ def test_slopes_in_the_factors_of_effects():
     one = study(2, "ordinal", n_labels=4, seed=4)
     cut, mu = cutpoints(one.par.gap), one.par.mu
 
-    def found(by, at=cut):
+    def found(pool, by, at=cut):
         boundary, _ = kernel.slopes_room(one.par)
-        return log_likelihood(one, mu, at, boundary, by.reshape(2, 2)), boundary
+        return log_likelihood(one, mu, at, boundary, pool, by), boundary
 
-    ones = np.ones(4)
-    _, here = found(ones)
+    ones = np.ones(2)
     for p, j in np.ndindex(2, 2):
-        place = 2 * p + j
-        assert here.factor[p, j] == pytest.approx(slope(lambda x: found(x)[0], ones, place))
+        _, here = found(p, ones)
+        assert here.factor[j] == pytest.approx(slope(lambda x, p=p: found(p, x)[0], ones, j))
         # Slopes are in logarithms: divided by the factor they are in the factor itself.
-        curve = slope(lambda x: found(x)[1].factor / x.reshape(2, 2), ones, place)
-        assert here.factors[p, j] == pytest.approx(-curve[p, j])
-        assert here.factors[p, 2] == pytest.approx(-curve[p, 1 - j])
+        curve = slope(lambda x, p=p: found(p, x)[1].factor / x, ones, j)
+        assert here.factors[j] == pytest.approx(-curve[j])
+        assert here.factors[2] == pytest.approx(-curve[1 - j])
         for k in range(len(cut)):
-            both = slope(lambda x: found(ones, x)[1].factor, cut, k)
-            assert here.crossed[p, k, j] == pytest.approx(-both[p, j], abs=1e-8)
+            both = slope(lambda x, p=p: found(p, ones, x)[1].factor, cut, k)
+            assert here.crossed[k, j] == pytest.approx(-both[j], abs=1e-8)
 
 
 @pytest.mark.parametrize("n_pools", [1, 2])
@@ -127,10 +126,11 @@ def test_the_log_density_and_its_gradient(n_pools, prior):
     one = study(n_pools, "ordinal", n_labels=5, seed=3)
     one.priors.gap[:] = prior
     boundary, slopes = kernel.slopes_room(one.par)
-    at, found, want = free(one), [], []
+    pool, found, want = n_pools - 1, [], []
+    at = free(one, pool)
 
     def height(x):
-        return log_posterior(one, x, boundary, slopes)
+        return log_posterior(one, pool, x, boundary, slopes)
 
     rng = np.random.default_rng(1)
     for _ in range(5):
@@ -139,7 +139,7 @@ def test_the_log_density_and_its_gradient(n_pools, prior):
         gradient = slopes.gradient[0].copy()
         for k in range(len(x)):
             assert gradient[k] == pytest.approx(slope(height, x, k), rel=1e-5, abs=1e-6)
-        want.append(log_density(one, x))
+        want.append(log_density(one, pool, x))
     np.testing.assert_allclose(np.diff(found), np.diff(want), rtol=1e-8)
 
 
@@ -149,21 +149,23 @@ def test_cutpoints_and_spreads_follow_their_density():
     one.par.sd_annotator[:] = 0.0  # what annotators add stays as it is
     boundary, slopes = kernel.slopes_room(one.par)
     since = one.par._replace(sd_item=one.par.sd_item.copy(), item=one.par.item.copy())
-    state, draws, moved = started(np.uint64(2)), [], 0
-    for sweep in range(24_200):
-        args = (one.data, one.par, one.priors, sweep < 100, boundary, slopes)
-        moved += kernel.move_cutpoints(state, *args)
-        if sweep >= 200 and sweep % 8 == 0:
-            draws.append(free(one, since))
+    state, draws, moved = started(np.uint64(2)), [], np.zeros(2)
+    for sweep in range(12_100):
+        for often in (0, 1):
+            args = (one.data, one.par, one.priors, sweep < 50, boundary, slopes)
+            moved[often] += kernel.move_cutpoints(state, *args, often=float(often))
+        if sweep >= 100 and sweep % 4 == 0:
+            draws.append(free(one, 0, since))
+    assert (moved > 0.4 * 12_100).all()
+    ratio = (par.item / par.sd_item for par in (one.par, since))
+    np.testing.assert_allclose(*ratio)
     draws, one = np.array(draws), one._replace(par=since)
-    assert moved > 0.4 * 24_200
-    np.testing.assert_allclose(one.par.item / one.par.sd_item, since.item / since.sd_item)
     n, middle, spread = 61, draws.mean(axis=0), draws.std(axis=0)
     grid = [m + 7 * s * np.linspace(-1, 1, n) for m, s in zip(middle, spread, strict=True)]
     height = np.empty((n, n, n))
     for place in np.ndindex(n, n, n):
         x = np.array([axis[k] for axis, k in zip(grid, place, strict=True)])
-        height[place] = log_posterior(one, x, boundary, slopes)
+        height[place] = log_posterior(one, 0, x, boundary, slopes)
     weight = np.exp(height - height.max())
     for k, axis in enumerate(grid):
         marginal = weight.sum(axis=tuple({0, 1, 2} - {k}))
@@ -172,16 +174,35 @@ def test_cutpoints_and_spreads_follow_their_density():
         assert stats.kstest(places, "uniform").pvalue > 1e-3
 
 
+def test_spreads_move_one_pool_at_a_time():
+    """All ten at once would move in one step of ten; effects stay the same multiples of sds."""
+    one = study(10, "ordinal", n_labels=4, seed=8, n_items=40)
+    boundary, slopes = kernel.slopes_room(one.par)
+    state, times, since = started(np.uint64(9)), np.zeros(10), one.par.sd_item.copy()
+    ratios = one.par.item / one.par.sd_item[one.data.cell_pool]
+    for sweep in range(2_000):
+        args = (one.data, one.par, one.priors, sweep < 100, boundary, slopes)
+        moved = kernel.move_cutpoints(state, *args, often=1.0)
+        places = np.flatnonzero(one.par.sd_item != since)
+        assert len(places) == int(moved)
+        times[places] += 1
+        since[:] = one.par.sd_item
+    assert times.sum() > 0.3 * 2_000
+    assert times.min() > 40
+    now = one.par.item / one.par.sd_item[one.data.cell_pool]
+    np.testing.assert_allclose(now, ratios, rtol=1e-6)
+
+
 def test_a_chain_that_starts_nowhere_arrives():
     """Cutpoints that make every label all but impossible: no error, and a way back."""
     one = study(2, "ordinal", n_labels=5, seed=6)
     boundary, slopes = kernel.slopes_room(one.par)
     one.par.gap[:], one.par.mu[:] = 1e-30, [60.0, -60.0]
     state = started(np.uint64(3))
-    for _ in range(200):
+    for _ in range(400):
         args = (one.data, one.par, one.priors, True, boundary, slopes)
         kernel.move_cutpoints(state, *args)
-    assert np.isfinite(free(one)).all()
+    assert np.isfinite(np.concatenate([free(one, pool) for pool in range(2)])).all()
 
 
 def test_latent_numbers_lie_between_their_cutpoints():

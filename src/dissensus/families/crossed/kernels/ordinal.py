@@ -3,10 +3,12 @@
 Given the latent numbers, effects and variances are those of Gaussian labels. Cutpoints given many
 latent numbers hardly move (Cowles 1996). They are drawn without them, together with the means of
 the pools, and the latent numbers right after: by one Metropolis step whose proposal is the normal
-approximation of one Newton step. With many labels it is nearly always accepted. Every second time
-the effects of items and of annotators become larger or smaller by a factor in the same step, and
-their standard deviations with them: where most labels are alike, latent numbers say more of an
-effect than labels do, and given them standard deviations hardly move.
+approximation of one Newton step. With many labels it is nearly always accepted. In half of the
+sweeps the effects of one pool's items and annotators become larger or smaller by a factor in the
+same step, and their standard deviations with them: where most labels are alike, latent numbers say
+more of an effect than labels do, and given them standard deviations hardly move. The factors of all
+pools in one step would seldom be accepted; and few labels make a poor parabola in them, so that
+cutpoints and means move without them too.
 
 Stretching latent numbers, means, effects, their standard deviations and the cutpoints by one factor
 changes no label, only the size of the residuals, whose standard deviation is 1. The factor is drawn
@@ -37,14 +39,17 @@ from dissensus.kernels.types import Codes, Floats, Indices
 from dissensus.kernels.variates import normal, normal_between
 
 _LEAST_CURVATURE = 0.5
-"""Smallest curvature in the logarithm of a gap; an unused label gives it the prior only."""
+"""Smallest curvature in the logarithm of a gap, to which an unused label gives its prior only, or
+of a factor."""
+NO_POOL = -1
+"""In place of the pool whose factors are moved: those of none."""
 
 
 class Slopes(NamedTuple):
     """Of the log density in the free numbers.
 
     These are the pools' means, the logarithms of gaps, and those of the factors by which the
-    effects of a pool's items, and those of its annotators if they have any, become larger.
+    effects of one pool's items, and those of its annotators if they have any, become larger.
     """
 
     gradient: Floats  # (here or there, free)
@@ -52,14 +57,17 @@ class Slopes(NamedTuple):
 
 
 class BoundarySlopes(NamedTuple):
-    """Of the log-likelihood in the cutpoints of each pool, as if each pool had its own."""
+    """Of the log-likelihood in the cutpoints of each pool, as if each pool had its own.
+
+    And in the logarithms of the factors of one pool's effects.
+    """
 
     first: Floats  # (pool, cutpoint)
     second: Floats  # (pool, cutpoint): minus the second derivatives
     mixed: Floats  # (pool, cutpoint): with the next cutpoint
-    factor: Floats  # (pool, 2): the slope in the logarithm of the factor of items, of annotators
-    factors: Floats  # (pool, 3): minus the second derivatives there, and the mixed one
-    crossed: Floats  # (pool, cutpoint, 2): mixed ones of a cutpoint and a factor
+    factor: Floats  # (2): the slope in the logarithm of the factor of items, of annotators
+    factors: Floats  # (3): minus the second derivatives there, and the mixed one
+    crossed: Floats  # (cutpoint, 2): mixed ones of a cutpoint and a factor
 
 
 def draw_latent(
@@ -108,25 +116,27 @@ def _draw_latent(
 @inner
 def log_likelihood(
     value: Floats, cell_start: Codes, cell_pool: Codes, who: Indices, item: Floats,
-    annotator: Floats, offset: Floats | None, mu: Floats, cut: Floats, by: Floats, first: Floats,
-    second: Floats, mixed: Floats, factor: Floats, factors: Floats, crossed: Floats,
+    annotator: Floats, offset: Floats | None, mu: Floats, cut: Floats, pool: int, by: Floats,
+    first: Floats, second: Floats, mixed: Floats, factor: Floats, factors: Floats,
+    crossed: Floats,
 ) -> float:  # fmt: skip
     """Return the log-likelihood of means and cutpoints given the effects, with its slopes.
 
-    The effects are times ``by`` (pool, 2).
+    The effects of a pool (or of `NO_POOL`) are times ``by``: those of items, and of annotators.
     """
-    for p in range(first.shape[0]):
-        for k in range(first.shape[1]):
+    for k in range(first.shape[1]):
+        for p in range(first.shape[0]):
             first[p, k] = second[p, k] = mixed[p, k] = 0.0
-            crossed[p, k, 0] = crossed[p, k, 1] = 0.0
-        factor[p, 0] = factor[p, 1] = 0.0
-        factors[p, 0] = factors[p, 1] = factors[p, 2] = 0.0
+        crossed[k, 0] = crossed[k, 1] = 0.0
+    factor[0] = factor[1] = 0.0
+    factors[0] = factors[1] = factors[2] = 0.0
     total, last = 0.0, len(cut)
     for c in range(len(item)):
         p = cell_pool[c]
-        of_item = by[p, 0] * item[c]
+        moved = p == pool
+        of_item = by[0] * item[c] if moved else item[c]
         for n in range(cell_start[c], cell_start[c + 1]):
-            of_annotator = by[p, 1] * annotator[who[n]]
+            of_annotator = by[1] * annotator[who[n]] if moved else annotator[who[n]]
             eta = mu[p] + of_item + of_annotator
             if offset is not None:
                 eta += offset[n]
@@ -136,28 +146,30 @@ def log_likelihood(
             log_p, at_low, at_high = interval(low, high)
             total += log_p
             both = -at_low * at_high
-            curvature = 2.0 * both
+            below = at_low * (at_low - low) if y > 0 else 0.0
+            above = at_high * (at_high + high) if y < last else 0.0
             if y > 0:
                 first[p, y - 1] -= at_low
-                bend = at_low * (at_low - low)
-                second[p, y - 1] += bend
-                curvature += bend
-                crossed[p, y - 1, 0] -= (bend + both) * of_item
-                crossed[p, y - 1, 1] -= (bend + both) * of_annotator
+                second[p, y - 1] += below
             if y < last:
                 first[p, y] += at_high
-                bend = at_high * (at_high + high)
-                second[p, y] += bend
-                curvature += bend
-                crossed[p, y, 0] -= (bend + both) * of_item
-                crossed[p, y, 1] -= (bend + both) * of_annotator
+                second[p, y] += above
             if 0 < y < last:
                 mixed[p, y - 1] += both
-            factor[p, 0] += (at_low - at_high) * of_item
-            factor[p, 1] += (at_low - at_high) * of_annotator
-            factors[p, 0] += curvature * of_item * of_item
-            factors[p, 1] += curvature * of_annotator * of_annotator
-            factors[p, 2] += curvature * of_item * of_annotator
+            if not moved:
+                continue
+            if y > 0:
+                crossed[y - 1, 0] -= (below + both) * of_item
+                crossed[y - 1, 1] -= (below + both) * of_annotator
+            if y < last:
+                crossed[y, 0] -= (above + both) * of_item
+                crossed[y, 1] -= (above + both) * of_annotator
+            factor[0] += (at_low - at_high) * of_item
+            factor[1] += (at_low - at_high) * of_annotator
+            curvature = 2.0 * both + below + above
+            factors[0] += curvature * of_item * of_item
+            factors[1] += curvature * of_annotator * of_annotator
+            factors[2] += curvature * of_item * of_annotator
     return total
 
 
@@ -176,10 +188,10 @@ def _jacobian(gap: Floats, n_pools: int, p: int) -> Floats:
 
 @inner
 def _add_likelihood(
-    gap: Floats, first: Floats, second: Floats, mixed: Floats, factor: Floats, factors: Floats,
-    crossed: Floats, gradient: Floats, root: Floats,
+    gap: Floats, pool: int, first: Floats, second: Floats, mixed: Floats, factor: Floats,
+    factors: Floats, crossed: Floats, gradient: Floats, root: Floats,
 ) -> None:  # fmt: skip
-    """Add up slopes in the free numbers from those in each pool's cutpoints and factors."""
+    """Add up slopes in the free numbers from those in each pool's cutpoints, and in factors."""
     n_free, n_pools, n_first = len(gradient), len(first), len(first) + len(gap)
     for a in range(n_free):
         gradient[a] = 0.0
@@ -187,15 +199,15 @@ def _add_likelihood(
             root[a, b] = 0.0
     for p in range(n_pools):
         move = _jacobian(gap, n_pools, p)
-        for j in range((n_free - n_first) // n_pools):
-            a = n_first + j * n_pools + p
-            gradient[a] = factor[p, j]
-            root[a, a] = factors[p, j]
+        for j in range(n_free - n_first if p == pool else 0):
+            a = n_first + j
+            gradient[a] = factor[j]
+            root[a, a] = factors[j]
             if j > 0:
-                root[a, a - n_pools] = factors[p, 2]
+                root[a, a - 1] = factors[2]
             for k in range(len(gap) + 1):
                 for b in range(n_first):
-                    root[a, b] += crossed[p, k, j] * move[k, b]
+                    root[a, b] += crossed[k, j] * move[k, b]
         for a in range(n_first):
             for k in range(len(gap) + 1):
                 gradient[a] += first[p, k] * move[k, a]
@@ -211,37 +223,37 @@ def _log_posterior(
     value: Floats, cell_start: Codes, cell_pool: Codes, who: Indices, item: Floats,
     annotator: Floats, offset: Floats | None, sd_item: Floats, sd_annotator: Floats,
     prior_mu: Floats, prior_gap: Floats, prior_item: Floats, prior_annotator: Floats,
-    free: Floats, first: Floats, second: Floats, mixed: Floats, factor: Floats, factors: Floats,
-    crossed: Floats, gradient: Floats, root: Floats,
+    pool: int, free: Floats, first: Floats, second: Floats, mixed: Floats, factor: Floats,
+    factors: Floats, crossed: Floats, gradient: Floats, root: Floats,
 ) -> float:  # fmt: skip
     """Return the log density of the free numbers, with its slopes.
 
     Effects stay the same multiples of their standard deviations.
     """
     n_pools, n_free, n_gaps = len(prior_mu), len(free), first.shape[1] - 1
-    mu, gap, by = free[:n_pools], np.empty(n_gaps), np.ones((n_pools, 2))
+    n_first = n_pools + n_gaps
+    mu, gap, by = free[:n_pools], np.empty(n_gaps), np.ones(2)
     for g in range(n_gaps):
         gap[g] = math.exp(free[n_pools + g])
-    for a in range(n_pools + n_gaps, n_free):
-        j, p = divmod(a - n_pools - n_gaps, n_pools)
-        by[p, j] = math.exp(free[a])
+    for a in range(n_first, n_free):
+        by[a - n_first] = math.exp(free[a])
     total = log_likelihood(
-        value, cell_start, cell_pool, who, item, annotator, offset, mu, cutpoints(gap), by, first,
-        second, mixed, factor, factors, crossed,
+        value, cell_start, cell_pool, who, item, annotator, offset, mu, cutpoints(gap), pool, by,
+        first, second, mixed, factor, factors, crossed,
     )  # fmt: skip
-    _add_likelihood(gap, first, second, mixed, factor, factors, crossed, gradient, root)
+    _add_likelihood(gap, pool, first, second, mixed, factor, factors, crossed, gradient, root)
     for p in range(n_pools):
         mean, sd = prior_mu[p, 0], prior_mu[p, 1]
         total -= 0.5 * ((mu[p] - mean) / sd) ** 2
         gradient[p] -= (mu[p] - mean) / (sd * sd)
         root[p, p] += 1.0 / (sd * sd)
     for a in range(n_pools, n_free):
-        if a < n_pools + n_gaps:
+        if a < n_first:
             x, prior = gap[a - n_pools], prior_gap
+        elif a == n_first:
+            x, prior = by[0] * sd_item[pool], prior_item[pool]
         else:
-            j, p = divmod(a - n_pools - n_gaps, n_pools)
-            x = by[p, j] * (sd_item[p] if j == 0 else sd_annotator[p])
-            prior = prior_item[p] if j == 0 else prior_annotator[p]
+            x, prior = by[1] * sd_annotator[pool], prior_annotator[pool]
         total += log_scale_prior(x, prior) + free[a]
         slope = _prior_slope(x, prior)
         gradient[a] += 1.0 + slope
@@ -284,26 +296,27 @@ def _log_proposal(there: Floats, centre: Floats, root: Floats) -> float:
 def slopes_room(par: Parameters) -> tuple[BoundarySlopes, Slopes]:
     """Make room."""
     n_pools, n_gaps, n_factors = len(par.mu), len(par.gap), 1 + int(par.sd_annotator.any())
-    shape, n = (n_pools, n_gaps + 1), n_pools * (1 + n_factors) + n_gaps
+    shape, n = (n_pools, n_gaps + 1), n_pools + n_gaps + n_factors
     boundary = BoundarySlopes(
-        np.empty(shape), np.empty(shape), np.empty(shape), np.empty((n_pools, 2)),
-        np.empty((n_pools, 3)), np.empty((*shape, 2)),
+        np.empty(shape), np.empty(shape), np.empty(shape), np.empty(2), np.empty(3),
+        np.empty((n_gaps + 1, 2)),
     )  # fmt: skip
     return boundary, Slopes(np.empty((2, n)), np.empty((2, n, n)))
 
 
 @kernel
 def _move_cutpoints(
-    state: State, warming: bool, mu: Floats, gap: Floats, value: Floats, cell_start: Codes,
-    cell_pool: Codes, who: Indices, item: Floats, annotator: Floats, offset: Floats | None,
-    sd_item: Floats, sd_annotator: Floats, prior_mu: Floats, prior_gap: Floats,
-    prior_item: Floats, prior_annotator: Floats, annotator_pool: Codes, first: Floats,
-    second: Floats, mixed: Floats, factor: Floats, factors: Floats, crossed: Floats,
-    gradient: Floats, root: Floats,
+    state: State, warming: bool, often: float, mu: Floats, gap: Floats, value: Floats,
+    cell_start: Codes, cell_pool: Codes, who: Indices, item: Floats, annotator: Floats,
+    offset: Floats | None, sd_item: Floats, sd_annotator: Floats, prior_mu: Floats,
+    prior_gap: Floats, prior_item: Floats, prior_annotator: Floats, annotator_pool: Codes,
+    first: Floats, second: Floats, mixed: Floats, factor: Floats, factors: Floats,
+    crossed: Floats, gradient: Floats, root: Floats,
 ) -> bool:  # fmt: skip
-    n_pools, n_gaps, n_free = len(mu), len(gap), gradient.shape[1]
-    if uniform(state) < 0.5:  # without the spreads, for which few labels make a poor parabola
-        n_free = n_pools + n_gaps
+    n_pools, n_gaps = len(mu), len(gap)
+    pool, n_free = NO_POOL, n_pools + n_gaps
+    if uniform(state) < often:
+        pool, n_free = int(uniform(state) * n_pools), gradient.shape[1]
     free, height, centre = np.zeros((2, n_free)), np.empty(2), np.empty(n_free)
     for k in range(n_pools):
         free[0, k] = mu[k]
@@ -312,8 +325,8 @@ def _move_cutpoints(
     for there in range(2):  # asked in one place, or it would be compiled twice
         height[there] = _log_posterior(
             value, cell_start, cell_pool, who, item, annotator, offset, sd_item, sd_annotator,
-            prior_mu, prior_gap, prior_item, prior_annotator, free[there], first, second, mixed,
-            factor, factors, crossed, gradient[there][:n_free], root[there],
+            prior_mu, prior_gap, prior_item, prior_annotator, pool, free[there], first, second,
+            mixed, factor, factors, crossed, gradient[there][:n_free], root[there],
         )  # fmt: skip
         if there == 0:
             centre = _proposed(free[0], gradient[0][:n_free], root[0])
@@ -334,17 +347,19 @@ def _move_cutpoints(
         mu[k] = free[1, k]
     for k in range(n_gaps):
         gap[k] = math.exp(free[1, n_pools + k])
-    by = np.ones((n_pools, 2))
+    if pool == NO_POOL:
+        return True
+    by = np.ones(2)
     for k in range(n_pools + n_gaps, n_free):
-        j, p = divmod(k - n_pools - n_gaps, n_pools)
-        by[p, j] = math.exp(free[1, k])
-    for p in range(n_pools):
-        sd_item[p] *= by[p, 0]
-        sd_annotator[p] *= by[p, 1]
+        by[k - n_pools - n_gaps] = math.exp(free[1, k])
+    sd_item[pool] *= by[0]
+    sd_annotator[pool] *= by[1]
     for c in range(len(item)):
-        item[c] *= by[cell_pool[c], 0]
+        if cell_pool[c] == pool:
+            item[c] *= by[0]
     for j in range(len(annotator)):
-        annotator[j] *= by[annotator_pool[j], 1]
+        if annotator_pool[j] == pool:
+            annotator[j] *= by[1]
     return True
 
 
@@ -361,15 +376,17 @@ def given_effects(
 
 def move_cutpoints(
     state: State, data: Crossed, par: Parameters, priors: Priors, warming: bool,
-    boundary: BoundarySlopes, slopes: Slopes, offset: Floats | None = None,
+    boundary: BoundarySlopes, slopes: Slopes, offset: Floats | None = None, often: float = 0.5,
 ) -> bool:  # fmt: skip
-    """Draw cutpoints and means; return whether they moved.
+    """Draw cutpoints and means, and return whether they moved.
+
+    With the probability ``often`` factors of a random pool's effects are drawn with them.
 
     A chain that warms up takes every step that leads upwards: it may start where the normal
     approximation holds neither here nor there.
     """
     moved: bool = _move_cutpoints(
-        state, warming, par.mu, par.gap, *given_effects(data, par, priors, offset),
+        state, warming, often, par.mu, par.gap, *given_effects(data, par, priors, offset),
         data.annotator_pool, *boundary, *slopes,
     )  # fmt: skip
     return moved
