@@ -94,7 +94,8 @@ def test_without_predictions_there_are_no_metrics(votes):
     result = run(votes[0], groups={"x": 1, "y": 0})
     assert "metrics" not in result.children
     assert result["certainty"]["annotation_certainty"].dims == ("reliability", "item")
-    assert dx.summary(result).empty
+    assert dx.summary(result).equals(dx.summary(result, "statistics"))
+    assert dx.summary(result, "metrics").empty
     assert result["categories"]["label"].to_numpy().tolist() == [0, 1]
     assert set(result["categories"].data_vars) == {"annotation_certainty", "plausibility"}
 
@@ -448,3 +449,40 @@ def test_new_items_are_new_clusters_where_the_annotations_name_them():
         found = result["metrics"]["top_1_accuracy"]
         sd[cluster] = float(found.sel(scope="new items").std())
     assert 1.6 < sd["doc"] / sd[None] < 2.4
+
+
+@pytest.mark.parametrize(("wrong", "argument"), [
+    ({"draws": 0}, "draws"), ({"draws": "many"}, "draws"), ({"chains": 0}, "chains"),
+])  # fmt: skip
+def test_numbers_of_draws_are_checked_first(votes, wrong, argument):
+    with pytest.raises(dx.ArgumentError, match=f"^{argument}: expected"):
+        dx.evaluate(*votes, **wrong)
+
+
+def test_the_positive_label_may_be_true_where_labels_are():
+    even = np.arange(30) % 2 == 0
+    frame = {"item": np.repeat(np.arange(30), 3), "annotator": list("abc") * 30}
+    ann = dx.annotations(frame | {"label": np.repeat(even, 3)})
+    pred = dx.predictions({"item": range(30), "system": ["m"] * 30, "label": even})
+    given, same = (run(ann, pred, positive=one) for one in (True, 1))
+    assert given["metrics"].to_dataset().equals(same["metrics"].to_dataset())
+    assert "sensitivity" in given["metrics"]
+
+
+def test_probabilities_that_do_not_add_up_are_named():
+    rng = np.random.default_rng(1)
+    frame = {"item": np.repeat(np.arange(30), 2), "annotator": list("ab") * 30}
+    ann = dx.annotations(frame | {"label": rng.choice(["x", "y"], 60)})
+    share = rng.random(30)
+    given = pd.DataFrame({
+        "item": np.tile(np.arange(30), 2), "system": "m", "label": np.repeat(["x", "y"], 30),
+        "score": np.concatenate([share, 1 - share]),
+    })  # fmt: skip
+    read = partial(dx.predictions, score="score")
+    assert "log_score" in run(ann, read(given))["metrics"]
+    given.loc[7, "score"] += 0.5
+    with pytest.warns(
+        dx.DissensusWarning, match=r"of 1 of 30 .* \(item 7, system 'm': the sum is 1.5"
+    ):
+        found = run(ann, read(given))
+    assert "log_score" not in found["metrics"]

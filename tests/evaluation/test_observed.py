@@ -107,7 +107,7 @@ def test_pairs_of_annotators_do_for_winning_rates_but_not_for_ratios_of_annotato
     pairs = ann.isel(annotation=ann["annotator_code"].to_numpy() < 2)
     found = observed(pairs, pred, settings())["discrepancy"]
     assert "annotator_discrepancy_ratio" not in found
-    assert "of 2 share fewer than 20 items with two others" in found.attrs["notes"]
+    assert "No annotator shares 20 items or more with two others" in found.attrs["notes"]
     assert found["winning_rate"].attrs["n_annotators"] == 2
     assert np.isfinite(found["discrepancy_ratio"]).all()
 
@@ -139,7 +139,7 @@ def test_what_is_undefined_is_noted_and_not_warned_of():
     )
     found = observed(ann, None, settings())
     assert np.isnan(found["statistics"]["krippendorff_alpha"])
-    assert "krippendorff_alpha is undefined" in found["agreement"].attrs["notes"]
+    assert "Krippendorff's alpha is undefined" in found["agreement"].attrs["notes"]
     assert "are few" in found["agreement"].attrs["notes"]
 
 
@@ -198,7 +198,7 @@ def test_annotators_are_counted_by_clusters_where_there_are_any():
     clustered = ann.assign(cluster_code=("item", code)).assign_coords(cluster=range(12))
     found = observed(clustered, pred, settings())["discrepancy"]
     assert "annotator_discrepancy_ratio" not in found  # 12 clusters of five items each
-    assert "share fewer than 20 clusters" in found.attrs["notes"]
+    assert "No annotator shares 20 clusters or more" in found.attrs["notes"]
 
 
 def test_who_shares_items_with_one_other_has_advantages_and_no_ratio():
@@ -218,3 +218,15 @@ def test_who_shares_items_with_one_other_has_advantages_and_no_ratio():
     assert undefined.values.tolist() == [False, False, False, True]
     assert not found["advantage_probability"].isnull().any()
     assert found["winning_rate"].attrs["n_annotators"] == 4
+
+
+def test_what_is_undefined_is_noted_once_and_in_words():
+    """Annotators without a distance to others: by value, and not again by draw."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"item": np.repeat(np.arange(60), 3), "annotator": list("abc") * 60,
+                          "label": rng.choice(["x", "y"], 180)})  # fmt: skip
+    frame.loc[frame["annotator"] != "c", "label"] = "x"
+    found = observed(dx.annotations(frame), None, settings())["discrepancy"]
+    notes = [line for line in found.attrs["notes"].splitlines() if "undefined" in line]
+    assert len(notes) <= 1
+    assert "annotator_discrepancy_ratio" not in found.attrs["notes"]

@@ -338,7 +338,10 @@ def test_nuts_learns_the_same_prior():
 
 def test_no_spread_anywhere_asks_for_a_prior():
     ann = dx.from_matrix(np.array([[0.1, 0.1, 0.1], [2.0, np.nan, np.nan]]), kind="continuous")
-    with pytest.raises(dx.AnnotationError, match=r"State one: prior=\(m, k, a, b\)"):
+    with pytest.raises(
+        dx.AnnotationError,
+        match=r"found 1 item with two .* equal. State a prior, prior=\(m, k, a, b\)",
+    ):
         fit(ann, prior="learned")
     assert np.isfinite(fit(ann, draws=5)["posterior"]["mean"]).all()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from difflib import get_close_matches
 from typing import Any, Final
 
 import numpy as np
@@ -11,12 +12,13 @@ import xarray as xr
 from dissensus.data import tables
 from dissensus.data.alignment import SOURCES, Sources, items_on_one_side, respelled_item
 from dissensus.data.pairs import system_groups
+from dissensus.data.prediction_schema import are_probabilities
 from dissensus.data.predictions import has_numbers, predicted_numbers
 from dissensus.data.rows import ranking_code, statements_per, voices_per
-from dissensus.dims import ANNOTATION, ANNOTATOR, ELEMENT, ITEM, LABEL, SYSTEM, VOTE
-from dissensus.errors import folded, misspelt, shown
+from dissensus.dims import ANNOTATION, ANNOTATOR, ELEMENT, ITEM, LABEL, POSITION, SYSTEM, VOTE
+from dissensus.errors import brief, folded, misspelt, shown
 from dissensus.kernels.types import Array, Ints
-from dissensus.wording import percent
+from dissensus.wording import listed, percent
 
 _QUARTILES = {"min": 0.0, "lower_quartile": 0.25, "median": 0.5, "upper_quartile": 0.75, "max": 1.0}
 
@@ -162,9 +164,66 @@ def label_doubts(annotations: xr.Dataset) -> list[str]:
             f"Labels alike but for capitals or blanks (rows): {_named(alike, rows)}. They count as "
             "different labels. Write them alike"
         )
+    slips = [] if alike else _slips(rows)
+    if slips:
+        out.append(
+            f"Labels that were given once and may be misspelt: {listed(slips[:5])}. Each counts as "
+            "a label of its own. Correct them, or read the data with labels="
+        )
     return out
 
 
+_LONG_ENOUGH: Final = 4
+_MANY: Final = 20
+"""A label that is given once is taken for misspelt if another like it is given so often."""
+
+
+def _slips(rows: Mapping[str, int]) -> list[str]:
+    """Return labels that were given once and resemble a frequent one, with that one.
+
+    >>> _slips({"negative": 40, "positive": 38, "negatve": 1, "item2": 1, "item1": 30})
+    ["'negatve' (like 'negative')"]
+    """
+    often = [name for name, n in rows.items() if n >= _MANY]
+    once = [name for name, n in rows.items() if n == 1 and len(name) >= _LONG_ENOUGH]
+    out = []
+    for name in once:
+        like = get_close_matches(name, often, 1, 0.85)
+        if like and not any(letter.isdigit() for letter in name + like[0]):
+            out.append(f"{name!r} (like {like[0]!r})")
+    return out
+
+
+def probability_doubt(predictions: xr.Dataset) -> str:
+    """Say that some scores are no probabilities where most are; else "".
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> given = {"item": [1, 2, 3], "system": ["m"] * 3, "x": [0.6, 0.5, 0.9], "y": [0.4, 0.5, 0.1]}
+    >>> probability_doubt(dx.predictions(given))
+    ''
+    """
+    if "score" not in predictions or LABEL not in predictions.coords:
+        return ""
+    score = predictions["score"].transpose(ITEM, SYSTEM, POSITION).to_numpy()
+    right = are_probabilities(score.reshape(-1, score.shape[-1])).reshape(score.shape[:2])
+    wrong = ~right & (np.isfinite(score).sum(axis=-1) > 1)  # one number is a confidence
+    if not wrong.any() or right.mean() < _MOSTLY:
+        return ""
+    item, system = np.argwhere(wrong)[0]
+    name, by = (predictions[dim].to_numpy()[[k]].tolist()[0]
+                for dim, k in ((ITEM, item), (SYSTEM, system)))  # fmt: skip
+    total = np.nansum(score[item, system])
+    return (
+        f"The probabilities of {wrong.sum():,} of {right.size:,} predictions do not add up to 1, "
+        f"or some are negative (item {brief(name)}, system {brief(by)}: the sum is "
+        f"{total:.3g}). Log score, Brier score, total variation and calibration are left out of "
+        "the evaluation, for all systems. Correct them, or leave these systems out"
+    )
+
+
+_MOSTLY: Final = 0.5
 _ALMOST_ALL: Final = 0.95
 
 

@@ -136,7 +136,7 @@ def named(truth: Any) -> tuple[Names, Names]:
             table = frames.columns(truth, dict(zip(_COLUMNS, _COLUMNS, strict=True)))
         except AnnotationError as problem:
             raise ArgumentError(
-                "truth", expected="a table with the columns item and label", found=str(problem),
+                "truth", expected="a table with the columns item and label", found=problem.found,
                 hint="Rename the columns, or pass a mapping from items to labels",
             ) from problem  # fmt: skip
         names, labels = (table[name].to_numpy() for name in _COLUMNS)

@@ -11,7 +11,7 @@ import xarray as xr
 
 from dissensus import arguments
 from dissensus.data.chunks import ITEM_CHUNKS, by_item, chunked, is_chunked
-from dissensus.data.contents import label_doubts
+from dissensus.data.contents import label_doubts, probability_doubt
 from dissensus.data.known_labels import recorded as recorded_truth
 from dissensus.data.pairs import are_votes
 from dissensus.data.refusals import SIDES, require_fit
@@ -227,6 +227,7 @@ def evaluate(
         "chunks": chunks, **hyper,
     }  # fmt: skip
     arguments.flags(new_items=new_items)
+    arguments.sample_shape(draws, chains)
     if are_votes(annotations):
         return evaluate_votes(
             annotations, predictions, recorded, evaluate.__kwdefaults__ or {},
@@ -255,6 +256,8 @@ def evaluate(
         given = None
         if predictions is not None:
             given = checked_predictions(_in_memory(predictions))
+            if doubt := probability_doubt(given):
+                warn_caller(f"{doubt}.")
         arguments.one_of("on_missing", on_missing, ("raise", "drop"))
         require_fit(annotations, given, on_missing, scores=isinstance(main, ScoreRecipe))
         if given is not None:
@@ -388,7 +391,7 @@ def positive_of(annotations: xr.Dataset, positive: Any, *, cut: bool) -> Any:
         raise ArgumentError(
             "positive", expected=f"one of the two labels, {shown(labels)}", found=repr(positive)
         )
-    return positive
+    return labels[labels.index(positive)]  # of the labels' type: 1 for True
 
 
 def _checked_range(reliability: Sequence[float]) -> tuple[float, ...]:

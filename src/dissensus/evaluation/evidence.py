@@ -264,7 +264,8 @@ def summary(evaluation: xr.DataTree | xr.Dataset, of: str | None = None) -> pd.D
         From `dissensus.evaluate`, from ``fit`` of a model, or from `dissensus.reader_study`.
     of : {"metrics", "answers", "statistics", "components", "accuracy", ...}, optional
         The group; also "weighted_reliability", "leaderboard" and "posterior". By default the
-        metrics, of votes on pairs the leaderboard, or the posterior of a fit.
+        metrics (without predictions the statistics), of votes on pairs the leaderboard, or the
+        posterior of a fit.
 
     Returns
     -------
@@ -370,6 +371,8 @@ def _checked_group(evaluation: Any, of: str | None) -> str:
     of_votes = LEADERBOARD in groups
     if of is None and of_votes:
         of = LEADERBOARD
+    if of is None and "statistics" in groups and not groups & {"metrics", LABELS}:
+        of = "components" if "agreement" not in groups and "components" in groups else "statistics"
     if of is None:
         of = "metrics" if "statistics" in groups or POSTERIOR not in groups else POSTERIOR
     if of not in _OF:

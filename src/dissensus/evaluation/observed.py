@@ -28,7 +28,7 @@ from dissensus.statistics._bayesian_bootstrap import drawn, prepared
 from dissensus.statistics._discrepancy_ratio import NO_OTHERS
 from dissensus.statistics._non_inferiority import non_inferiority
 from dissensus.statistics._resampling import FEW_UNITS, OF_FEW, Units, units_of
-from dissensus.wording import counted
+from dissensus.wording import coefficient_title, counted
 
 Options = Mapping[str, Any]
 
@@ -133,7 +133,15 @@ class Asking:
 
     def said(self) -> str:
         """Return the notes, one a line."""
-        return "\n".join(dict.fromkeys(self.notes.texts()))
+        texts = (_in_words(text) for text in self.notes.texts())
+        return "\n".join(dict.fromkeys(texts))
+
+
+def _in_words(text: str) -> str:
+    """Write the name of the statistic that a note begins with, in words."""
+    name, space, rest = text.partition(" ")
+    known = any(name == entry.name for entry in statistics.STATISTICS)
+    return f"{coefficient_title(name)}{space}{rest}" if known else text
 
 
 def _discrepancy(ask: Asking, predictions: xr.Dataset | None) -> xr.Dataset:
@@ -149,11 +157,16 @@ def _discrepancy(ask: Asking, predictions: xr.Dataset | None) -> xr.Dataset:
     known = _known(ask.annotations, present, others=2)
     people = len(np.unique(ask.annotations["annotator_code"].to_numpy()))
     left = people - len(known.codes)
-    if left:
+    units = "clusters" if "cluster_code" in ask.annotations else "items"
+    if left == people:
+        ask.warn(
+            f"No annotator shares {FEW_UNITS} {units} or more with two others: too few for a "
+            "discrepancy ratio of annotators."
+        )
+    elif left:
         ask.warn(
             f"{counted(left, 'annotator')} of {people:,} share fewer than {FEW_UNITS} "
-            f"{'clusters' if 'cluster_code' in ask.annotations else 'items'} with two others: too "
-            "few for a discrepancy ratio of their own."
+            f"{units} with two others: too few for a discrepancy ratio of their own."
         )
     out = xr.Dataset(attrs={"margin": settings.margin})
     if len(known.codes):
@@ -242,10 +255,13 @@ def _present(ask: Asking, predictions: xr.Dataset | None) -> npt.NDArray[np.bool
 
 @contextmanager
 def _said_before(once: xr.DataArray) -> Iterator[None]:
-    """Ignore warnings about draws if the observed value is undefined, which is noted already."""
+    """Ignore warnings about draws where observed values are undefined, which is noted already."""
     with warnings.catch_warnings():
-        if bool(once.isnull().all()):
+        undefined = once.isnull()
+        if bool(undefined.all()):
             warnings.simplefilter("ignore", DissensusWarning)
+        elif bool(undefined.any()):
+            warnings.filterwarnings("ignore", r".*undefined \(NaN\) in .* draws:", DissensusWarning)
         yield
 
 

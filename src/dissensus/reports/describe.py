@@ -430,7 +430,9 @@ def _draws(source: Any) -> tuple[xr.Dataset, str]:
         raise ArgumentError(
             "draws", expected="variables with the dims chain and draw",
             found=shown(bare) or "no variables",
-            hint="A metric of a fit has them, and a statistic by dissensus.bayesian_bootstrap",
+            hint="These are data: evaluate them, or fit a model"
+            if any(str(name).endswith("_code") for name in source.variables)
+            else "A metric of a fit has them, and a statistic by dissensus.bayesian_bootstrap",
         )  # fmt: skip
     _require_draws(source)
     return source.compute(), of_attributes(source.attrs)

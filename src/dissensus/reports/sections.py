@@ -282,8 +282,9 @@ def agreement_facts(evaluation: xr.DataTree) -> Facts:
     rows = {str(row["statistic"]): row for row in frame.to_dict("records")}
     alpha = alpha_of(frame)
     if alpha:
+        title = _bracketed(coefficient_title(str(alpha["statistic"])))
         facts["alpha"] = {
-            "title": coefficient_title(str(alpha["statistic"])), "value": alpha["observed"],
+            "title": title, "value": alpha["observed"],
             "interval": written_interval(alpha),
         }  # fmt: skip
     # A large difference means that one label is much more frequent than the others.
@@ -294,6 +295,12 @@ def agreement_facts(evaluation: xr.DataTree) -> Facts:
     ratios = ratios_of(frame)
     ratios = ratios[np.isfinite(ratios["observed"])]
     return facts | (_best_ratio(evaluation, frame, ratios) if len(ratios) else {})
+
+
+def _bracketed(title: str) -> str:
+    """Put what follows a comma into brackets, for a title inside a sentence."""
+    name, comma, level = title.partition(", ")
+    return f"{name} ({level})" if comma else name
 
 
 def ratios_of(frame: pd.DataFrame, of: str = "discrepancy_ratio") -> pd.DataFrame:

@@ -141,7 +141,7 @@ def test_agreement_to_the_letter_is_no_certainty(sd):
 
 def test_one_score_each_says_nothing_about_spread():
     data = reduced(np.array([1.0, 2.0, 3.0]), np.arange(3))
-    with pytest.raises(dx.AnnotationError, match="no spread within any item"):
+    with pytest.raises(dx.AnnotationError, match="found no item with two scores"):
         learned(data)
 
 

@@ -44,6 +44,7 @@ from dissensus.sampling import fitting
 from dissensus.sampling.chains import mapped
 from dissensus.sampling.convergence import diagnosed_parameters
 from dissensus.sampling.learned_prior import Size, chosen
+from dissensus.wording import counted
 
 SPREADS: Final = (1.0, 1.5, 1.0, 1.0)
 """Of the places x."""
@@ -117,11 +118,15 @@ def units_of(data: Moments) -> Units:
     """Return the units of scores; raise if no item has two different scores."""
     spread = data.squares > 0
     if not spread.any():
+        several = int((data.n > 1).sum())
         raise AnnotationError(
             "annotations",
-            expected="items with two or more different scores, to learn a prior from",
-            found="no spread within any item",
-            hint="State one: prior=(m, k, a, b)",
+            expected="an item to which two annotators gave different scores: the prior is learned "
+            "from how much they differ",
+            found=f"{counted(several, 'item')} with two scores or more, all of them equal"
+            if several
+            else "no item with two scores",
+            hint="State a prior, prior=(m, k, a, b), or ask more annotators",
         )
     variance = float(np.median(data.squares[spread] / (data.n[spread] - 1)))
     seen = data.n > 0

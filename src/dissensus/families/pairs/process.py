@@ -54,8 +54,11 @@ class Process:
 
     @property
     def words(self) -> str:
-        """The priors' widths, for a fit's attributes."""
-        return "; ".join(f"{name} {width:g}" for name, width in self.priors.items())
+        """The priors' widths, for a fit's attributes; that of strengths' spread is Rayleigh."""
+        return "; ".join(
+            f"{name} {'rayleigh ' * (name == 'strength_spread')}{width:g}"
+            for name, width in self.priors.items()
+        )
 
     def names(self, dim: str) -> Array:
         """Return the names along a dim; none where the model does not tell them apart."""

@@ -252,9 +252,9 @@ def draw_annotators(
 
 @inner
 def _log_spread(x: float, n: float, square: float, scale: float) -> float:
-    """Return the log density of a log standard deviation, with a half-normal prior.
+    """Return the log density of a log standard deviation of n numbers, with a half-normal prior.
 
-    Strengths' has a Rayleigh prior, sd times as dense: a number fewer in ``n`` is the same.
+    A Rayleigh prior, as strengths' spread has, is sd times as dense: with it n is one less.
     """
     sd = math.exp(x)
     return x - n * x - 0.5 * square / (sd * sd) - 0.5 * (sd / scale) ** 2
