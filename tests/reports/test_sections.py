@@ -72,7 +72,7 @@ def test_accuracies_are_the_numbers(plain):
     assert "they agree with the majority of the others on 55 %" in text
     assert "A is right more often than the average annotator with probability above" in text
     assert "their correlation is known from other data sets." in text
-    need = "For an interval 10 % wide for A on these items, about 80 items need known labels"
+    need = "For an interval 10 % wide for A on these items, at least 80 items need known labels"
     assert f"{need}: label a random sample" in text
     known = of_accuracy(with_accuracy(plain, names=["A", "B"], n_known=30))
     assert f"{need}, of which 30 are known: label a random sample" in known
