@@ -46,9 +46,9 @@ Limits. A few annotations do not show how well a system predicts items on which 
 nearly evenly. On these items, the prior treats the system as a member of the panel.
 `top_k_accuracy(insight="learned")` adds this uncertainty, and so does `dissensus.evaluate`; the
 coverage of the intervals on real panels is in `docs/validation.md`. A system that was trained on
-these annotations repeats them: fit without its predictions. The prior has one mode. If items have one
-true label that nearly every annotator gives, and systems give it too, a prediction can outweigh
-two or three annotators who agree on another label: use a model of the truth there.
+these annotations repeats them: fit without its predictions. The prior has one mode. If items have a
+true label, which nearly every annotator and system gives, a prediction can outweigh two or three
+annotators who agree on another label: use a model of the truth there.
 
 When to use it. Nominal or ordinal labels, one from each annotator. When not: rankings
 (`plackett_luce`, `inverse_rank`); annotators with different errors, or items with one true label

@@ -103,6 +103,17 @@ def test_metrics_are_rough_before_they_are_not_to_be_relied_on(dictated, drift, 
     assert (dx.summary(tree)["doubt"] != "").any() == (kind == "trouble")
 
 
+@pytest.mark.usefixtures("three_are_enough")
+def test_without_errors_the_rate_that_they_may_have_is_said(dictated):
+    """Three right answers: up to 1 - .05 ** (1/3) = .63 may be wrong."""
+    (caution,) = checks.cautions(dictated({"a": [1.0], "b": [0.6]}, spread=0.0))
+    assert spoken(*caution).startswith(
+        "No item is wrong for a, so intervals for new items know no errors and are too narrow: "
+        "with no error in 3 items, an error rate of up to .63 is still plausible (95 %)."
+    )
+    assert checks.cautions(dictated({"a": [0.9], "b": [0.6]}, spread=0.0)) == []
+
+
 def with_more(result, **more):
     data = result["convergence"].to_dataset()
     return data.assign({name: ("reliability", [value] * 2) for name, value in more.items()})

@@ -87,7 +87,7 @@ def _writers(evaluation: xr.DataTree, store: str) -> dict[str, Writer | None]:
     writers: dict[str, Writer | None] = {
         f"evaluation.{store}": write,
         f"evaluation.{'nc' if store == 'zarr' else 'zarr'}": None,  # of an earlier run
-        "summary.csv": partial(_table, evaluation, None),
+        "summary.csv": partial(_table, evaluation, _leading(evaluation)),
     }
     for group, of in MORE:  # a table left behind would be taken for this run's
         has = group in evaluation.children
@@ -100,7 +100,12 @@ def _netcdf(tree: xr.DataTree, path: Path) -> None:
     path.write_bytes(tree.to_netcdf(engine="h5netcdf"))
 
 
-def _table(evaluation: xr.DataTree, of: str | None, path: Path) -> None:
+def _leading(evaluation: xr.DataTree) -> str:
+    """Return the name of the table that leads, also if it is empty."""
+    return LEADERBOARD if LEADERBOARD in evaluation.children else "metrics"
+
+
+def _table(evaluation: xr.DataTree, of: str, path: Path) -> None:
     disarmed_table(summary(evaluation, of)).to_csv(path, index=False)
 
 
@@ -132,7 +137,8 @@ def print_json(said: Any) -> None:
 
 def of_evaluation(result: xr.DataTree, written: Iterable[Path]) -> dict[str, Any]:
     """Return the results of an evaluation: the tables that are written, row by row."""
-    metrics = summary(result)
+    leading = _leading(result)
+    metrics = summary(result, leading)
     out: dict[str, Any] = {
         name: result.attrs.get(name)
         for name in ("model", "kind", "inference", "reference_reliability", "draws", "chains",
@@ -142,7 +148,7 @@ def of_evaluation(result: xr.DataTree, written: Iterable[Path]) -> dict[str, Any
         name: metrics.attrs[key]
         for name, key in (("kind", "interval"), ("probability", "probability"))
     }
-    out[LEADERBOARD if LEADERBOARD in result.children else "metrics"] = metrics
+    out[leading] = metrics
     for group, of in MORE:
         if group in result.children:
             out[of] = summary(result, of)

@@ -9,12 +9,12 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import xarray as xr
 
-from dissensus.dims import ANNOTATOR, CANDIDATE, ITEM, POOL, RELIABILITY, SAMPLE
+from dissensus.dims import ANNOTATOR, CANDIDATE, ITEM, POOL, RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.evaluation import doubts
 from dissensus.evaluation.doubts import DOUBT
 from dissensus.evaluation.evidence import summary
 from dissensus.evaluation.recipes import HEAVY_PRIOR
-from dissensus.plots._source import sides
+from dissensus.plots._source import NEW, interval, sides
 from dissensus.reports import evidence
 from dissensus.reports.components import outweighed
 from dissensus.reports.evidence import Facts
@@ -171,7 +171,7 @@ def _worst(side: xr.DataTree) -> tuple[float, float] | None:
 
 def cautions(evaluation: xr.DataTree) -> Topics:
     """Return results that are correct but easily misread."""
-    out: Topics = [*_few_units(evaluation)]
+    out: Topics = [*_few_units(evaluation), *_no_errors(evaluation)]
     out += [("outweighed", facts) for facts in outweighed(evaluation)]
     for side in sides(evaluation):
         ess, r_hat = _worst(side) or (np.inf, 0.0)
@@ -197,15 +197,41 @@ def cautions(evaluation: xr.DataTree) -> Topics:
 
 def _few_units(evaluation: xr.DataTree) -> Topics:
     """Caution if intervals for new items are drawn from few items, or few clusters of items."""
-    data = evaluation["annotations"].to_dataset()
     if not evidence.has(evaluation, "metrics"):
         return []
-    plural = "clusters" if "cluster_code" in data else "items"
-    units = data.get("cluster_code", data[ITEM]).to_numpy()
-    n = len(np.unique(units))
+    n, plural = _units(evaluation)
     return [("few_units", {"n": n, "plural": plural})] if n < FEW_UNITS else []
 
 
+def _units(evaluation: xr.DataTree) -> tuple[int, str]:
+    """Return the number of sampled units, clusters or items, and what they are."""
+    data = evaluation["annotations"].to_dataset()
+    plural = "clusters" if "cluster_code" in data else "items"
+    return len(np.unique(data.get("cluster_code", data[ITEM]).to_numpy())), plural
+
+
+_BOUNDED: Final = "top_1_accuracy"
+
+
+def _no_errors(evaluation: xr.DataTree) -> Topics:
+    """Caution if no draw for new items knows an error, since none of these items is wrong.
+
+    The rate is the upper end of Clopper & Pearson's interval after n successes.
+    """
+    if not evidence.has(evaluation, "metrics") or _BOUNDED not in evaluation["metrics"]:
+        return []
+    at = {RELIABILITY: evaluation.attrs["reference_reliability"], SCOPE: NEW}
+    draws = evaluation["metrics"].to_dataset()[_BOUNDED].sel(at)
+    low, _ = interval(draws)
+    names = draws[SYSTEM].to_numpy()[(low >= 1.0).to_numpy()].tolist()
+    if not names:
+        return []
+    n, plural = _units(evaluation)
+    units = counted(n, plural[:-1])
+    return [("no_errors", {"names": names, "units": units, "rate": 1.0 - _CHANCE ** (1.0 / n)})]
+
+
+_CHANCE: Final = 0.05
 LENIENT: Final = 0.015
 """Share of the variance of scores that the annotators' mean leniency has, from which on intervals
 of the panel's mean are too narrow. At .04 half of them hold (`benchmarks/real_scores.py`)."""
