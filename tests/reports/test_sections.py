@@ -281,6 +281,7 @@ def test_the_section_on_agreement_is_there_if_items_have_two_annotators(page, ev
     found = page(evaluate())
     assert {"agreement", "discrepancy", "table-agreement", "table-discrepancy"} <= set(found.ids)
     assert "Krippendorff's alpha is" in found.text
+    assert "Winning rate" not in found.text  # no annotator has 30 items
     ann = dx.annotations({"item": [1, 2], "annotator": ["a", "b"], "label": ["x", "y"]})
     alone = dx.evaluate(ann, draws=20, random_seed=1, progressbar=False)
     assert sections.agreement(alone) is None

@@ -380,7 +380,7 @@ def _ratio_table(evaluation: xr.DataTree, frame: pd.DataFrame, ratios: pd.DataFr
     body = []
     for row in ratios.head(_ROWS).to_dict("records"):
         draws = data.sel({SYSTEM: row[SYSTEM]})
-        wins = ["n/a", "n/a"]
+        wins = []
         if tested:
             half = float((draws["winning_rate"] >= 0.5).mean())
             wins = [share(float(observed[row[SYSTEM]])), probability(half)]
@@ -390,12 +390,15 @@ def _ratio_table(evaluation: xr.DataTree, frame: pd.DataFrame, ratios: pd.DataFr
             probability(float(draws["non_inferiority"])), *wins,
         ])  # fmt: skip
     head = ["System", "Discrepancy ratio", f"New items, {evidence.level()}", "P(below 1)",
-            f"P(below {1 + margin:g})", "Winning rate", "P(half or more)"]  # fmt: skip
-    note = (
-        f"Winning rate: the share of annotators ({tested:,} with 30 items or more) that the system "
-        "could replace: it is closer to the others on at least as many items as the annotator, "
-        "less a tenth (Calderon, Reichart and Dror 2025)."
-    )
+            f"P(below {1 + margin:g})"]  # fmt: skip
+    head += ["Winning rate", "P(half or more)"] if tested else []
+    note = ""
+    if tested:
+        note = (
+            f"Winning rate: the share of annotators ({tested:,} with 30 items or more) that the "
+            "system could replace: it is closer to the others on at least as many items as the "
+            "annotator, less a tenth (Calderon, Reichart and Dror 2025)."
+        )
     return Table("table-discrepancy", "Systems and annotators", head, [Body(-1, body)], note)
 
 
