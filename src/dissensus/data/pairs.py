@@ -230,8 +230,8 @@ def copies(pairs: xr.Dataset) -> str:
     --------
     >>> names = [f"s{k}" for k in range(21)]
     >>> once = {"left": names[:-1], "right": names[1:], "winner": ["left"] * 20}
-    >>> copies(pairs(once)), copies(pairs({name: 2 * list(x) for name, x in once.items()}))[:34]
-    ('', 'Each vote stands there 2 times: all')
+    >>> copies(pairs(once)), copies(pairs({name: 2 * list(x) for name, x in once.items()}))[:30]
+    ('', 'Each vote stands there 2 times')
     """
     key = np.zeros(pairs.sizes[VOTE], dtype=np.int64)
     for name in pairs.data_vars:
