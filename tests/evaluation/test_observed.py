@@ -228,5 +228,5 @@ def test_what_is_undefined_is_noted_once_and_in_words():
     frame.loc[frame["annotator"] != "c", "label"] = "x"
     found = observed(dx.annotations(frame), None, settings())["discrepancy"]
     notes = [line for line in found.attrs["notes"].splitlines() if "undefined" in line]
-    assert len(notes) <= 1
+    assert len(notes) == 1
     assert "annotator_discrepancy_ratio" not in found.attrs["notes"]

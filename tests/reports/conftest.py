@@ -12,7 +12,7 @@ import xarray as xr
 import dissensus as dx
 from dissensus.dims import SCOPES
 from dissensus.evaluation import runs
-from dissensus.reports import checks, trust
+from dissensus.reports import checks
 from dissensus.reports.sentences import paragraph
 
 
@@ -178,5 +178,4 @@ def two(dictated):
 @pytest.fixture
 def three_are_enough(monkeypatch):
     """Take the three items of these evaluations for enough."""
-    for module in (checks, trust):
-        monkeypatch.setattr(module, "FEW_UNITS", 3)
+    monkeypatch.setattr(checks, "FEW_UNITS", 3)

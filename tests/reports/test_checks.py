@@ -108,10 +108,23 @@ def test_without_errors_the_rate_that_they_may_have_is_said(dictated):
     """Three right answers: up to 1 - .05 ** (1/3) = .63 may be wrong."""
     (caution,) = checks.cautions(dictated({"a": [1.0], "b": [0.6]}, spread=0.0))
     assert spoken(*caution).startswith(
-        "No item is wrong for a, so intervals for new items know no errors and are too narrow: "
-        "with no error in 3 items, an error rate of up to .63 is still plausible (95 %)."
+        "a agrees with the panel on every item, so intervals of this agreement for new items are "
+        "too narrow: with no error in 3 items, an error rate of up to .63 is still plausible"
     )
     assert checks.cautions(dictated({"a": [0.9], "b": [0.6]}, spread=0.0)) == []
+
+
+def test_units_are_those_that_systems_were_scored_on(dictated):
+    """Not items without predictions; and clusters where there are any."""
+    tree = dictated({"a": [0.9], "b": [0.6]})
+    assert checks.sampled_units(tree) == (3, "items")
+    tree["predictions"] = tree["predictions"].to_dataset().isel(item=[0, 2])
+    assert checks.sampled_units(tree) == (2, "items")
+    data = tree["annotations"].to_dataset()
+    tree["annotations"] = data.assign(cluster_code=("item", [0, 1, 0]))
+    assert checks.sampled_units(tree) == (1, "clusters")
+    (caution,) = checks.cautions(tree)
+    assert spoken(*caution).startswith("There is only 1 cluster: intervals for new items are too")
 
 
 def with_more(result, **more):

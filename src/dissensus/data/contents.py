@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from difflib import get_close_matches
 from typing import Any, Final
 
 import numpy as np
@@ -164,11 +163,11 @@ def label_doubts(annotations: xr.Dataset) -> list[str]:
             f"Labels alike but for capitals or blanks (rows): {_named(alike, rows)}. They count as "
             "different labels. Write them alike"
         )
-    slips = [] if alike else _slips(rows)
+    slips = [] if alike or annotations.attrs["kind"] != "nominal" else _slips(rows)
     if slips:
         out.append(
             f"Labels that were given once and may be misspelt: {listed(slips[:5])}. Each counts as "
-            "a label of its own. Correct them, or read the data with labels="
+            "a label of its own. Correct them if so"
         )
     return out
 
@@ -179,19 +178,39 @@ _MANY: Final = 20
 
 
 def _slips(rows: Mapping[str, int]) -> list[str]:
-    """Return labels that were given once and resemble a frequent one, with that one.
+    """Return labels that were given once and are a slip away from a frequent one, with that one.
 
-    >>> _slips({"negative": 40, "positive": 38, "negatve": 1, "item2": 1, "item1": 30})
-    ["'negatve' (like 'negative')"]
+    >>> _slips({"negative": 40, "positive": 38, "negatve": 1, "postiive": 1, "item2": 1})
+    ["'negatve' (like 'negative')", "'postiive' (like 'positive')"]
+    >>> _slips({"cat": 40, "cats": 1, "useful": 40, "unuseful": 1, "stage II": 40, "stage III": 1})
+    []
     """
     often = [name for name, n in rows.items() if n >= _MANY]
-    once = [name for name, n in rows.items() if n == 1 and len(name) >= _LONG_ENOUGH]
     out = []
-    for name in once:
-        like = get_close_matches(name, often, 1, 0.85)
-        if like and not any(letter.isdigit() for letter in name + like[0]):
-            out.append(f"{name!r} (like {like[0]!r})")
+    for name in (name for name, n in rows.items() if n == 1 and len(name) >= _LONG_ENOUGH):
+        like = next((one for one in often if _is_slip(name, one)), None)
+        if like is not None:
+            out.append(f"{name!r} (like {like!r})")
     return out
+
+
+def _is_slip(name: str, like: str) -> bool:
+    """Return whether one small letter inside a word is lacking or extra, or two are exchanged.
+
+    At the ends of words other letters make other words: cats, atypical, stage III.
+    """
+    if name[0] != like[0] or name[-1] != like[-1]:
+        return False
+    short, long = sorted((name, like), key=len)
+    differs = [k for k, (a, b) in enumerate(zip(short, long, strict=False)) if a != b]
+    if len(long) == len(short) + 1:
+        place = differs[0] if differs else len(short)
+        return short[place:] == long[place + 1 :] and long[place].islower()
+    if len(differs) != 2 or len(long) != len(short):
+        return False
+    first, second = differs
+    exchanged = name[first] == like[second] and name[second] == like[first]
+    return second == first + 1 and exchanged and name[first : second + 1].islower()
 
 
 def probability_doubt(predictions: xr.Dataset) -> str:

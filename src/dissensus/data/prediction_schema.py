@@ -13,8 +13,8 @@ from dissensus.errors import AnnotationError, PredictionError, brief, shown
 from dissensus.kernels.types import Array, Flags, Floats
 
 PREDICTION_KINDS: Final = ("nominal", "ranking", "continuous", "set")
-_WHOLE: Final = 0.01
-"""Tolerance of the sum of an item's probabilities, which are often rounded."""
+_WHOLE: Final = 0.01 + 1e-9
+"""Tolerance of the sum of an item's probabilities, which are often rounded: .33, .33 and .33."""
 
 
 def are_probabilities(scores: Floats) -> Flags:

@@ -149,9 +149,9 @@ def plan(
         )
     if "cluster_code" in annotations:
         remarks.append(
-            "Intervals of systems' accuracy on new items allow for clusters of items. On these "
-            "items, and for annotators, the model takes the items of a cluster to be independent: "
-            "intervals may be too narrow."
+            "Intervals of systems' accuracy on new items allow for clusters as far as the truth is "
+            "known. On these items, and for annotators, the model takes the items of a cluster to "
+            "be independent: intervals may be too narrow."
         )
     candidates = _candidates(annotations, systems, anonymous)
     if by_name:

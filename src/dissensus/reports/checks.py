@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import xarray as xr
 
+from dissensus.data import tables
 from dissensus.dims import ANNOTATOR, CANDIDATE, ITEM, POOL, RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.evaluation import doubts
 from dissensus.evaluation.doubts import DOUBT
@@ -173,11 +174,11 @@ def cautions(evaluation: xr.DataTree) -> Topics:
     """Return results that are correct but easily misread."""
     out: Topics = [*_few_units(evaluation), *_no_errors(evaluation)]
     out += [("outweighed", facts) for facts in outweighed(evaluation)]
-    for side in sides(evaluation):
+    for side, whose in _models(evaluation):
         ess, r_hat = _worst(side) or (np.inf, 0.0)
         rough = ess < ESS or r_hat > R_HAT
         if rough and ess >= convergence.ESS and r_hat <= convergence.R_HAT:
-            out.append(("rough", {"ess": f"{ess:,.0f}", "r_hat": f"{r_hat:.3f}"}))
+            out.append(("rough", {"ess": f"{ess:,.0f}", "r_hat": f"{r_hat:.3f}", "whose": whose}))
         poor = _poor(side)
         if poor and not poor["at_reference"]:
             out.append(("short_chains_of_items", poor))
@@ -199,24 +200,32 @@ def _few_units(evaluation: xr.DataTree) -> Topics:
     """Caution if intervals for new items are drawn from few items, or few clusters of items."""
     if not evidence.has(evaluation, "metrics"):
         return []
-    n, plural = _units(evaluation)
-    return [("few_units", {"n": n, "plural": plural})] if n < FEW_UNITS else []
+    n, plural = sampled_units(evaluation)
+    return [("few_units", {"n": n, "plural": plural})] if are_few(evaluation) else []
 
 
-def _units(evaluation: xr.DataTree) -> tuple[int, str]:
-    """Return the number of sampled units, clusters or items, and what they are."""
+def are_few(evaluation: xr.DataTree) -> bool:
+    """Return whether systems were scored on too few items, or clusters, to speak of new ones."""
+    return sampled_units(evaluation)[0] < FEW_UNITS
+
+
+def sampled_units(evaluation: xr.DataTree) -> tuple[int, str]:
+    """Return the number of items that systems were scored on, or of their clusters, and which."""
     data = evaluation["annotations"].to_dataset()
-    plural = "clusters" if "cluster_code" in data else "items"
-    return len(np.unique(data.get("cluster_code", data[ITEM]).to_numpy())), plural
+    unit = data["cluster_code" if "cluster_code" in data else ITEM].to_numpy()
+    if evidence.has(evaluation, "predictions"):
+        predicted = evaluation["predictions"][ITEM].to_numpy()
+        unit = unit[tables.match(data[ITEM].to_numpy(), predicted) >= 0]
+    return len(np.unique(unit)), "clusters" if "cluster_code" in data else "items"
 
 
 _BOUNDED: Final = "top_1_accuracy"
 
 
 def _no_errors(evaluation: xr.DataTree) -> Topics:
-    """Caution if no draw for new items knows an error, since none of these items is wrong.
+    """Caution if systems agree with the panel on all items: the bootstrap then knows no errors.
 
-    The rate is the upper end of Clopper & Pearson's interval after n successes.
+    The rate is the one-sided bound of Clopper & Pearson after n successes.
     """
     if not evidence.has(evaluation, "metrics") or _BOUNDED not in evaluation["metrics"]:
         return []
@@ -226,7 +235,7 @@ def _no_errors(evaluation: xr.DataTree) -> Topics:
     names = draws[SYSTEM].to_numpy()[(low >= 1.0).to_numpy()].tolist()
     if not names:
         return []
-    n, plural = _units(evaluation)
+    n, plural = sampled_units(evaluation)
     units = counted(n, plural[:-1])
     return [("no_errors", {"names": names, "units": units, "rate": 1.0 - _CHANCE ** (1.0 / n)})]
 

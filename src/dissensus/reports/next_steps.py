@@ -26,7 +26,6 @@ _SURE: Final = 0.995
 def steps(evaluation: xr.DataTree, found: Lead | None, uncertain: list[Any]) -> Facts:
     """Return items to look at, annotators who differ from the others, and how many items more."""
     more = items_to_add(evaluation, found)
-    first, second, *_ = found.systems if found and more else ("", "")
     numbers = evidence.is_of_numbers(evaluation)
     items = [(card.name, card.certainty) for card in uncertain[:_ITEMS]]
     return {
@@ -34,7 +33,7 @@ def steps(evaluation: xr.DataTree, found: Lead | None, uncertain: list[Any]) -> 
         "items": [(name, value) for name, value in items if numbers or float(value) < _SURE],
         "numbers": numbers,
         "people": differing(evaluation),
-        "more": more, "first": first, "second": second,
+        "more": more,
     }  # fmt: skip
 
 

@@ -128,7 +128,6 @@ def rare(evaluation: xr.DataTree) -> Facts:
 def steps(evaluation: xr.DataTree, found: Lead | None) -> Facts:
     """Return what to look at: labels that annotators see differently, annotators, and items."""
     more = trust.items_to_add(evaluation, found)
-    first, second, *_ = found.systems if found and more else ("", "")
     worst: list[Any] = []
     if ALPHA in evaluation[LABELS]:
         frame, count = summary(evaluation, LABELS), answers(evaluation)
@@ -137,8 +136,8 @@ def steps(evaluation: xr.DataTree, found: Lead | None) -> Facts:
         worst = [(row[ELEMENT], f"{share(row['mean'])} ({interval(row)})")
                  for row in rows.to_dict("records")]  # fmt: skip
     return {
-        "labels": worst, "people": differing(evaluation), "more": more, "first": first,
-        "second": second, "know": _to_know(evaluation),
+        "labels": worst, "people": differing(evaluation), "more": more,
+        "know": _to_know(evaluation),
         "shared": opening.has_shared_items(evaluation["annotations"].to_dataset()),
     }  # fmt: skip
 

@@ -8,23 +8,20 @@ from typing import Final
 import numpy as np
 import xarray as xr
 
-from dissensus.dims import ITEM, SAMPLE, SCOPE, SYSTEM, other
+from dissensus.dims import SAMPLE, SCOPE, SYSTEM
 from dissensus.evaluation.evidence import summary
 from dissensus.plots._source import NEW
 from dissensus.reports import evidence, opening
 from dissensus.reports.average_annotator import SURE
-from dissensus.reports.checks import Checked, Topics
+from dissensus.reports.checks import Checked, Topics, are_few, sampled_units
 from dissensus.reports.evidence import Facts
 from dissensus.reports.sections import alpha_of
 from dissensus.reports.sentences import interval, joined, sentences
-from dissensus.reports.verdict import EQUAL, Lead
-from dissensus.statistics._resampling import FEW_UNITS
-from dissensus.wording import probability, share, short
+from dissensus.reports.verdict import Lead
+from dissensus.wording import counted, listed, probability, share, short
 
-_LEAST: Final = 1.1
-"""Smallest factor to settle which of several systems is best, if each pair is settled."""
-_Z: Final = 1.645
-"""Standard errors that a difference must be from 0 to have the probability `SURE`."""
+_STEPS: Final = 100
+"""Numbers of items that are tried."""
 FACTOR: Final = 10
 """More than this many times as many items are not worth labelling."""
 _FEW: Final = 0.1
@@ -141,48 +138,51 @@ def more_cautions(checked: Checked) -> Topics:
 def _settled(evaluation: xr.DataTree, found: Lead) -> Box:
     question = "Is the best system settled?"
     rule = f"Fine means: probability {share(SURE)} or more."
-    first, second, *_ = found.systems
-    equal = found.pairs["probability_equal"].sel({SYSTEM: first, other(SYSTEM): second, SCOPE: NEW})
-    if float(equal) > EQUAL:
-        words = f"{short(first)} and {short(second)} do equally well."
+    first, (_, plural) = found.systems[0], sampled_units(evaluation)
+    if found.equal:
+        words = f"{listed(list(map(short, found.equal)))} do equally well."
         return Box(question, "fine", words, rule)
     best, degree = found.best[0], "best" if len(found.systems) > 2 else "better"
     words = f"{short(first)} is the {degree} on new items with probability "
     words += f"{probability(best)}."
+    if are_few(evaluation):
+        return Box(question, "careful", words, rule, f"Have more {plural} labelled.")
     if best >= SURE:
         return Box(question, "fine", words, rule)
-    remedy = f"{FACTOR} times as many items would not settle it: take the cheaper one."
-    if evaluation["annotations"].sizes[ITEM] < FEW_UNITS:
-        remedy = "Have more items labelled."
-    more = items_to_add(evaluation, found)
-    if more:
-        remedy = f"About {more} more items like these would settle it."
+    remedy = f"{FACTOR} times as many {plural} would not settle it: take the cheaper one."
+    if more := items_to_add(evaluation, found):
+        remedy = f"About {more} like these would settle it."
     return Box(question, "careful", words, rule, remedy)
 
 
 def items_to_add(evaluation: xr.DataTree, found: Lead | None) -> str:
-    """Return how many items more settle which system is best; "" if it is, or never."""
+    """Return how many more items, or clusters, settle which system is best.
+
+    "" if it is settled, or equal, or never; and for few units, which say too little.
+    """
     if found is None or not found.pairs or found.best[0] >= SURE:
         return ""
-    factor, n_items = more_items(found), evaluation["annotations"].sizes[ITEM]
-    if factor is None or n_items < FEW_UNITS:  # a few items say too little for an extrapolation
+    n_units, plural = sampled_units(evaluation)
+    factor = None if found.equal or are_few(evaluation) else more_items(found)
+    if factor is None:
         return ""
-    n = n_items * (factor - 1)
+    n = n_units * (factor - 1)
     size = 10 ** max(int(np.floor(np.log10(max(n, 1)))) - 1, 0)  # two digits: an extrapolation
-    return f"{max(int(np.ceil(n / size)) * size, 1):,}"
+    return counted(max(int(np.ceil(n / size)) * size, 1), f"more {plural[:-1]}")
 
 
 def more_items(found: Lead) -> float | None:
     """Return by what factor the items must grow to settle which system is best, or None.
 
     The variances of its differences to others on new items are inversely proportional to the number
-    of items, labelled as these are. None if the factor is above 10, or a difference is not on the
-    side of the first.
+    of items, labelled as these are: draws of differences are drawn towards their means. None if
+    ten times as many are too few.
     """
     first, *others = found.systems
     draws = found.draws.sel({SCOPE: NEW})
     gap = found.sign * (draws.sel({SYSTEM: first}, drop=True) - draws.sel({SYSTEM: others}))
-    mean, sd = gap.mean(SAMPLE), gap.std(SAMPLE, ddof=1)
-    if bool((_Z * sd > mean * np.sqrt(FACTOR)).any() or (mean <= 0).any()):
-        return None
-    return max(float(((_Z * sd / mean) ** 2).max()), 1.0 if found.best[0] >= SURE else _LEAST)
+    mean = gap.mean(SAMPLE)
+    for factor in np.geomspace(1.0, FACTOR, _STEPS).tolist():
+        if float((mean + (gap - mean) / np.sqrt(factor) > 0).all(SYSTEM).mean()) >= SURE:
+            return float(factor)
+    return None

@@ -81,7 +81,16 @@ class Lead:
     def best(self) -> list[float]:
         """The probability of each system, best first, to be the best on new items."""
         best = self.pairs["probability_best"].sel({SCOPE: NEW, SYSTEM: self.systems})
-        return best.to_numpy().tolist()
+        return [float(one) for one in best.to_numpy()]
+
+    @property
+    def equal(self) -> list[Any]:
+        """The systems that are the same as the first in nearly all draws, if these are the best."""
+        pair = self.pairs["probability_equal"].sel({SYSTEM: self.systems[0], SCOPE: NEW})
+        same = pair.sel({other(SYSTEM): self.systems}).to_numpy() > EQUAL
+        if same.sum() < 2 or sum(np.array(self.best)[same]) < SURE:
+            return []
+        return [name for name, one in zip(self.systems, same, strict=True) if one]
 
 
 def lead(evaluation: xr.DataTree, values: xr.Dataset | None) -> Lead | None:
@@ -148,16 +157,15 @@ def headline(evaluation: xr.DataTree, found: Lead | None) -> Facts:
         "other": _other_first(evaluation), **average_annotator.against(found.beside, first),
     }  # fmt: skip
     if rest:
-        best = found.best
-        pair = found.pairs.sel({SYSTEM: first, SCOPE: NEW})
-        equal = pair["probability_equal"].to_numpy() > EQUAL
+        best, few = found.best, checks.are_few(evaluation)
         facts |= {
-            "second": rest[0], "state": _state(best[0]), "best": best[0],
+            "second": rest[0], "state": _state(best[0], few=few),
+            "best": best[0],
             "either": sum(best[:2]) >= SURE,
             "second_value": value_of(
                 found.name, share(float(found.numbers["mean"].sel({SCOPE: THESE})[1]), d)
             ),
-            "equal": pair[other(SYSTEM)].to_numpy()[equal].tolist() if equal.sum() > 1 else [],
+            "equal": found.equal,
         }  # fmt: skip
     return facts
 
@@ -197,8 +205,9 @@ def _other_first(evaluation: xr.DataTree) -> Facts | None:
     return {"name": first, "shares": values}
 
 
-def _state(p: float) -> str:
-    return "sure" if p >= SURE else "likely" if p >= LIKELY else "open"
+def _state(p: float, *, few: bool) -> str:
+    """Return how sure an order is; of few items it is never sure."""
+    return "sure" if p >= SURE and not few else "likely" if p >= LIKELY else "open"
 
 
 def table(evaluation: xr.DataTree, found: Lead | None) -> Table | None:

@@ -61,10 +61,11 @@ def concerns(study: xr.Dataset) -> dict[str, str]:
             f"more draws (draws={4 * study.sizes[CHAIN] * study.sizes[DRAW]})."
         )
     if constant := about.get("n_constant"):
+        verb = "has" if constant == 1 else "have"
         out["constant"] = (
-            f"{constant} of {int(observed.notnull().sum())} pairs of reader and modality have the "
-            "same score for all cases, which gives an area of .5. Check that the column of scores "
-            "is the right one."
+            f"{constant} of {int(observed.notnull().sum())} pairs of reader and modality {verb} "
+            "the same score for all cases, which gives an area of .5. Check that the column of "
+            "scores is the right one."
         )
     if about.get("areas_grades_min", 3) < 3:
         out["grades"] = (
