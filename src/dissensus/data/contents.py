@@ -180,9 +180,9 @@ _MANY: Final = 20
 def _slips(rows: Mapping[str, int]) -> list[str]:
     """Return labels that were given once and are a slip away from a frequent one, with that one.
 
-    >>> _slips({"negative": 40, "positive": 38, "negatve": 1, "postiive": 1, "item2": 1})
-    ["'negatve' (like 'negative')", "'postiive' (like 'positive')"]
-    >>> _slips({"cat": 40, "cats": 1, "useful": 40, "unuseful": 1, "stage II": 40, "stage III": 1})
+    >>> _slips({"magenta": 40, "ochre": 38, "maenta": 1, "ocher": 1, "mgaenta": 1, "item2": 1})
+    ["'maenta' (like 'magenta')", "'mgaenta' (like 'magenta')"]
+    >>> _slips({"cat": 40, "cats": 1, "wet": 40, "unwet": 1, "stage II": 40, "stage III": 1})
     []
     """
     often = [name for name, n in rows.items() if n >= _MANY]
