@@ -35,7 +35,7 @@ def test_what_a_fit_has_of_items_only_is_shown(ann):
 def test_an_evaluation_has_a_posterior_too(ann):
     result = dx.evaluate(ann, draws=50, chains=2, random_seed=1, progressbar=False)
     assert len(dx.summary(result, "posterior"))
-    assert dx.summary(result).empty  # of metrics: no predictions
+    assert dx.summary(result, "metrics").empty  # of metrics: no predictions
 
 
 def test_what_is_no_fit_is_refused():

@@ -13,6 +13,7 @@ from reports.conftest import spoken
 import dissensus as dx
 from dissensus.evaluation.components import component_draws
 from dissensus.reports import checks, components
+from dissensus.wording import share
 
 NAMES = ("crowd", "experts", "tool")
 
@@ -124,6 +125,34 @@ def test_pools_are_told_apart(evaluation, page):
     found = page(tree)
     assert {"components", "table-components", "table-pools", "table-differences"} <= set(found.ids)
     assert "crowd and experts, 7 items in common" in found.text
+
+
+def test_correlations_of_pools_name_their_scale(evaluation):
+    """Those of latent numbers with each other, and that of labels apart."""
+    tree = with_components(evaluation, pools(), reference="crowd")
+    facts = components.component_facts(tree)
+    assert f"(normalised xCC) and {share(facts['pairs'][0]['latent'])} with it (xCC)." in (
+        spoken("components", facts)
+    )
+    (first, _) = facts["pairs"]
+    text = spoken("components", facts | {"gaussian": False})
+    latent, observed = (share(first[scale]) for scale in ("latent", "observed"))
+    assert f"(normalised xCC), {latent} with it (xCC), and {observed} on the observed scale" in text
+
+
+@pytest.mark.parametrize(("people", "said"), [
+    (range(6), None), ([0, 1, 2, 0, 1, 3], "2 annotators are in several pools"),
+])  # fmt: skip
+def test_annotators_in_several_pools_are_warned_of(evaluation, people, said):
+    tree = with_components(evaluation, pools(), reference="crowd")
+    tree["annotations"] = xr.Dataset(
+        {"annotator_code": ("annotation", list(people)),
+         "pool_code": ("annotation", [0, 0, 0, 1, 1, 1]),
+         "item_code": ("annotation", [0, 0, 1, 0, 0, 1])},
+        {"pool": ["a", "b"], "item": [0, 1]},
+    )  # fmt: skip
+    found = [spoken(*one) for one in checks.cautions(tree) if one[0] == "in_several_pools"]
+    assert [text[: len(said or "")] for text in found] == ([said] if said else [])
 
 
 @pytest.mark.long

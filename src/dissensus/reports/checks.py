@@ -193,7 +193,18 @@ def cautions(evaluation: xr.DataTree) -> Topics:
         mass = float(rest.sum(CANDIDATE).median())
         if mass > HEAVY_PRIOR:
             out.append(("unnamed", {"mass": mass}))
-    return [*out, *_leniency(evaluation)]
+    return [*out, *_leniency(evaluation), *_in_several_pools(evaluation)]
+
+
+def _in_several_pools(evaluation: xr.DataTree) -> Topics:
+    """Caution if annotators are in several pools, which then agree with themselves."""
+    data = evaluation["annotations"].to_dataset()
+    if POOL not in data.coords or not evidence.has(evaluation, "components"):
+        return []
+    codes = (data[f"{dim}_code"].to_numpy().astype(np.int64) for dim in (ANNOTATOR, POOL))
+    member = np.unique(np.stack(list(codes)), axis=1)
+    n = int((np.bincount(member[0]) > 1).sum())
+    return [("in_several_pools", {"n": n})] if n else []
 
 
 def _few_units(evaluation: xr.DataTree) -> Topics:
