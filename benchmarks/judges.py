@@ -178,6 +178,37 @@ def studied(table: pd.DataFrame, n: int, times: int, ppi: bool) -> dict[str, np.
     return found | {"truth": rates(table, "vote", systems)}
 
 
+def planned(table: pd.DataFrame, sizes: list[int], times: int) -> None:
+    """Print widths that plans expect, and those of expected votes, as evaluations show them."""
+    systems = sorted(set(table["left"]) | set(table["right"]))
+    table = table.assign(
+        vote=np.where(table["vote"] > 0.5, 1.0, np.where(table["vote"] < 0.5, 0, 0.5))
+    )
+    said = table.melt(COLUMNS, ["verdict"], var_name="judge", value_name="winner")
+    verdicts = dx.pairs(
+        said.assign(winner=said["winner"].map(SIDES)), item="item", annotator="judge"
+    )
+    expected = []
+    for seed in range(3):
+        seen = table.iloc[np.random.default_rng(seed).choice(len(table), 100, replace=False)]
+        votes = dx.pairs(seen.assign(winner=seen["vote"].map(SIDES)), item="item")
+        plan = dx.plan(votes, items=sizes, predictions=verdicts, random_seed=1, progressbar=False)
+        expected.append(2 * plan["half_width"].to_numpy()[0])
+    truth = rates(table, "vote", systems)
+    for n, width in zip(sizes, np.mean(expected, axis=0), strict=True):
+        ends = []
+        for time_ in range(times):
+            taken = np.random.default_rng([n, time_]).choice(len(table), n, replace=False)
+            fit = fitted(table, table.iloc[np.sort(taken)], time_)
+            draws = dx.win_rate(fit, as_cast=False, random_seed=time_).sel(system=systems)
+            ends.append(draws.quantile([(1 - PROB) / 2, (1 + PROB) / 2], ("chain", "draw")))
+        low, high = np.array(ends).transpose(1, 0, 2)
+        hold = (low <= truth) & (truth <= high)
+        by = hold.mean(axis=0)
+        print(f"| {n} | {width:.3f} | {(high - low).mean():.3f} | {hold.mean():.3f} | "
+              f"{by.min():.2f} to {by.max():.2f} |", flush=True)  # fmt: skip
+
+
 def has_ppi() -> bool:
     """Return whether the interpreter has the peer."""
     return find_spec("ppi_py") is not None
@@ -191,10 +222,15 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=100)
     parser.add_argument("--votes", type=int, nargs="*", default=[30, 100, 300])
     parser.add_argument("--panel", action="store_true", help="one vote each, the majority asked")
+    parser.add_argument("--plan", action="store_true", help="plans, and evaluations, of MT-Bench")
     asked = parser.parse_args()
     ppi = has_ppi()
     warnings.simplefilter("ignore")
     print(described(), end="\n\n")
+    if asked.plan:
+        print("| votes | planned | width | hold | by system |\n|--:|--:|--:|--:|---|")
+        planned(mtbench(asked.shared), asked.votes, asked.times)
+        return
     if asked.panel:
         print("| pairs | votes | win rate by | hold | by system | mean width | largest error |")
         print("|--:|--:|---|--:|---|--:|--:|")

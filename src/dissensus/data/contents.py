@@ -11,7 +11,7 @@ import xarray as xr
 from dissensus.data import tables
 from dissensus.data.alignment import SOURCES, Sources, items_on_one_side, respelled_item
 from dissensus.data.pairs import system_groups
-from dissensus.data.prediction_schema import are_probabilities
+from dissensus.data.prediction_schema import rows_of_probabilities
 from dissensus.data.predictions import has_numbers, predicted_numbers
 from dissensus.data.rows import ranking_code, statements_per, voices_per
 from dissensus.dims import ANNOTATION, ANNOTATOR, ELEMENT, ITEM, LABEL, POSITION, SYSTEM, VOTE
@@ -226,7 +226,7 @@ def probability_doubt(predictions: xr.Dataset) -> str:
     if "score" not in predictions or LABEL not in predictions.coords:
         return ""
     score = predictions["score"].transpose(ITEM, SYSTEM, POSITION).to_numpy()
-    right = are_probabilities(score.reshape(-1, score.shape[-1])).reshape(score.shape[:2])
+    right = rows_of_probabilities(predictions)
     wrong = ~right & (np.isfinite(score).sum(axis=-1) > 1)  # one number is a confidence
     if not wrong.any() or right.mean() < _MOSTLY:
         return ""

@@ -23,6 +23,13 @@ def are_probabilities(scores: Floats) -> Flags:
     return np.asarray(~(scores < 0).any(axis=1) & (np.abs(total - 1.0) <= _WHOLE))
 
 
+def rows_of_probabilities(predictions: xr.Dataset) -> Flags:
+    """Return whether the scores of each (item, system) are probabilities."""
+    score = predictions["score"].transpose(ITEM, SYSTEM, POSITION).to_numpy()
+    rows = are_probabilities(score.reshape(-1, score.shape[-1]))
+    return np.asarray(rows.reshape(score.shape[:2]))
+
+
 def check_predictions(predictions: xr.Dataset) -> None:
     """Raise unless the predictions follow the schema.
 

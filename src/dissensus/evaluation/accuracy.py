@@ -17,7 +17,6 @@ import xarray as xr
 from scipy import stats
 
 from dissensus import arguments, models, statistics
-from dissensus.data import tables
 from dissensus.data.known_labels import known_codes
 from dissensus.data.rows import voices_per
 from dissensus.dims import (
@@ -40,6 +39,7 @@ from dissensus.errors import (
     brief,
 )
 from dissensus.evaluation.observed import are_classes, first_labels
+from dissensus.evaluation.runs import clusters_of
 from dissensus.evaluation.section import (
     AUTO,
     FEWEST,
@@ -475,9 +475,10 @@ def design_effect(fit: xr.DataTree, annotations: xr.Dataset) -> xr.DataArray:
     (1965), *Survey Sampling*, section 5.4, as a ratio of estimates. What is not known of the truths
     is taken as independent.
     """
-    observed, truth = fit["observed_data"].to_dataset(), fit["constant_data"]["truth_mean"]
-    place = tables.match(truth[ITEM].to_numpy(), annotations[ITEM].to_numpy())
-    cluster = annotations["cluster_code"].to_numpy()[place]
+    observed = fit["observed_data"].to_dataset()
+    truth = fit["constant_data"].to_dataset()["truth_mean"]
+    cluster = clusters_of(annotations, truth)
+    assert cluster is not None
     said = observed["system_label_code"].transpose(ITEM, SYSTEM)
     right = truth.transpose(ITEM, ...).to_numpy()
     out = np.ones(said.sizes[SYSTEM])

@@ -228,8 +228,7 @@ def _design(annotations: xr.Dataset, family: str, reference: Any, by_name: bool)
         )
     shared = 0
     if several:
-        n_pools = np.bincount(np.unique(_pairs(annotations, ANNOTATOR)) // len(pools))
-        shared = int((n_pools > 1).sum())
+        shared = in_several_pools(annotations)
     if shared and not anonymous:
         remarks.append(
             f"{counted(shared, 'annotator')} in several pools: the model gives each of them a "
@@ -239,6 +238,12 @@ def _design(annotations: xr.Dataset, family: str, reference: Any, by_name: bool)
         family, pools=several, anonymous=anonymous, shared=bool(shared), reference=reference,
         by_name=by_name, remarks=tuple(remarks),
     )  # fmt: skip
+
+
+def in_several_pools(annotations: xr.Dataset) -> int:
+    """Return the number of annotators who are in several pools."""
+    n_pools = np.bincount(np.unique(_pairs(annotations, ANNOTATOR)) // annotations.sizes[POOL])
+    return int((n_pools > 1).sum())
 
 
 def _pairs(annotations: xr.Dataset, dim: str) -> Any:

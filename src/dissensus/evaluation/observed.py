@@ -157,7 +157,7 @@ def _discrepancy(ask: Asking, predictions: xr.Dataset | None) -> xr.Dataset:
     known = _known(ask.annotations, present, others=2)
     people = len(np.unique(ask.annotations["annotator_code"].to_numpy()))
     left = people - len(known.codes)
-    units = "clusters" if "cluster_code" in ask.annotations else "items"
+    units = ask.units.plural
     if left == people:
         ask.warn(
             f"No annotator shares {FEW_UNITS} {units} or more with two others: too few for a "

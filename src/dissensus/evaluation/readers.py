@@ -20,13 +20,18 @@ COLUMNS: Final = (
 _WORDS: Final = [MODALITY, other(MODALITY), SYSTEM, THRESHOLD]
 
 
+def averages(study: xr.Dataset) -> xr.Dataset:
+    """Return the draws that are not of single readers or points of curves."""
+    single = {READER, FALSE_POSITIVE_RATE}
+    names = [name for name, one in study.data_vars.items()
+             if set(SAMPLE) <= {*one.dims} and not single & {*one.dims}]  # fmt: skip
+    return study[names]
+
+
 def reader_rows(study: xr.Dataset) -> pd.DataFrame:
     """Summarise averages over readers, differences and systems; see `dissensus.summary`."""
     rows = []
-    for name, draws in study.data_vars.items():
-        dims = set(draws.dims)
-        if not set(SAMPLE) <= dims or {READER, FALSE_POSITIVE_RATE} & dims:
-            continue
+    for name, draws in averages(study).data_vars.items():
         parts = spread(draws) | {OBSERVED: _observed(study, str(name), draws)}
         if str(name).endswith("difference"):
             parts[POSITIVE] = (draws > 0).mean(SAMPLE)

@@ -17,7 +17,7 @@ from dissensus.data import tables
 from dissensus.data.alignment import common_items
 from dissensus.data.chunks import computed
 from dissensus.data.plausibility import looked_at_once
-from dissensus.data.prediction_schema import are_probabilities
+from dissensus.data.prediction_schema import rows_of_probabilities
 from dissensus.dims import (
     CANDIDATE,
     ITEM,
@@ -68,10 +68,7 @@ def _metric_calls(
 
 def have_probabilities(predictions: xr.Dataset) -> bool:
     """Return whether every system gives probabilities of labels."""
-    if "score" not in predictions:
-        return False
-    score = predictions["score"].transpose(..., POSITION).to_numpy()
-    return bool(are_probabilities(score.reshape(-1, score.shape[-1])).all())
+    return "score" in predictions and bool(rows_of_probabilities(predictions).all())
 
 
 def score(

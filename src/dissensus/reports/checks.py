@@ -12,6 +12,7 @@ import xarray as xr
 from dissensus.data import tables
 from dissensus.dims import ANNOTATOR, CANDIDATE, ITEM, POOL, RELIABILITY, SAMPLE, SCOPE, SYSTEM
 from dissensus.evaluation import doubts
+from dissensus.evaluation.components import in_several_pools
 from dissensus.evaluation.doubts import DOUBT
 from dissensus.evaluation.evidence import summary
 from dissensus.evaluation.recipes import HEAVY_PRIOR
@@ -24,7 +25,7 @@ from dissensus.reports.sentences import sentences
 from dissensus.reports.svg import Shown
 from dissensus.reports.tables import Body, Table
 from dissensus.sampling import convergence
-from dissensus.statistics._resampling import FEW_UNITS
+from dissensus.statistics._resampling import FEW_UNITS, Units
 from dissensus.wording import counted, listed, metric_title, number
 
 R_HAT, ESS = 1.01, 400
@@ -201,9 +202,7 @@ def _in_several_pools(evaluation: xr.DataTree) -> Topics:
     data = evaluation["annotations"].to_dataset()
     if POOL not in data.coords or not evidence.has(evaluation, "components"):
         return []
-    codes = (data[f"{dim}_code"].to_numpy().astype(np.int64) for dim in (ANNOTATOR, POOL))
-    member = np.unique(np.stack(list(codes)), axis=1)
-    n = int((np.bincount(member[0]) > 1).sum())
+    n = in_several_pools(data)
     return [("in_several_pools", {"n": n})] if n else []
 
 
@@ -211,23 +210,25 @@ def _few_units(evaluation: xr.DataTree) -> Topics:
     """Caution if intervals for new items are drawn from few items, or few clusters of items."""
     if not evidence.has(evaluation, "metrics"):
         return []
-    n, plural = sampled_units(evaluation)
-    return [("few_units", {"n": n, "plural": plural})] if are_few(evaluation) else []
+    units = sampled_units(evaluation)
+    facts = {"n": units.n, "plural": units.plural}
+    return [("few_units", facts)] if are_few(evaluation) else []
 
 
 def are_few(evaluation: xr.DataTree) -> bool:
     """Return whether systems were scored on too few items, or clusters, to speak of new ones."""
-    return sampled_units(evaluation)[0] < FEW_UNITS
+    return sampled_units(evaluation).n < FEW_UNITS
 
 
-def sampled_units(evaluation: xr.DataTree) -> tuple[int, str]:
-    """Return the number of items that systems were scored on, or of their clusters, and which."""
+def sampled_units(evaluation: xr.DataTree) -> Units:
+    """Return the items that systems were scored on, or their clusters."""
     data = evaluation["annotations"].to_dataset()
     unit = data["cluster_code" if "cluster_code" in data else ITEM].to_numpy()
     if evidence.has(evaluation, "predictions"):
         predicted = evaluation["predictions"][ITEM].to_numpy()
         unit = unit[tables.match(data[ITEM].to_numpy(), predicted) >= 0]
-    return len(np.unique(unit)), "clusters" if "cluster_code" in data else "items"
+    names, of_item = np.unique(unit, return_inverse=True)
+    return Units(of_item, len(names), "clusters" if "cluster_code" in data else "items")
 
 
 _BOUNDED: Final = "top_1_accuracy"
@@ -246,9 +247,9 @@ def _no_errors(evaluation: xr.DataTree) -> Topics:
     names = draws[SYSTEM].to_numpy()[(low >= 1.0).to_numpy()].tolist()
     if not names:
         return []
-    n, plural = sampled_units(evaluation)
-    units = counted(n, plural[:-1])
-    return [("no_errors", {"names": names, "units": units, "rate": 1.0 - _CHANCE ** (1.0 / n)})]
+    units = sampled_units(evaluation)
+    rate = 1.0 - _CHANCE ** (1.0 / units.n)
+    return [("no_errors", {"names": names, "units": units.counted(units.n), "rate": rate})]
 
 
 _CHANCE: Final = 0.05

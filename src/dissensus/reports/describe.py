@@ -11,9 +11,10 @@ import numpy as np
 import xarray as xr
 
 from dissensus import arguments
-from dissensus.dims import FALSE_POSITIVE_RATE, ITEM, READER, SAMPLE, other
+from dissensus.dims import ITEM, SAMPLE, other
 from dissensus.errors import ArgumentError, shown
 from dissensus.evaluation.doubts import MARK, of_attributes, of_fit, of_numbers
+from dissensus.evaluation.readers import averages
 from dissensus.evaluation.votes import LEADERBOARD
 from dissensus.metrics import METRICS
 from dissensus.sampling import convergence
@@ -393,8 +394,7 @@ def describe(draws: xr.DataArray | xr.Dataset | xr.DataTree, format: str = "text
         study = checked_study(draws, "draws")
         if format == "text":
             return str(study.attrs["in_words"])
-        single = {READER, FALSE_POSITIVE_RATE}
-        draws = study[[name for name, one in study.data_vars.items() if not single & {*one.dims}]]
+        draws = averages(study)
     data, reason = _draws(draws)
     parts: list[xr.Dataset] = []
     rows: list[Row] = []

@@ -138,7 +138,7 @@ def more_cautions(checked: Checked) -> Topics:
 def _settled(evaluation: xr.DataTree, found: Lead) -> Box:
     question = "Is the best system settled?"
     rule = f"Fine means: probability {share(SURE)} or more."
-    first, (_, plural) = found.systems[0], sampled_units(evaluation)
+    first, plural = found.systems[0], sampled_units(evaluation).plural
     if found.equal:
         words = f"{listed(list(map(short, found.equal)))} do equally well."
         return Box(question, "fine", words, rule)
@@ -162,13 +162,13 @@ def items_to_add(evaluation: xr.DataTree, found: Lead | None) -> str:
     """
     if found is None or not found.pairs or found.best[0] >= SURE:
         return ""
-    n_units, plural = sampled_units(evaluation)
+    units = sampled_units(evaluation)
     factor = None if found.equal or are_few(evaluation) else more_items(found)
     if factor is None:
         return ""
-    n = n_units * (factor - 1)
+    n = units.n * (factor - 1)
     size = 10 ** max(int(np.floor(np.log10(max(n, 1)))) - 1, 0)  # two digits: an extrapolation
-    return counted(max(int(np.ceil(n / size)) * size, 1), f"more {plural[:-1]}")
+    return counted(max(int(np.ceil(n / size)) * size, 1), f"more {units.plural[:-1]}")
 
 
 def more_items(found: Lead) -> float | None:

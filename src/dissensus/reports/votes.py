@@ -36,10 +36,15 @@ def said(topic: str, facts: Facts, *, page: bool = False) -> list[str]:
     return sentences(topic, facts, page=page, source=SOURCE)
 
 
+def doubt(evaluation: xr.DataTree) -> str:
+    """Return the reason not to rely on win rates, or ""."""
+    return reasons(summary(evaluation)[DOUBT])
+
+
 def unreliable(evaluation: xr.DataTree, *, page: bool = False) -> list[str]:
     """Return the warning in front of a verdict that rests on short chains."""
-    few = reasons(summary(evaluation)[DOUBT])
-    return sentences("unreliable", {"reason": few} if few else {}, page=page)
+    why = doubt(evaluation)
+    return sentences("unreliable", {"reason": why} if why else {}, page=page)
 
 
 def data(evaluation: xr.DataTree) -> Facts:
@@ -240,10 +245,10 @@ def judge_table(evaluation: xr.DataTree) -> Table | None:
 
 def next_facts(evaluation: xr.DataTree) -> Facts:
     """Return the pairs that votes settle soonest, and voters to ask."""
+    if doubt(evaluation):
+        return {"unreliable": True}
     pairs = next_votes(evaluation)
     votes = evaluation["annotations"].to_dataset()
-    if reasons(summary(evaluation)[DOUBT]):
-        return {"unreliable": True}
     most = _MANY * votes.sizes[VOTE]
     groups = vote_contents(votes)["groups"]
     cheap = pairs[pairs["more"] <= most]
@@ -271,7 +276,7 @@ def _rounded(n: float) -> str:
 def next_table(evaluation: xr.DataTree) -> Table | None:
     """Return all neighbours whose order is open, and how many votes settle it."""
     pairs = next_votes(evaluation)
-    if len(pairs) <= _STEPS or reasons(summary(evaluation)[DOUBT]):
+    if len(pairs) <= _STEPS or doubt(evaluation):
         return None
     most = _MANY * evaluation["annotations"].sizes[VOTE]
     rows = [

@@ -11,14 +11,14 @@ from dissensus.data.contents import vote_contents
 from dissensus.data.pairs import system_groups
 from dissensus.dims import ANNOTATOR, PAIR, SAMPLE, SYSTEM
 from dissensus.errors import shown
-from dissensus.evaluation.doubts import DOUBT, of_group, reasons
+from dissensus.evaluation.doubts import of_group
 from dissensus.evaluation.evidence import summary
 from dissensus.evaluation.next_votes import votes_of_pairs
 from dissensus.evaluation.votes import CHECK, misfit
 from dissensus.reports.evidence import Facts
 from dissensus.reports.sentences import interval, joined
 from dissensus.reports.trust import Box
-from dissensus.reports.votes import said
+from dissensus.reports.votes import doubt, said
 from dissensus.sampling import convergence
 from dissensus.sampling.intervals import spread
 from dissensus.wording import capital, counted, share, short
@@ -43,7 +43,7 @@ def _chains(evaluation: xr.DataTree) -> Box:
     rows = summary(evaluation)
     attrs = evaluation["posterior"].attrs
     remedy = capital(f"{convergence.advice(attrs, int(evaluation.attrs['draws']))}.")
-    if why := reasons(rows[DOUBT]):
+    if why := doubt(evaluation):
         return Box(question, "stop", f"No, for win rates: {why}.", rule, remedy)
     least = f"Win rates have {rows['ess_bulk'].min():,.0f} effective draws or more"
     if why := of_group(evaluation, "posterior"):

@@ -27,15 +27,9 @@ from dissensus.studies.planning.judged import STUDIES, Words, half_width, planne
 
 _TUNE: Final = 200
 WORDS: Final = Words(
-    "vote",
-    "on",
-    "judged pairs",
-    "pair",
-    "win rates",
-    "the verdicts",
-    "without the verdicts",
+    "vote", "on", "judged pairs", "pair", "win rates", "the verdicts", "without the verdicts",
     whole=False,
-)
+)  # fmt: skip
 
 
 def plan_votes(
