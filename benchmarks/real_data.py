@@ -209,7 +209,7 @@ def panel_tables(rows: pd.DataFrame) -> str:
     out = [f"| systems | method | labels | {numbers}", f"|---|---|--:|{line}"]
     for (kind, method, n), part in rows.groupby(["kind", "method", "n"], sort=False):
         out.append(_line([kind, method, str(n)], part))
-    out += ["", "All systems in one fit, and their differences:", ""]
+    out += ["", "All systems in one fit, and differences between two (first minus second):", ""]
     out += [f"| of | method | labels | {numbers}", f"|---|---|--:|{line}"]
     of = both["system"].map(_kinds).rename("of")
     for (pair, method, n), part in both.groupby([of, "method", "n"]):
@@ -226,9 +226,9 @@ def panel_tables(rows: pd.DataFrame) -> str:
 
 
 def _kinds(name: str) -> str:
-    """Return the kind of a system, or the kinds of two."""
+    """Return the kind of a system, or the kinds of two in the order of their difference."""
     names = {"noisy": "noisy", "share": "where people err", "perso": "one of the panel"}
-    return " less ".join(sorted(names.get(one[:5], "real") for one in name.split(" less ")))
+    return " minus ".join(names.get(one[:5], "real") for one in name.split(" less "))
 
 
 def _line(head: list[str], part: pd.DataFrame) -> str:

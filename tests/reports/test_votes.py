@@ -12,7 +12,7 @@ import xarray as xr
 
 import dissensus as dx
 from dissensus.evaluation.next_votes import next_votes
-from dissensus.reports import votes, votes_trust
+from dissensus.reports import votes, votes_page
 from dissensus.wording import digits_for, share, spoken_probability
 
 LEVEL = 0.89
@@ -106,7 +106,7 @@ def test_numbers_are_those_of_the_draws(result):
 
 
 def states(result):
-    return [box.state for box in votes_trust.boxes(result)]
+    return [box.state for box in votes_page.boxes(result)]
 
 
 def with_group(result, name, data):
@@ -119,16 +119,16 @@ def test_boxes_warn(result):
     assert states(result) == ["careful", "fine", "fine", "fine"]  # chains of 200 draws
     ann, check = (result[name].to_dataset() for name in ("annotations", "vote_check"))
     one = ann.assign(annotator_code=ann["annotator_code"] * 0)
-    box = votes_trust.boxes(with_group(result, "annotations", one))[2]
+    box = votes_page.boxes(with_group(result, "annotations", one))[2]
     assert (box.state, "voter v0, gave 1.00 of the votes" in box.reason) == ("careful", True)
     nameless = ann.drop_vars(["annotator", "annotator_code"])
-    assert "do not name voters" in votes_trust.boxes(with_group(result, "annotations", nameless))[
+    assert "do not name voters" in votes_page.boxes(with_group(result, "annotations", nameless))[
         2].reason  # fmt: skip
     few = ann.isel(vote=np.isin(ann["left_code"] + 4 * ann["right_code"], (1, 4, 2 + 12, 3 + 8)))
-    box = votes_trust.boxes(with_group(result, "annotations", few))[3]
+    box = votes_page.boxes(with_group(result, "annotations", few))[3]
     assert (box.state, "Only the verdicts determine" in box.reason) == ("careful", True)
     alone = with_group(result, "annotations", few).drop_nodes("predictions")
-    box = votes_trust.boxes(alone)[3]
+    box = votes_page.boxes(alone)[3]
     assert (box.state, "Only the prior determines" in box.reason) == ("stop", True)
     assert "2 groups ('fair', 'good' | 'strong', 'weak')" in box.reason
     # fair, good and weak are 0, 1 and 3: a circle of them.
@@ -136,10 +136,10 @@ def test_boxes_warn(result):
     for first, second, value in ((0, 1, 0.95), (1, 3, 0.95), (0, 3, 0.05)):
         won[((check["first_code"] == first) & (check["second_code"] == second)).to_numpy()] = value
     turned = with_group(result, "vote_check", check.assign(observed=won))
-    box = votes_trust.boxes(turned)[1]
+    box = votes_page.boxes(turned)[1]
     assert box.state == "careful"
     assert "they form a circle" in box.reason
-    assert votes_trust.fit_facts(turned)["third"] in {"fair", "good", "weak"}
+    assert votes_page.fit_facts(turned)["third"] in {"fair", "good", "weak"}
 
 
 def test_unreliable_win_rates_are_marked(result):
@@ -156,11 +156,11 @@ def test_unreliable_win_rates_are_marked(result):
     assert not dx.describe(result).startswith("Do not rely on")
     (step,) = votes.said("next", votes.next_facts(bad))
     assert step.startswith("First evaluate again") and votes.next_table(bad) is None
-    remedy = votes_trust.boxes(bad)[0].remedy
+    remedy = votes_page.boxes(bad)[0].remedy
     assert remedy == f"Ask for more draws (draws={4 * bad.attrs['draws']})."
     stuck = with_group(bad, "posterior", bad["posterior"].to_dataset().assign_attrs(
         n_items_poor=1, r_hat_max=1.7))  # fmt: skip
-    assert "more draws do not help" in votes_trust.boxes(stuck)[0].remedy
+    assert "more draws do not help" in votes_page.boxes(stuck)[0].remedy
 
 
 def test_more_systems_and_states_of_the_verdict(result):

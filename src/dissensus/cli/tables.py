@@ -143,14 +143,14 @@ def _doubt(box: Any) -> str:
 
 def _of_votes(evaluation: xr.DataTree, *, everything: bool) -> Iterator[Group | str]:
     """Yield the verdict of votes, the leaderboard, why to doubt it, and the next votes."""
-    from dissensus.reports import votes, votes_trust
+    from dissensus.reports import votes, votes_page
 
     yield from (f"[red]{escape(words)}[/red]" for words in votes.unreliable(evaluation))
     yield escape(" ".join(votes.said("headline", votes.headline(evaluation))))
     yield ""
     n = evaluation[LEADERBOARD].sizes[SYSTEM]
     yield laid_out(votes.table(evaluation, n if everything else _ROWS), most=n)
-    yield from filter(None, map(_doubt, votes_trust.boxes(evaluation)))
+    yield from filter(None, map(_doubt, votes_page.boxes(evaluation)))
     yield from map(escape, votes.said("judge", votes.judge(evaluation)))
     yield from map(escape, votes.said("next", votes.next_facts(evaluation)))
     if everything:

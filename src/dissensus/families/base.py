@@ -20,7 +20,7 @@ from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, SAMPLE
 from dissensus.errors import ArgumentError
 from dissensus.kernels.types import UNKNOWN, Array, Floats, Ints
 from dissensus.sampling import convergence, fitting
-from dissensus.sampling.checkpoints import Chain, Checkpoint
+from dissensus.sampling.checkpoints import Chain
 
 ROOM = 4 * 2**30
 """Largest size of kept draws in bytes."""
@@ -98,6 +98,10 @@ class Fit[Process: Any, Draws](ABC):
     def chain(self, rng: np.random.Generator, draws: int) -> Chain:
         """Return a chain at its start, with room for its draws."""
 
+    def chains(self, rng: np.random.Generator) -> list[Chain]:
+        """Return all chains at their start, each with its own random stream."""
+        return [self.chain(stream, self.options.draws) for stream in rng.spawn(self.options.chains)]
+
     @abstractmethod
     def gathered(self, chains: Sequence[Any], rng: np.random.Generator) -> Draws:
         """Return the draws of all chains, chain and draw in front."""
@@ -149,7 +153,10 @@ def run(fit: Fit[Any, Any], build: Callable[[], Any], hyper: Mapping[str, Any]) 
     if options.sampler == "nuts":
         draws, stats = _by_nuts(fit, build(), rng)
     else:
-        draws, stats = by_gibbs(fit, rng, checkpoint), {}
+        chains, stats = fit.chains(rng), {}
+        title, show = fit.title, options.progressbar
+        fitting.swept(chains, options.draws, options.tune, title, show, checkpoint)
+        draws = fit.gathered(chains, rng)
     named = fit.groups(draws, stats)
     diagnostics = {**named.diagnostics, **convergence.divergences(named.sample_stats)}
     tree = fitting.fitted(
@@ -173,13 +180,10 @@ def run(fit: Fit[Any, Any], build: Callable[[], Any], hyper: Mapping[str, Any]) 
     return tree
 
 
-def by_gibbs(
-    fit: Fit[Any, Any], rng: np.random.Generator, checkpoint: Checkpoint | None = None
-) -> Any:
-    """Draw all chains by the Gibbs kernel, each in a thread."""
-    options = fit.options
-    chains = [fit.chain(stream, options.draws) for stream in rng.spawn(options.chains)]
-    fitting.swept(chains, options.draws, options.tune, fit.title, options.progressbar, checkpoint)
+def by_gibbs(fit: Fit[Any, Any], rng: np.random.Generator) -> Any:
+    """Return draws of the Gibbs kernel without a DataTree."""
+    chains, options = fit.chains(rng), fit.options
+    fitting.swept(chains, options.draws, options.tune, fit.title, options.progressbar)
     return fit.gathered(chains, rng)
 
 

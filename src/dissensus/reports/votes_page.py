@@ -1,24 +1,42 @@
-"""The page of an evaluation of votes on pairs of systems."""
+"""The page of an evaluation of votes on pairs of systems, and whether to trust its leaderboard.
+
+To trust it, chains, fit, voters, and whether votes connect all systems are checked.
+"""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
+import numpy as np
 import xarray as xr
 
 from dissensus import plots
 from dissensus.data.contents import vote_contents
-from dissensus.dims import SYSTEM, VOTE
+from dissensus.data.pairs import system_groups
+from dissensus.dims import ANNOTATOR, PAIR, SAMPLE, SYSTEM, VOTE
+from dissensus.errors import shown
+from dissensus.evaluation.doubts import of_group
 from dissensus.evaluation.evidence import summary
-from dissensus.evaluation.votes import LEADERBOARD
-from dissensus.reports import evidence, votes, votes_trust
+from dissensus.evaluation.next_votes import votes_of_pairs
+from dissensus.evaluation.votes import CHECK, LEADERBOARD, misfit
+from dissensus.reports import evidence, votes
 from dissensus.reports.contents import vote_lines
+from dissensus.reports.evidence import Facts
 from dissensus.reports.page import bounded, frame, model_facts, provenance
 from dissensus.reports.sections import Part, Section, means_of
-from dissensus.reports.sentences import environment
+from dissensus.reports.sentences import environment, interval, joined
 from dissensus.reports.svg import Shown, picture
-from dissensus.wording import counted
+from dissensus.reports.trust import Box
+from dissensus.reports.votes import doubt, said
+from dissensus.sampling import convergence
+from dissensus.sampling.intervals import spread
+from dissensus.wording import capital, counted, share, short
 
+_LIMIT: Final = 0.05
+_Z: Final = 1.645
+"""Standard errors above an even share that are exceeded by chance with probability .05."""
+_MOST: Final = 0.5
+"""Share of the votes above which a leaderboard is mostly that of one voter."""
 _PICTURE: Final = 30
 """Most systems of the picture."""
 
@@ -26,7 +44,7 @@ _PICTURE: Final = 30
 def page(evaluation: xr.DataTree, title: str | None = None) -> str:
     """Return the page as text."""
     data = evaluation["annotations"].to_dataset()
-    boxes = votes_trust.boxes(evaluation, page=True)
+    checked = boxes(evaluation, page=True)
     doubts = votes.unreliable(evaluation, page=True)
     return (
         environment(page=True)
@@ -35,22 +53,22 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
             **frame(),
             title=title or _title(data),
             troubles=[],
-            verdict=doubts + votes.said("headline", votes.headline(evaluation), page=True),
+            verdict=doubts + said("headline", votes.headline(evaluation), page=True),
             lead_picture=_picture(evaluation),
             lead_table=votes.table(evaluation),
-            boxes=boxes,
+            boxes=checked,
             cautions=[],
-            steps=votes.said("next", votes.next_facts(evaluation), page=True),
+            steps=said("next", votes.next_facts(evaluation), page=True),
             next_table=votes.next_table(evaluation),
             opening={
-                "data": votes.said("data", votes.data(evaluation), page=True),
-                "intervals": votes.said("intervals", votes.intervals(evaluation), page=True),
+                "data": said("data", votes.data(evaluation), page=True),
+                "intervals": said("intervals", votes.intervals(evaluation), page=True),
             },
             sections=list(_parts(evaluation)),
             control={"reference": -1, "wanted": False, "values": []},
             data=[(name, bounded(value)) for name, value in vote_lines(vote_contents(data))],
             cards_of=[model_facts(evaluation)],
-            diagnosis=[boxes[0].reason],
+            diagnosis=[checked[0].reason],
             chains=[],
             provenance=provenance(evaluation),
         )
@@ -70,12 +88,12 @@ def _parts(evaluation: xr.DataTree) -> Any:
         yield Part("leaderboard", "All systems", Section([], [whole]))
     judge = votes.judge_table(evaluation)
     if judge is not None:
-        words = votes.said("judge", votes.judge(evaluation), page=True)
+        words = said("judge", votes.judge(evaluation), page=True)
         yield Part("judge", "What do the verdicts add, and whom do they favour?",
                    Section(words, [judge]))  # fmt: skip
     yield Part("better", "Which systems are better than which?",
                Section([], [votes.better_table(evaluation)]))  # fmt: skip
-    fit = votes.said("fit", votes_trust.fit_facts(evaluation), page=True)
+    fit = said("fit", fit_facts(evaluation), page=True)
     yield Part("fit", "Do the votes fit the model, pair by pair?",
                Section(fit, [votes.check_table(evaluation)]))  # fmt: skip
     voters = votes.voter_table(evaluation)
@@ -94,3 +112,131 @@ def _picture(evaluation: xr.DataTree) -> Shown:
         lambda **size: plots.forest(draws, limit=_PICTURE, backend="matplotlib", **size),
         name="verdict",
     )  # fmt: skip
+
+
+def boxes(evaluation: xr.DataTree, *, page: bool = False) -> list[Box]:
+    """Return what can be checked of a leaderboard."""
+    return [_chains(evaluation), _fit(evaluation, page=page), _voters(evaluation),
+            _connected(evaluation)]  # fmt: skip
+
+
+def _chains(evaluation: xr.DataTree) -> Box:
+    question = "Have the chains converged?"
+    rule = (f"Fine means: {convergence.ESS:g} effective draws or more, r-hat {convergence.R_HAT:g} "
+            "or less.")  # fmt: skip
+    rows = summary(evaluation)
+    attrs = evaluation["posterior"].attrs
+    remedy = capital(f"{convergence.advice(attrs, int(evaluation.attrs['draws']))}.")
+    if why := doubt(evaluation):
+        return Box(question, "stop", f"No, for win rates: {why}.", rule, remedy)
+    least = f"Win rates have {rows['ess_bulk'].min():,.0f} effective draws or more"
+    if why := of_group(evaluation, "posterior"):
+        worst = attrs.get("ess_bulk_min_item", "")
+        reason = f"{least}, but other numbers fewer ({why}; {short(worst)})."
+        return Box(question, "careful", reason, rule, remedy)
+    return Box(question, "fine", f"{least}.", rule)
+
+
+def _fit(evaluation: xr.DataTree, *, page: bool) -> Box:
+    facts = fit_facts(evaluation)
+    state = "fine" if facts["p"] >= _LIMIT else "careful"
+    remedy = "Report the shares of such pairs (below) beside the leaderboard"
+    remedy += ": no order of systems describes a circle." if facts["third"] else "."
+    reason = joined(said("fit", facts, page=page), page=page)
+    return Box("Do the votes fit the model?", state, reason, f"Fine means: p {share(_LIMIT)} or "
+               "more.", remedy if state != "fine" else "")  # fmt: skip
+
+
+def fit_facts(evaluation: xr.DataTree) -> Facts:
+    """Return the check of all pairs, and the pair that fits worst, with its circle if any."""
+    data = evaluation[CHECK].to_dataset()
+    p, apart = misfit(evaluation)
+    worst = int(np.abs(apart).argmax())
+    first, second = (int(data[f"{side}_code"][worst]) for side in ("first", "second"))
+    won = _won(data, evaluation["annotations"].sizes[SYSTEM])
+    parts = {part: float(values) for part, values in spread(data["replicated"][..., worst]).items()}
+    if apart[worst] < 0:  # from the side of the one that wins more often than expected
+        first, second = second, first
+        parts = parts | {"lower": 1 - parts["upper"], "upper": 1 - parts["lower"]}
+    names = evaluation["annotations"][SYSTEM].to_numpy().tolist()
+    third = _circle(won, data, first, second)
+    return {
+        "p": p, "limit": _LIMIT, "first": names[first], "second": names[second],
+        "observed": float(won[first, second]), "votes": int(data["votes"][worst]),
+        "replicated": interval(parts), "third": "" if third is None else names[third],
+        "wins": [] if third is None else [float(won[second, third]), float(won[third, first])],
+    }  # fmt: skip
+
+
+def _won(check: xr.Dataset, n: int) -> Any:
+    """Return the share of votes that a system wins of another (system, system), or NaN."""
+    out = np.full((n, n), np.nan)
+    first, second = (check[f"{side}_code"].to_numpy() for side in ("first", "second"))
+    out[first, second] = check["observed"].to_numpy()
+    out[second, first] = 1 - out[first, second]
+    return out
+
+
+def _circle(won: Any, check: xr.Dataset, first: int, second: int) -> int | None:
+    """Return a system that closes a circle: first beats second, second beats it, it beats first.
+
+    A system beats another if its share of votes is above 1/2 at the one-sided level of .05.
+    """
+    error = 0.5 / np.sqrt(votes_of_pairs(check, len(won)).clip(1))
+    beats = np.nan_to_num((won - 0.5) / error) >= _Z
+    third = np.flatnonzero(beats[second] & beats[:, first])
+    return int(third[0]) if beats[first, second] and len(third) else None
+
+
+def _voters(evaluation: xr.DataTree) -> Box:
+    question = "Do voters differ, or does one decide?"
+    rule = f"Fine means: two voters or more, of whom none gave more than {share(_MOST)} of votes."
+    known = vote_contents(evaluation["annotations"].to_dataset())
+    if "annotators" not in known:
+        reason = "The votes do not name voters. Votes of one voter are alike: intervals may be too "
+        return Box(question, "careful", f"{reason}narrow.", rule,
+                   'Name their column: dx.pairs(table, annotator="...").')  # fmt: skip
+    name, n = known["most_votes"]
+    if known["annotators"] == 1:
+        return Box(question, "careful", f"All votes are by {short(name)}: the leaderboard is that "
+                   "of one voter.", rule, "Get votes of others.")  # fmt: skip
+    part = n / known["votes"]
+    reason = (f"{counted(known['annotators'], 'voter')}; the most active, voter {short(name)}, "
+              f"gave {share(part)} of the votes.")  # fmt: skip
+    posterior = evaluation["posterior"].to_dataset()
+    if "annotator_sharpness" in posterior:
+        sharp = posterior["annotator_sharpness"].mean(SAMPLE).to_numpy()
+        names = posterior[ANNOTATOR].to_numpy()
+        low, high = (f"{share(sharp[n])} (voter {short(names[n])})"
+                     for n in (sharp.argmin(), sharp.argmax()))  # fmt: skip
+        reason += (f" Their sharpness goes from {low} to {high}, 1 being typical: the model takes "
+                   "it into account.")  # fmt: skip
+    if part <= _MOST:
+        return Box(question, "fine", reason, rule)
+    return Box(question, "careful", reason, rule, f"Get votes of others, or evaluate the votes "
+               f"without {short(name)} too, and compare.")  # fmt: skip
+
+
+def _connected(evaluation: xr.DataTree) -> Box:
+    question = "Do votes connect all systems?"
+    rule = "Fine means: each system is compared with every other, directly or by way of others."
+    groups = vote_contents(evaluation["annotations"].to_dataset())["groups"]
+    n = evaluation["annotations"].sizes[SYSTEM]
+    if len(groups) == 1:
+        seen = evaluation[CHECK].sizes[PAIR]
+        total = n * (n - 1) // 2
+        reason = f"Yes: there are votes on {seen:,} of the {total:,} pairs of systems."
+        if total == 1:
+            reason = "Yes: there are votes on the only pair of systems."
+        return Box(question, "fine", reason, rule)
+    names = " | ".join(shown(list(map(short, group)), 3) for group in groups[:4])
+    first, second = (short(group[0]) for group in groups[:2])
+    reason = f"No: no votes compare systems of {len(groups)} groups ({names}). "
+    remedy = f"Get votes on pairs of different groups, such as {first} and {second}."
+    heard = evaluation.children.get("predictions")
+    # Judges judged every pair that has votes.
+    if heard is not None and not system_groups(heard.to_dataset()).any():
+        reason += "Only the verdicts determine how the groups compare."
+        return Box(question, "careful", reason, rule, remedy)
+    reason += "Only the prior determines how the groups compare."
+    return Box(question, "stop", reason, rule, remedy)

@@ -81,7 +81,10 @@ def swept(
     with ThreadPoolExecutor(min(len(runs), os.cpu_count() or 1)) as pool:
         try:
             for first, n in tracked(lots, text, show):
-                for job in chains.begin(pool, first, n):
+                chains.to(first, n)
+                for chain in range(len(runs)):
+                    chains.jobs.append(pool.submit(chains.advance, chain))
+                for job in chains.jobs:
                     job.result()
                 if progress is not None:
                     progress.after(chains.last, now=chains.last == draws)
@@ -111,13 +114,15 @@ class _Chains:
         self.jobs: list[Future[None]] = []
         self.first = self.last = first
 
-    def begin(self, pool: ThreadPoolExecutor, first: int, n: int) -> list[Future[None]]:
-        """Advance all chains by a lot; return their jobs."""
+    def to(self, first: int, n: int) -> None:
+        """Turn to the next lot, for which there are no jobs yet."""
         self.jobs = []
         self.first, self.last = first, first + n
-        for chain in range(len(self.runs)):
-            self.jobs.append(pool.submit(self._one, chain))
-        return self.jobs
+
+    def advance(self, chain: int) -> None:
+        """Advance one chain by the lot."""
+        self.runs[chain].advance(self.first, self.last - self.first)
+        self.reached[chain] = self.last
 
     def catch_up(self) -> None:
         """Advance the chains that had not begun the lot when the others were interrupted."""
@@ -125,11 +130,7 @@ class _Chains:
             job.result()
         for chain, reached in enumerate(self.reached):
             if reached != self.last:
-                self._one(chain)
-
-    def _one(self, chain: int) -> None:
-        self.runs[chain].advance(self.first, self.last - self.first)
-        self.reached[chain] = self.last
+                self.advance(chain)
 
 
 def _stopped(first: int, draws: int, tune: int, progress: Progress | None) -> KeyboardInterrupt:

@@ -16,7 +16,6 @@ from scipy import stats
 
 from dissensus.families.crossed.kernels import data as crossed_sums
 from dissensus.families.crossed.kernels import items as kernel
-from dissensus.families.crossed.kernels import one_pool
 from dissensus.kernels.random import started
 
 CASES = [(1, False), (2, False), (2, True), (3, True)]
@@ -71,10 +70,9 @@ def test_standard_deviations_and_correlations(n_pools, own_residual, name):
             want.append(log_density(one) + at * is_sd)
             found.append(density_of(one, sums, room, at, MOVED[name], *place))
             if n_pools == 1:
-                short = one_pool.marginal(one.data, sums, one.par, one.priors, room)
-                moved = {"sd_item": one_pool.SD_ITEM, "sd": one_pool.SD}[name]
+                short = kernel.marginal_of_one(one.data, sums, one.par, one.priors, room)
                 priors = (one.priors.sd_item, one.priors.sd)
-                alone = one_pool._log_density(at, moved, *priors, *short)
+                alone = kernel._log_density_of_one(at, MOVED[name], *priors, *short)
                 assert alone == pytest.approx(found[-1], rel=1e-10)
         np.testing.assert_allclose(np.diff(found), np.diff(want), rtol=1e-8, atol=1e-8)
         numbers[place] = numbers[place[::-1]] = was
@@ -109,10 +107,11 @@ def test_means_and_effects_are_drawn_together(n_pools, own_residual):
     sums, room = prepared(one)
     mean, covariance = posterior(one)
     state, draws = started(np.uint64(1)), np.empty((n, len(mean)))
-    moves = one_pool if n_pools == 1 else kernel
-    moves._log_marginal(*moves.marginal(one.data, sums, one.par, one.priors, room))
+    which = "_of_one" if n_pools == 1 else ""
+    given = getattr(kernel, f"marginal{which}")(one.data, sums, one.par, one.priors, room)
+    getattr(kernel, f"_log_marginal{which}")(*given)
     for k in range(n):
-        moves.draw_items(state, one.data, one.par, sums, room)
+        kernel.draw_items(state, one.data, one.par, sums, room)
         draws[k] = np.concatenate([one.par.mu, one.par.item])
     check_normal(draws, mean, covariance)
 

@@ -8,7 +8,7 @@ from nested_rankings import nested, random_ranking
 
 import dissensus as dx
 from dissensus.data.plausibility import layout
-from dissensus.families.rankings.kernels.pointwise import log_strengths, pointwise
+from dissensus.families.rankings.kernels.predict import log_strengths, pointwise
 from dissensus.families.rankings.layout import laid_out
 from dissensus.kernels.plackett_luce import log_likelihood
 

@@ -7,7 +7,7 @@ import pytest
 
 import dissensus as dx
 from dissensus.families.pairs.evidence import prompts_of
-from dissensus.studies.planning.votes import _voted
+from dissensus.studies.planning.judged import _voted
 
 N_PAIRS, WORDS = 150, np.array(["left", "right"])
 

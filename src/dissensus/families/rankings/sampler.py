@@ -11,7 +11,7 @@ import xarray as xr
 from dissensus.data.hashing import contents_hash
 from dissensus.dims import ANNOTATOR, CANDIDATE, CHAIN, DRAW, ITEM, LABEL
 from dissensus.families.rankings.kernels.layout import share_out, together
-from dissensus.families.rankings.kernels.pointwise import log_strengths, pointwise
+from dissensus.families.rankings.kernels.predict import log_strengths, pointwise
 from dissensus.families.rankings.kernels.sweep import sample
 from dissensus.families.rankings.process import LEARNED, Process
 from dissensus.kernels.random import item_keys, mixed

@@ -24,12 +24,11 @@ from dissensus.metrics._insight import insight_of
 from dissensus.sampling import fitting
 from dissensus.sampling.learned_prior import LEARNED, learned, plausibilities
 from dissensus.statistics._reader_words import is_reader_study
-from dissensus.studies.planning.judged import half_width
+from dissensus.studies.planning.judged import half_width, plan_votes
 from dissensus.studies.planning.labels import plan_labels
 from dissensus.studies.planning.readers import plan_readers
 from dissensus.studies.planning.reliability import plan_reliability
 from dissensus.studies.planning.studies import counts, level, share
-from dissensus.studies.planning.votes import plan_votes
 
 _REPEATS = 10
 _WARM_UP = 100

@@ -3,8 +3,8 @@
 Given the annotators' effects, items are independent, and their effects and the means of the pools
 are integrated out. The remaining density of variances and correlations costs as much as there are
 designs (`data`). Variances are drawn under it by slices, then the means without the effects, then
-the effects (`docs/derivations/crossed-effects-gibbs.md`). Where there is one pool, `one_pool` does
-the same.
+the effects (`docs/derivations/crossed-effects-gibbs.md`). Where there is one pool, matrices are
+numbers, and the functions ``_of_one`` do the same without loops over pools.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from dissensus.families.crossed.kernels import one_pool
 from dissensus.families.crossed.kernels.covariance import (
     cell_covariance,
     effect_covariance,
@@ -210,6 +209,93 @@ def _draw_items(
             item[first + k] = effect[k]
 
 
+@inner
+def _log_marginal_of_one(
+    n_labels: Floats, n_cells: Floats, n_items: Floats, n_each: Floats, first: Floats,
+    second: Floats, within: Floats, sd_item: Floats, sd: Floats, prior_mu: Floats, root: Floats,
+    linear: Floats,
+) -> float:  # fmt: skip
+    """Return the log density of the labels without the effects of items and the mean.
+
+    Leaves the posterior of the mean behind: the root of its precision, and that times it.
+    """
+    mean, spread = prior_mu[0, 0], prior_mu[0, 1]
+    precision, weighted = 1.0 / (spread * spread), mean / (spread * spread)
+    prior, total, v_item, v = -0.5 * mean * weighted, 0.0, sd_item[0] ** 2, sd[0] ** 2
+    for d in range(len(n_items)):
+        var = v_item + v / n_each[d, 0]
+        total -= 0.5 * (n_items[d] * math.log(var) + second[d, 0, 0] / var)
+        precision += n_items[d] / var
+        weighted += first[d, 0] / var
+    total = prior + log_within(n_labels, n_cells, sd, within) + total
+    if not total > -np.inf or not precision > 0.0:
+        return -np.inf
+    root[0, 0] = math.sqrt(precision)
+    linear[0] = weighted / root[0, 0]
+    return total + (0.5 * linear[0] ** 2 - math.log(root[0, 0]))
+
+
+@inner
+def _log_density_of_one(
+    x: float, moved: int, prior_item: Floats, prior_sd: Floats, n_labels: Floats,
+    n_cells: Floats, n_items: Floats, n_each: Floats, first: Floats, second: Floats,
+    within: Floats, sd_item: Floats, sd: Floats, prior_mu: Floats, root: Floats, linear: Floats,
+) -> float:  # fmt: skip
+    """Return the log density of the logarithm of one of the standard deviations."""
+    if moved == SD_ITEM:
+        sd_item[0] = math.exp(x)
+        height = log_scale_prior(sd_item[0], prior_item[0])
+    else:
+        sd[0] = math.exp(x)
+        height = log_scale_prior(sd[0], prior_sd[0])
+    return x + height + _log_marginal_of_one(
+        n_labels, n_cells, n_items, n_each, first, second, within, sd_item, sd, prior_mu, root,
+        linear,
+    )  # fmt: skip
+
+
+_slice_of_one = slicer(_log_density_of_one)
+
+
+@kernel
+def _move_scales_of_one(
+    state: State, rate: float, width_item: Floats, width_sd: Floats, prior_item: Floats,
+    prior_sd: Floats, n_labels: Floats, n_cells: Floats, n_items: Floats, n_each: Floats,
+    first: Floats, second: Floats, within: Floats, sd_item: Floats, sd: Floats, prior_mu: Floats,
+    root: Floats, linear: Floats,
+) -> None:  # fmt: skip
+    for moved in range(1 + len(width_sd)):
+        was = math.log(sd_item[0] if moved == SD_ITEM else sd[0])
+        wide = width_item[0] if moved == SD_ITEM else width_sd[0]
+        x = _slice_of_one(
+            state, was, wide, moved, prior_item, prior_sd, n_labels, n_cells, n_items, n_each,
+            first, second, within, sd_item, sd, prior_mu, root, linear,
+        )  # fmt: skip
+        wide += rate * (4.0 * abs(x - was) - wide)
+        if moved == SD_ITEM:
+            width_item[0] = wide
+        else:
+            width_sd[0] = wide
+
+
+@kernel
+def _draw_items_of_one(
+    state: State, of_item: Codes, item_start: Codes, n_each: Floats, mean: Floats, sd_item: Floats,
+    sd: Floats, root: Floats, linear: Floats, mu: Floats, item: Floats,
+) -> None:  # fmt: skip
+    mu[0] = (linear[0] + normal(state)) / root[0, 0]
+    share, spread = np.empty(len(n_each)), np.empty(len(n_each))
+    v_item, v = sd_item[0] ** 2, sd[0] ** 2
+    for d in range(len(share)):
+        share[d] = v_item / (v_item + v / n_each[d, 0])
+        spread[d] = math.sqrt(share[d] * v / n_each[d, 0])
+    for i in range(len(of_item)):
+        d = of_item[i]
+        if d >= 0:
+            c = item_start[i]
+            item[c] = share[d] * (mean[c] - mu[0]) + spread[d] * normal(state)
+
+
 def marginal(
     data: Crossed, sums: ItemSums, par: Parameters, priors: Priors, room: ItemRoom
 ) -> tuple[Any, ...]:
@@ -220,11 +306,27 @@ def marginal(
     )  # fmt: skip
 
 
+def marginal_of_one(
+    data: Crossed, sums: ItemSums, par: Parameters, priors: Priors, room: ItemRoom
+) -> tuple[Any, ...]:
+    """Return the arguments of `_log_marginal_of_one`."""
+    return (
+        data.n_labels, data.n_cells, data.designs.n_items, data.designs.n_labels, sums.first,
+        sums.second, sums.within, par.sd_item, par.sd, priors.mu, room.precision, room.linear,
+    )  # fmt: skip
+
+
 def move_scales(
     state: State, data: Crossed, par: Parameters, priors: Priors, tuning: Tuning, sums: ItemSums,
     room: ItemRoom,
 ) -> None:  # fmt: skip
     """Draw variances and correlations of items, and residual variances."""
+    if data.n_pools == 1:
+        _move_scales_of_one(
+            state, tuning.rate, tuning.sd_item, tuning.sd, priors.sd_item, priors.sd,
+            *marginal_of_one(data, sums, par, priors, room),
+        )  # fmt: skip
+        return
     given = marginal(data, sums, par, priors, room)
     for moved, width, number in (
         (SD_ITEM, tuning.sd_item[:, None], par.sd_item[:, None]),
@@ -241,6 +343,12 @@ def draw_items(
 ) -> None:
     """Draw means and effects, from the intermediate results of the last density."""
     designs = data.designs
+    if data.n_pools == 1:
+        _draw_items_of_one(
+            state, designs.of_item, data.item_start, designs.n_labels, sums.mean, par.sd_item,
+            par.sd, room.precision, room.linear, par.mu, par.item,
+        )  # fmt: skip
+        return
     _draw_items(
         state, designs.of_item, data.item_start, data.cell_pool, designs.n_pools, designs.pool,
         designs.n_labels, sums.mean, par.sd_item, par.correlation, par.sd, *room, par.mu, par.item,
@@ -256,9 +364,5 @@ def move_items(
     if data.regression is not None:
         move_given_annotators(state, data, labels, par, priors, sums.mean, sums.within)
         sum_designs(data.designs.of_item, data.item_start, sums.mean, sums.first, sums.second)
-    if data.n_pools == 1:
-        one_pool.move_scales(state, data, par, priors, tuning, sums, room)
-        one_pool.draw_items(state, data, par, sums, room)
-    else:
-        move_scales(state, data, par, priors, tuning, sums, room)
-        draw_items(state, data, par, sums, room)
+    move_scales(state, data, par, priors, tuning, sums, room)
+    draw_items(state, data, par, sums, room)
