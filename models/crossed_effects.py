@@ -21,9 +21,12 @@ the mean, :math:`\eta_{ij} = \mu + x_{ij}' \beta + a_i + b_j`, with a coefficien
 Covariates are centred, so that :math:`\mu` is the mean for average covariates. Effects and the ICC
 are then for items and annotators with equal covariates.
 
-Any design is allowed: annotators with few labels, items with few labels, repeated labels. With
-``anonymous=True`` annotators have no effects, for data in which a name stands for different people
-on different items.
+Any design is allowed: annotators with few labels, items with few labels. With ``anonymous=True``
+annotators have no effects, for data in which a name stands for different people on different items.
+
+The model has no effect of an annotator on an item, and none of clusters. If annotators repeat
+their labels of an item (``trial=``), ``sigma_item`` and the ICC are too high. If items of a cluster
+are alike (``cluster=``), intervals for new items are too narrow. A `DesignWarning` says so.
 
 Priors and why. The priors are weakly informative, and can be set with ``priors=``. Standard
 deviations are half-t with 3 degrees of freedom, whose heavy tail allows data to overrule the prior:

@@ -65,6 +65,38 @@ def test_ordinary_designs_are_left_in_peace(how):
     assert said(how[0], labels(EVERYBODY), **how[1]) == ""
 
 
+REPEATED = [(i, a) for i in range(12) for a in "abc" for _ in range(2)]
+
+
+@pytest.mark.parametrize("anonymous", [False, True])
+def test_repeated_labels_are_not_independent(anonymous):
+    found = said(crossed_effects, labels(REPEATED), family="bernoulli", anonymous=anonymous)
+    assert "36 of 72 labels repeat one by the same annotator" in found
+    assert "sigma_item and ICC are too high" in found
+    few = [*EVERYBODY, (0, "a")]  # 1 of 49
+    assert said(crossed_effects, labels(few), family="bernoulli") == ""
+
+
+def test_labels_of_two_pools_are_not_repeated():
+    pool = [p for p in "xy" for _ in EVERYBODY]
+    rows = [(i, f"{a}{p}") for p in "xy" for i, a in EVERYBODY]
+    assert "repeat" not in said(
+        cross_replication, labels(rows, pool=pool), family="bernoulli", anonymous=True
+    )
+
+
+def test_items_of_a_cluster_are_not_independent():
+    table = {"item": [i for i, _ in EVERYBODY], "annotator": [a for _, a in EVERYBODY]}
+    table |= {"label": [(i * 7 + ord(a)) % 5 * 1.0 for i, a in EVERYBODY]}
+    table |= {"patient": [i // 3 for i, _ in EVERYBODY]}
+    ann = dx.annotations(table, cluster="patient", kind="continuous")
+    found = said(crossed_effects, ann)
+    assert "also items of the same cluster (4 clusters)" in found
+    assert "ICC and xCC are too narrow for new items" in found
+    own = dx.annotations(table | {"patient": table["item"]}, cluster="patient", kind="continuous")
+    assert said(crossed_effects, own) == ""
+
+
 @cache
 def simulated():
     """Studies as the library simulates them, by what can be fitted to them."""

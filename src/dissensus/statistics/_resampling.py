@@ -151,10 +151,6 @@ OF_FEW: Final = "depends on fewer than"
 """Words of the three warnings below, by which callers ignore them."""
 """With fewer items (or clusters) the intervals of the bootstrap are known to be too narrow."""
 
-_NARROW: Final = (
-    "the intervals of the bootstrap are too narrow. Use them as a lower bound of the "
-    "uncertainty, or fit a model."
-)
 
 
 class Units(NamedTuple):
@@ -174,6 +170,15 @@ class Units(NamedTuple):
     def counted(self, n: int) -> str:
         """Return a number of units in words."""
         return f"{n} {self.plural}" if n != 1 else f"1 {self.plural[:-1]}"
+
+    @property
+    def too_few(self) -> str:
+        """What few units mean. Models have no effects of clusters."""
+        other = ", or fit a model" if self.plural == "items" else ""
+        return (
+            "the intervals of the bootstrap are too narrow. Use them as a lower bound of the "
+            f"uncertainty{other}."
+        )
 
 
 def units_of(annotations: Any, cluster: Any) -> Units:
@@ -228,11 +233,11 @@ def warn_of_few(name: str, bears: Flags, units: Units) -> bool:
     if n >= FEW_UNITS:
         return False
     if units.n < FEW_UNITS and n in (0, units.n):
-        warn_caller(f"{n or units.n} {units.plural} {ARE_FEW} {_NARROW}")
+        warn_caller(f"{n or units.n} {units.plural} {ARE_FEW} {units.too_few}")
     elif n:
         warn_caller(
             f"{name} depends on {n:,} of {units.n:,} {units.plural}: with fewer than {FEW_UNITS}, "
-            f"{_NARROW}"
+            f"{units.too_few}"
         )
     return True
 
@@ -255,5 +260,5 @@ def warn_of_few_each(sums: Sums, units: Units) -> None:
         rest = f" and {len(few) - 5} more" if len(few) > 5 else ""
         warn_caller(
             f"{sums.name} of {', '.join(cells)}{rest} {OF_FEW} {FEW_UNITS} "
-            f"{units.plural}: {_NARROW}"
+            f"{units.plural}: {units.too_few}"
         )

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 FEW_SHARED: Final = 5
 """Number of items that two pools share, below which their correlation is close to its prior."""
+_REPEATED: Final = 0.05
+"""Share of labels that repeat another, above which their dependence matters."""
 _LEVEL: Final = 0.9
 _NEGLIGIBLE: Final = 1e-6
 """Largest residual, relative to the spread of the numbers, that counts as rounding."""
@@ -41,7 +43,9 @@ def warn_of_design(process: Process) -> None:
     """Warn of parameters that the design does not identify; more draws do not help."""
     if not len(process.value):
         return
-    for warnings in (_of_items, _of_terms, _of_variances, _of_effects, _of_pools):
+    for warnings in (
+        _of_items, _of_terms, _of_variances, _of_effects, _of_pools, _of_repeats, _of_clusters,
+    ):  # fmt: skip
         for text in warnings(process):
             warn_caller(text, DesignWarning)
 
@@ -221,6 +225,37 @@ def _of_pools(process: Process) -> Iterator[str]:
         f"determined by the prior{others}. A priori the correlation is {_prior_interval(process)} "
         "with probability .9. Let the pools label the same items."
     )
+
+
+def _of_repeats(process: Process) -> Iterator[str]:
+    """Tell of labels that one annotator repeats, which the model takes to be independent."""
+    who = process.annotations["annotator_code"].to_numpy().astype(np.int64)
+    cells = np.unique(np.stack([process.item, who, process.pool]), axis=1)
+    again = len(process.item) - cells.shape[1]
+    if again > _REPEATED * len(process.item):
+        of = "" if process.family == GAUSSIAN else " (only numbers can be averaged)"
+        yield (
+            f"{again:,} of {len(process.item):,} labels repeat one by the same annotator for the "
+            "same item. The model has no effect of an annotator on an item: it takes repeated "
+            "labels to be as independent as those of two annotators. If annotators repeat "
+            "themselves, sigma_item and ICC are too high, and their intervals too narrow. Keep one "
+            f"label of each annotator for each item, or their mean{of}."
+        )
+
+
+def _of_clusters(process: Process) -> Iterator[str]:
+    """Tell of clusters of items, which the model takes to be independent."""
+    cluster = process.annotations.get("cluster_code")
+    if cluster is None:
+        return
+    of_labelled = cluster.to_numpy()[np.unique(process.item)]
+    n = len(np.unique(of_labelled))
+    if n < len(of_labelled):
+        yield (
+            f"The model takes the {len(of_labelled):,} items to be independent, also items of the "
+            f"same cluster ({n:,} clusters). If items of a cluster are alike, intervals of mu, "
+            "sigma_item, ICC and xCC are too narrow for new items."
+        )
 
 
 def _prior_interval(process: Process) -> str:
