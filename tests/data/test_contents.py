@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 import dissensus as dx
-from dissensus.data.contents import prediction_contents
+from dissensus.data.contents import doubts, name_doubts, prediction_contents
 from dissensus.reports.contents import describe_annotations, prediction_lines
 
 
@@ -119,3 +121,35 @@ def test_inferred_grades_are_said_to_be_classes_for_agreement():
     assert "until the kind is given" in dict(describe_annotations(ann))["kind"]
     ann = dx.annotations({"item": [1, 2], "annotator": [1, 1], "label": [1, 2]}, kind="ordinal")
     assert "until" not in dict(describe_annotations(ann))["kind"]
+
+
+def test_names_of_one_thing_in_two_spellings():
+    ann = dx.annotations({
+        "item": ["i1", "i1", "I1 ", "i2"], "annotator": ["ann", "Ann ", "bob", "bob"],
+        "label": list("xyxx"),
+    })  # fmt: skip
+    pred = dx.predictions({
+        "item": ["i1", "i2"] * 2, "system": ["m", "m", "M", "M"], "label": list("xxyy"),
+    })  # fmt: skip
+    found = name_doubts(ann, pred)
+    assert [doubt.split(".")[0] for doubt in found] == [
+        "Items alike but for capitals or blanks: 'i1', 'I1 '",
+        "Annotators alike but for capitals or blanks: 'ann', 'Ann '",
+        "Systems alike but for capitals or blanks: 'm', 'M'",
+    ]
+    assert set(found) <= set(doubts(ann, pred))
+    votes = dx.pairs({"left": ["m", "M"], "right": ["n", "n"], "winner": ["left", "left"]})
+    assert len(name_doubts(votes)) == 1
+    numbers = dx.annotations({"item": [1, 2], "annotator": [1, 2], "label": list("xy")})
+    assert name_doubts(numbers) == []
+
+
+def test_an_evaluation_tells_of_two_spellings():
+    ann = dx.annotations({
+        "item": [1, 1, 2, 2], "annotator": ["ann", "Ann "] * 2, "label": list("xyxx"),
+    })  # fmt: skip
+    with pytest.warns(dx.DissensusWarning, match="Annotators alike but for capitals"):
+        dx.evaluate(
+            ann, draws=50, random_seed=1, progressbar=False, truth_model=None, ground_truth=None,
+            components=None,
+        )  # fmt: skip

@@ -70,6 +70,14 @@ def test_what_is_wrong_with_known_labels_is_said(truth, said):
         known_codes(ANN, truth)
 
 
+def test_a_known_label_in_another_spelling_is_named():
+    ann = dx.annotations({"item": [1, 2], "annotator": [1, 1], "label": ["Cat", "dog"]})
+    with pytest.raises(dx.ArgumentError, match=r"'cat ' is 'Cat' but for capitals or blanks"):
+        known_codes(ann, {1: "cat "})
+    with pytest.raises(dx.ArgumentError, match="the whole label space"):
+        known_codes(ann, {1: "cow"})
+
+
 def test_what_is_written_down_are_the_labels_that_are_known():
     given = pd.Series(["n", pd.NA, "y"], index=list("ijk"), dtype="string")
     assert recorded(given) == {"i": "n", "k": "y"}

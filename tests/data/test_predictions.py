@@ -196,7 +196,7 @@ def test_items_of_one_side_only_are_named_and_counted_both_ways():
     with pytest.raises(dx.PredictionError) as caught:
         dx.top_k_accuracy(plausibility([2, 3, 4, 5]), pred)
     assert "2 annotated items without predictions: 4, 5" in str(caught.value)
-    assert "1 predicted items without annotations: 1" in str(caught.value)
+    assert "1 predicted item without annotations: 1" in str(caught.value)
     with pytest.raises(dx.PredictionError, match="no item in common, but 1, 2, 3"):
         dx.top_k_accuracy(plausibility([7, 8]), pred)
 
@@ -239,3 +239,9 @@ def test_a_wide_table_whose_rows_do_not_add_up_is_refused():
     assert "with the sum 1.2 (such rows: 1)" in str(caught.value)
     with pytest.raises(dx.PredictionError, match="column 'label': expected a column of this name"):
         dx.predictions({"item": [1], "system": ["s"], "answer": ["x"]})
+
+
+def test_a_wide_table_with_a_number_that_is_no_probability_names_it():
+    table = {"item": [1, 2], "system": ["s", "s"], "x": [0.2, 1.2], "y": [0.8, -0.2]}
+    with pytest.raises(dx.PredictionError, match=r"row 1: .*found 1\.2 for 'x' \(such rows: 1\)"):
+        dx.predictions(table)

@@ -32,11 +32,11 @@ def test_items_missing_on_either_side_are_named_and_counted():
     text = str(info.value)
     assert "7 annotated items without predictions: 'i2', 'i3'" in text
     assert "and 2 more" in text
-    assert "1 predicted items without annotations: 'odd'" in text
+    assert "1 predicted item without annotations: 'odd'" in text
     assert 'on_missing="drop"' in text
-    with pytest.raises(dx.PredictionError, match="1 annotated items without predictions: 'j'"):
+    with pytest.raises(dx.PredictionError, match="1 annotated item without predictions: 'j'"):
         dx.top_k_accuracy(point(), said(i="a"))
-    with pytest.raises(dx.PredictionError, match="1 predicted items without annotations: 'k'"):
+    with pytest.raises(dx.PredictionError, match="1 predicted item without annotations: 'k'"):
         dx.top_k_accuracy(point(), said(i="a", j="a", k="a"))
 
 

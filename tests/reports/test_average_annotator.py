@@ -81,6 +81,7 @@ def with_agreements(evaluation, gap, noise, people=0.8):
     return tree
 
 
+@pytest.mark.usefixtures("three_are_enough")
 @pytest.mark.parametrize(
     ("gap", "noise", "words"),
     [

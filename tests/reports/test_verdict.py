@@ -106,6 +106,7 @@ def test_of_several_close_systems_no_two_are_named(dictated):
     assert said(apart).startswith("The best of 3 systems is a or b: which of the two is not")
 
 
+@pytest.mark.usefixtures("three_are_enough")
 def test_a_single_system_and_systems_that_are_the_same(dictated):
     assert said(dictated({"a": [0.8]}, names=["a"])).startswith(
         "a agrees with the panel on .800 of"
@@ -232,6 +233,11 @@ def test_from_a_few_items_nothing_is_extrapolated(dictated):
     sure = with_draws(tree, still + 0.1, still)
     assert boxes(sure)[-1].word == "Careful"
     assert said(sure).startswith("a is probably the better of 2 systems")
+    same = with_draws(tree, still, still)
+    assert boxes(same)[-1].word == "Careful"
+    assert said(same).startswith("Whether a or b is better is not settled.")
+    facts = verdict.headline(sure, lead_of(sure))
+    assert facts["beside"] in ("", "open")
 
 
 @pytest.mark.usefixtures("three_are_enough")
@@ -306,7 +312,7 @@ def test_items_are_the_least_certain(evaluate):
     shown = next_steps.steps(result, lead_of(result), cards)["items"]
     at = result.attrs["reference_reliability"]
     certainty = result["certainty"]["annotation_certainty"].sel(reliability=at)
-    assert [value for _, value in shown] == [share(float(v)) for v in np.sort(certainty)[:10]]
+    assert [value for _, _, value in shown] == [share(float(v)) for v in np.sort(certainty)[:10]]
 
 
 @pytest.mark.long
@@ -445,3 +451,33 @@ def test_known_labels_are_asked_for_where_they_narrow_the_interval(evaluate):
         "n": "50 more items", "known": "30 items", "name": "A", "now": share(float(high - low)),
         "width": ".10", "of_panel": True,
     }  # fmt: skip
+
+
+@pytest.mark.long
+def test_items_with_known_truth_need_no_second_look():
+    """Annotators of three labels are split, and the truth of 20 of 30 items is known."""
+    rng = np.random.default_rng(1)
+    right, wrong = rng.choice(list("xyz"), 30), rng.choice(list("xyz"), (30, 4))
+    said = np.where(rng.random((30, 4)) < 0.5, right[:, None], wrong)
+    table = {"item": np.repeat(range(30), 4), "annotator": list("abcd") * 30,
+             "label": said.ravel()}  # fmt: skip
+    pred = {"item": range(30), "system": ["m"] * 30,
+            "label": np.where(rng.random(30) < 0.7, right, "x")}  # fmt: skip
+    truth = dict(enumerate(right.tolist()))
+
+    def evaluated(known):
+        result = dx.evaluate(
+            dx.annotations(table), dx.predictions(pred), truth=known, question="truth", draws=150,
+            random_seed=1, progressbar=False, components=None,
+        )  # fmt: skip
+        found = lead_of(result)
+        assert found.name == "accuracy"
+        cards = items.cards(result, items.least_certain(result))
+        return next_steps.steps(result, found, cards), boxes(result)[0]
+
+    steps, agreement = evaluated({item: truth[item] for item in range(20)})
+    assert {int(name) for _, name, _ in steps["items"]} <= set(range(20, 30))
+    assert agreement.remedy.startswith("Have the uncertain items labelled")
+    steps, agreement = evaluated(truth)
+    assert steps["items"] == []
+    assert agreement.remedy.endswith("all true labels are known.")

@@ -110,7 +110,7 @@ def test_several_sets_of_weights_at_once_are_one_after_the_other(how):
 def test_items_with_one_annotator_or_without_predictions_count_for_neither():
     ann = dx.from_matrix([["a", "b"], ["a", None], ["a", "a"]])
     pred = dx.predictions({"item": [0, 1], "system": ["s"] * 2, "label": ["a", "b"]})
-    with pytest.raises(PredictionError, match="1 annotated items without predictions"):
+    with pytest.raises(PredictionError, match="1 annotated item without predictions"):
         dx.discrepancy_ratio(ann, pred)
     found = dx.discrepancy_ratio(ann, pred, on_missing="drop")
     assert found["annotator_discrepancy"].item() == 1.0

@@ -178,10 +178,24 @@ def _words(check: xr.Dataset) -> str:
     n_checked, n_far = int(check["tail_probability"].notnull().sum()), int(in_tails(check).sum())
     people = _outside(check, ANNOTATOR)
     quantity = "shares of labels" if LABEL in check.dims else "means and standard deviations"
-    start = f"{n_far} of {n_checked} {quantity} of annotators are outside 90 % of their replicates"
+    start = (
+        f"{n_far} of {n_checked} {quantity} of annotators are outside 90 % of their replicates "
+        f"({_by_chance(n_checked)})"
+    )
     if not people:
         return f"{start}."
     return f"{start}, of {len(people)} of {check.sizes[ANNOTATOR]} annotators: {shown(people)}."
+
+
+def _by_chance(n: int) -> str:
+    """Say how many of n numbers are outside if the model is right.
+
+    Data that a model was fitted to are closer to its replicates than new data.
+
+    >>> _by_chance(130)
+    'at most about 13 are expected by chance'
+    """
+    return f"at most about {n / 10:.0f} are expected by chance"
 
 
 STATISTICS = ("mean", "spread")
@@ -273,6 +287,6 @@ def _residual_words(check: xr.Dataset) -> str:
         which = f": {shown(far)}" if far else ""
         lines.append(
             f"{name} of residuals: {len(far)} of {known} items are outside 90 % of their "
-            f"replicates{which}."
+            f"replicates ({_by_chance(known)}){which}."
         )
     return "\n".join(lines)

@@ -82,7 +82,7 @@ def check(
     if problems and pred is None and on_missing == "raise":
         with suppress(DissensusError):  # an item without a prediction of every system, and no more
             pred, judged = reading(on_missing="drop"), "drop"
-    notes = [] if ann is None else doubts(ann)
+    notes = [] if ann is None else doubts(ann, pred)
     contents: Any = None if ann is None else annotation_contents(ann)
     of_systems: Any = None
     if ann is not None:
@@ -113,7 +113,7 @@ def _check_votes(
 ) -> None:  # fmt: skip
     """Describe votes on pairs, and judges' verdicts, if there are any."""
     from dissensus.cli.output import print_json
-    from dissensus.data.contents import vote_contents
+    from dissensus.data.contents import name_doubts, vote_contents
     from dissensus.data.pairs import copies
     from dissensus.families.pairs.evidence import with_evidence
     from dissensus.reports.contents import vote_lines
@@ -124,7 +124,7 @@ def _check_votes(
         with_evidence(votes, verdicts, None)
     errors = [options.as_options(str(problem)) for problem in problems]
     contents = [None if one is None else vote_contents(one) for one in (votes, verdicts)]
-    notes = [twice] if (twice := copies(votes)) else []
+    notes = [*filter(None, [copies(votes)]), *name_doubts(votes)]
     if as_json:
         print_json({"valid": not errors, "errors": errors, "notes": notes,
                     "annotations": contents[0], "predictions": contents[1]})  # fmt: skip

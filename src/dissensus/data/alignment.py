@@ -16,6 +16,7 @@ from dissensus.data.schema import checked_predictions
 from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
 from dissensus.errors import PredictionError, misspelt, shown, warn_caller
 from dissensus.kernels.types import Array, Flags, Floats, Ints
+from dissensus.wording import counted
 
 
 class Sources(NamedTuple):
@@ -75,11 +76,13 @@ class OneSided(NamedTuple):
     def __str__(self) -> str:
         """Name the items."""
         sides = (
-            ("annotated items without predictions", self.annotated),
-            ("predicted items without annotations", self.predicted),
+            ("annotated item", "without predictions", self.annotated),
+            ("predicted item", "without annotations", self.predicted),
         )
         return "; ".join(
-            f"{len(names)} {text}: {shown(list(names))}" for text, names in sides if len(names)
+            f"{counted(len(names), noun)} {lack}: {shown(list(names))}"
+            for noun, lack, names in sides
+            if len(names)
         )
 
 

@@ -23,6 +23,10 @@ NO_ANSWER = (
     "label of its own"
 )
 """Advice about missing labels."""
+_OTHER_FORMS = (
+    "If each annotator has a column, use dissensus.from_matrix(table.set_index('item')); if the "
+    "columns count votes, write a file and use dissensus.read_annotations with format='counts'"
+)
 _NO_NUMBER = "Delete the rows without a number"
 _IN_WORDS = "First map words or percentages to numbers from 0 to 1, and report the mapping"
 
@@ -123,7 +127,7 @@ def annotations(
         own = {role: x for role, x in wanted.items() if role not in _OF_ITEMS or x in there}
     if isinstance(kind, str) and kind == "set":
         frame, labels = of_columns(frame, own, labels, none=none)
-    column = columns(frame, own, needed=("item", "annotator", "label"))
+    column = columns(frame, own, needed=("item", "annotator", "label"), hint=_OTHER_FORMS)
     names = {role: str(name) for role, name in wanted.items() if name is not None}
     ranked = rank is not None
     if isinstance(kind, str) and kind == "set":  # an array is refused below

@@ -157,7 +157,7 @@ def label_doubts(annotations: xr.Dataset) -> list[str]:
             f"Labels that join others (rows): {_named(joined, rows)}. Each counts as a label "
             "of its own. Keep one label in each row, or write a word for both"
         )
-    alike = respelled_labels(rows)
+    alike = respelled(rows)
     if alike:
         out.append(
             f"Labels alike but for capitals or blanks (rows): {_named(alike, rows)}. They count as "
@@ -169,6 +169,36 @@ def label_doubts(annotations: xr.Dataset) -> list[str]:
             f"Labels that were given once and may be misspelt: {listed(slips[:5])}. Each counts as "
             "a label of its own. Correct them if so"
         )
+    return out
+
+
+def name_doubts(data: xr.Dataset, predictions: xr.Dataset | None = None) -> list[str]:
+    """Return names of items, annotators and systems that look like two spellings of one.
+
+    ``data`` are annotations, or votes on pairs, in which systems have names too.
+
+    Examples
+    --------
+    >>> import dissensus as dx
+    >>> ann = dx.annotations({"item": [1, 1, 1], "annotator": ["ann", "bob", "Ann "],
+    ...                       "label": list("xyx")})
+    >>> name_doubts(ann)
+    ["Annotators alike but for capitals or blanks: 'Ann ', 'ann'. They count as different..."]
+    """
+    out = []
+    named = {dim: data[dim] for dim in (ITEM, ANNOTATOR, SYSTEM) if dim in data.coords}
+    if predictions is not None:
+        named[SYSTEM] = predictions[SYSTEM]
+    for dim, values in named.items():
+        if values.dtype.kind not in "UO":
+            continue
+        names = [name for name in values.to_numpy().tolist() if isinstance(name, str)]
+        alike = respelled(names) if len(set(map(folded, names))) < len(names) else []
+        if alike:
+            out.append(
+                f"{dim.capitalize()}s alike but for capitals or blanks: {shown(alike, _SHOWN)}. "
+                "They count as different ones. Write them alike"
+            )
     return out
 
 
@@ -295,17 +325,17 @@ def _joins_others(name: str, names: Collection[str]) -> bool:
     return any(all(folded(part) in known for part in some) for some in parts)
 
 
-def respelled_labels(names: Iterable[Any]) -> list[Any]:
-    """Return the labels that differ from another one only in capitals or blanks."""
+def respelled(names: Iterable[Any]) -> list[Any]:
+    """Return the names that differ from another one only in capitals or blanks."""
     spellings: dict[str, list[Any]] = {}
     for name in names:
         spellings.setdefault(folded(name), []).append(name)
     return [name for group in spellings.values() if len(group) > 1 for name in group]
 
 
-def doubts(annotations: xr.Dataset) -> list[str]:
+def doubts(annotations: xr.Dataset, predictions: xr.Dataset | None = None) -> list[str]:
     """Return what looks like a mistake in annotations, and what to do about it."""
-    out = label_doubts(annotations)
+    out = label_doubts(annotations) + name_doubts(annotations, predictions)
     kind, source = (annotations.attrs[name] for name in ("kind", "kind_source"))
     if "label_code" in annotations:
         names = annotations[LABEL].to_numpy()

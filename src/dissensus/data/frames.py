@@ -73,18 +73,19 @@ def columns(
     error: type[AnnotationError] = AnnotationError,
     needed: Iterable[str] = (),
     source: str = "",
+    hint: str = "",
 ) -> dict[str, pd.Series[Any]]:
     """Return the wanted columns of a table by role, with a new index 0, 1, 2, ....
 
     Roles with the name None are left out, unless they are ``needed``. ``source`` is the argument,
-    for the message, where there are two tables.
+    for the message, where there are two tables; ``hint`` is for tables of another form.
     """
     names = {role: str(name) for role, name in wanted.items() if name is not None}
     for role in needed:
         if role not in names:
             raise error(f"{role}=", expected="the name of a column", found="None")
     table = opened(frame, error)
-    require_columns(names, list(table), error, source)
+    require_columns(names, list(table), error, source, hint)
     taken = {role: table[name] for role, name in names.items()}
     if any(len(values) == 0 for values in taken.values()):
         raise error(source or "the table", expected="at least one row", found="0 rows")

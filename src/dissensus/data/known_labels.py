@@ -12,7 +12,7 @@ import xarray as xr
 from dissensus.data import frames, tables
 from dissensus.data.weights import by_item
 from dissensus.dims import ITEM, LABEL
-from dissensus.errors import AnnotationError, ArgumentError, brief, shown
+from dissensus.errors import AnnotationError, ArgumentError, brief, misspelt, shown
 from dissensus.kernels.types import UNKNOWN, Ints, Names
 
 _COLUMNS = (ITEM, LABEL)
@@ -46,7 +46,8 @@ def known_codes(annotations: xr.Dataset, truth: Any) -> Ints:
         raise ArgumentError(
             "truth", expected=f"labels that annotators could give: {shown(list(labels))}",
             found=shown(list(dict.fromkeys(map(str, values[known][code < 0])))),
-            hint="Read the annotations again with labels=, the whole label space",
+            hint=misspelt(list(dict.fromkeys(values[known][code < 0])), list(labels))
+            or "Read the annotations again with labels=, the whole label space",
         )  # fmt: skip
     out[place[known]] = code
     return out

@@ -200,11 +200,16 @@ def _wide(frame: Any, item: str, system: str, label: str) -> dict[str, Any] | No
     total = probability.sum(axis=1)
     bad = np.flatnonzero(~are_probabilities(probability) | np.isnan(total))
     if len(bad):
+        row = probability[bad[0]]
+        outside = np.flatnonzero((row < 0) | (row > 1))
+        found = f"{shown(labels)} with the sum {total[bad[0]]:g}"
+        if len(outside):
+            found = f"{row[outside[0]]:g} for {shown([labels[outside[0]]])}"
         raise PredictionError(
             "the table",
             where=f"row {bad[0]}",
             expected=f"a column {str(label)!r}, or probabilities of all labels that add up to 1",
-            found=f"{shown(labels)} with the sum {total[bad[0]]:g} (such rows: {len(bad)})",
+            found=f"{found} (such rows: {len(bad)})",
             hint="Name the label column with label=, or remove the columns without labels",
         )
     n = len(labels)

@@ -11,7 +11,7 @@ import xarray as xr
 
 from dissensus import arguments
 from dissensus.data.chunks import ITEM_CHUNKS, by_item, chunked, is_chunked
-from dissensus.data.contents import label_doubts, probability_doubt
+from dissensus.data.contents import label_doubts, name_doubts, probability_doubt
 from dissensus.data.known_labels import recorded as recorded_truth
 from dissensus.data.pairs import are_votes
 from dissensus.data.refusals import SIDES, require_fit
@@ -248,8 +248,6 @@ def evaluate(
             )  # fmt: skip
     with checked_once():
         annotations = checked_annotations(_in_memory(annotations))
-        for doubt in label_doubts(annotations):
-            warn_caller(f"{doubt}.")
         main = recipe_for(annotations, model=model, threshold=threshold)
         beside = companion_for(main, companion, by_default=model is None)
         main.check_options(reliability, hyper)
@@ -258,6 +256,8 @@ def evaluate(
             given = checked_predictions(_in_memory(predictions))
             if doubt := probability_doubt(given):
                 warn_caller(f"{doubt}.")
+        for doubt in label_doubts(annotations) + name_doubts(annotations, given):
+            warn_caller(f"{doubt}.")
         arguments.one_of("on_missing", on_missing, ("raise", "drop"))
         require_fit(annotations, given, on_missing, scores=isinstance(main, ScoreRecipe))
         if given is not None:

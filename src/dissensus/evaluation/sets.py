@@ -15,7 +15,7 @@ from dissensus import arguments, metrics, models, statistics
 from dissensus.data import tables
 from dissensus.data.alignment import predicted_labels
 from dissensus.data.annotations import annotations as read_sets
-from dissensus.data.contents import label_doubts
+from dissensus.data.contents import label_doubts, name_doubts
 from dissensus.data.known_labels import named
 from dissensus.data.refusals import require_fit
 from dissensus.data.rows import statements_per
@@ -114,14 +114,14 @@ def evaluate_sets(
     chains, draws = arguments.sample_shape(given["draws"], given["chains"])
     arguments.one_of("distance", given["distance"], (None, "masi", "jaccard"))
     annotations = checked_annotations(annotations)
-    for doubt in label_doubts(annotations):
-        warn_caller(f"{doubt}.")
     for name, words in (("pool_code", "Pools are"), ("confidence", "Confidences are")):
         if name in annotations:
             warn_caller(f"{words} not used in evaluations of sets.")
     if predictions is not None:
         predictions = _checked(predictions)
         require_fit(annotations, predictions, given["on_missing"])
+    for doubt in label_doubts(annotations) + name_doubts(annotations, predictions):
+        warn_caller(f"{doubt}.")
     _require_room(annotations, predictions, draws, chains, 16 if of_truth else 8)
     settings = Settings(
         draws * chains, given["random_seed"], given["distance"] or "masi", given["margin"],

@@ -12,6 +12,7 @@ import xarray as xr
 from scipy.sparse import coo_array
 
 from dissensus import metrics, models
+from dissensus.data.contents import name_doubts
 from dissensus.data.pairs import checked_pairs
 from dissensus.dims import CHAIN, DRAW, ITEM, PAIR, SAMPLE, SCOPES, SYSTEM, VOTE
 from dissensus.errors import DissensusWarning, warn_caller
@@ -57,6 +58,8 @@ def evaluate_votes(
     of_model = {name: given[name] for name in _OF_MODEL if name in given}
     of_run = {name: given[name] for name in _OF_RUN if name in given}
     shared = {name: given[name] for name in ("draws", "chains", "random_seed")}
+    for doubt in name_doubts(votes):
+        warn_caller(f"{doubt}.")
     fit = models.get(_MODEL).module.fit
     with fitting.all_or_nothing():
         found = fit(votes, predictions=verdicts, progressbar=progressbar, **shared, **of_model,

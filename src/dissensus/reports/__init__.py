@@ -17,6 +17,7 @@ from dissensus.storage import check_target, replace, there
 
 _NEEDED = ("posterior", "statistics", "annotations")
 _OF_READERS = 0.95
+_ENDINGS = (".html", ".htm")
 _OF_VOTES = ("posterior", LEADERBOARD, "annotations")
 
 
@@ -121,6 +122,11 @@ def _check(evaluation: Any) -> None:
 
 
 def _check_target(target: Path, overwrite: bool) -> None:
+    if target.suffix.lower() not in _ENDINGS:
+        raise ArgumentError(
+            "path", expected="a name that ends with .html", found=str(target),
+            hint="The report is a web page, which a browser prints to PDF",
+        )  # fmt: skip
     check_target(target)
     if there(target) and not overwrite:
         raise ArgumentError(

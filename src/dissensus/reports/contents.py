@@ -7,7 +7,7 @@ from typing import Any
 
 import xarray as xr
 
-from dissensus.data.contents import annotation_contents, respelled_labels
+from dissensus.data.contents import annotation_contents, respelled
 from dissensus.wording import short
 
 _LABELS = 8
@@ -127,7 +127,7 @@ def _labels(count: Mapping[Any, int], total: int) -> Lines:
     shares = ", ".join(f"{short(name, 40)} {count[name] / total:.0%}" for name in often)
     more = f", {len(count) - _LABELS} more" if len(count) > _LABELS else ""
     out = [("labels", f"{len(count):,}: {shares}{more}")]
-    several = respelled_labels(count)
+    several = respelled(count)
     if several:
         out.append(("labels alike but for capitals or blanks", _few(several)))
     unused = [name for name, n in count.items() if not n]

@@ -6,11 +6,12 @@ from typing import Any, Final
 
 import xarray as xr
 
-from dissensus.dims import ANNOTATOR
+from dissensus.dims import ANNOTATOR, ITEM, LABEL
 from dissensus.evaluation.answers import TRUTH
 from dissensus.evaluation.evidence import summary
 from dissensus.reports import evidence
 from dissensus.reports.evidence import Facts
+from dissensus.reports.opening import ACCURACY
 from dissensus.reports.sections import accuracy_facts, ratios_of
 from dissensus.reports.sentences import Name, interval
 from dissensus.reports.trust import items_to_add
@@ -27,14 +28,25 @@ def steps(evaluation: xr.DataTree, found: Lead | None, uncertain: list[Any]) -> 
     """Return items to look at, annotators who differ from the others, and how many items more."""
     more = items_to_add(evaluation, found)
     numbers = evidence.is_of_numbers(evaluation)
-    items = [(card.name, card.certainty) for card in uncertain[:_ITEMS]]
+    of_truth = found is not None and found.name == ACCURACY
+    settled = _settled_truths(evaluation) if of_truth else frozenset()
+    items = [(place, card.name, card.certainty) for place, card in enumerate(uncertain, 1)
+             if str(card.name) not in settled
+             and (numbers or float(card.certainty) < _SURE)]  # fmt: skip
     return {
         "known": known_labels(evaluation),
-        "items": [(name, value) for name, value in items if numbers or float(value) < _SURE],
+        "items": items[:_ITEMS],
+        "of_truth": of_truth,
         "numbers": numbers,
         "people": differing(evaluation),
         "more": more,
     }  # fmt: skip
+
+
+def _settled_truths(evaluation: xr.DataTree) -> frozenset[str]:
+    """Return the items whose true label is known, or all but known."""
+    most = evaluation["accuracy"].to_dataset()["truth_mean"].max(LABEL)
+    return frozenset(map(str, most[ITEM].to_numpy()[most.to_numpy() >= _SURE].tolist()))
 
 
 def known_labels(evaluation: xr.DataTree) -> Facts:

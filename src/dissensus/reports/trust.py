@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 import xarray as xr
 
-from dissensus.dims import SAMPLE, SCOPE, SYSTEM
+from dissensus.dims import ITEM, SAMPLE, SCOPE, SYSTEM
 from dissensus.evaluation.evidence import summary
 from dissensus.plots._source import NEW
 from dissensus.reports import evidence, opening
@@ -56,11 +56,11 @@ def boxes(
 
     ``both`` are the `two_models.facts`, or nothing with one model.
     """
-    out = [_agreement(evaluation), _checks(both, checked, page=page)]
+    out = [_agreement(evaluation, found), _checks(both, checked, page=page)]
     return [*out, _settled(evaluation, found)] if found is not None and found.pairs else out
 
 
-def _agreement(evaluation: xr.DataTree) -> Box:
+def _agreement(evaluation: xr.DataTree, found: Lead | None) -> Box:
     question = "Do the annotators agree?"
     rule = f"Fine means: uncertain for {share(_FEW)} of the items or fewer"
     if not opening.has_shared_items(evaluation["annotations"].to_dataset()):
@@ -87,7 +87,15 @@ def _agreement(evaluation: xr.DataTree) -> Box:
     if is_fine:
         return Box(question, "fine", reason, rule)
     remedy = "Have the uncertain items labelled by more annotators, or with clearer instructions."
+    if found is not None and found.name == opening.ACCURACY and _all_known(evaluation):
+        remedy = "The accuracy of systems does not depend on it: all true labels are known."
     return Box(question, "careful", reason, rule, remedy)
+
+
+def _all_known(evaluation: xr.DataTree) -> bool:
+    """Return whether the true label of every item is known."""
+    found = evaluation["accuracy"]
+    return bool(found.attrs["n_known"] == found.sizes[ITEM])
 
 
 def _agreement_of_numbers(evaluation: xr.DataTree, question: str) -> Box:
@@ -139,13 +147,14 @@ def _settled(evaluation: xr.DataTree, found: Lead) -> Box:
     question = "Is the best system settled?"
     rule = f"Fine means: probability {share(SURE)} or more."
     first, plural = found.systems[0], sampled_units(evaluation).plural
-    if found.equal:
+    few = are_few(evaluation)
+    if found.equal and not few:
         words = f"{listed(list(map(short, found.equal)))} do equally well."
         return Box(question, "fine", words, rule)
     best, degree = found.best[0], "best" if len(found.systems) > 2 else "better"
     words = f"{short(first)} is the {degree} on new items with probability "
     words += f"{probability(best)}."
-    if are_few(evaluation):
+    if few:
         return Box(question, "careful", words, rule, f"Have more {plural} labelled.")
     if best >= SURE:
         return Box(question, "fine", words, rule)

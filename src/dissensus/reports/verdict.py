@@ -146,6 +146,9 @@ def headline(evaluation: xr.DataTree, found: Lead | None) -> Facts:
                 "width": "", "note": "", "panel": "", "other": None}  # fmt: skip
     first, *rest = found.systems
     here, d = found.numbers.isel({SYSTEM: 0}).sel({SCOPE: THESE}), found.digits
+    few, against = checks.are_few(evaluation), average_annotator.against(found.beside, first)
+    if few and against["beside"]:  # of few items nothing is sure
+        against["beside"] = "open"
     facts: Facts = {
         "name": first, "second": "", "n_systems": len(found.systems), "state": "", "equal": [],
         "achieves": achieves(
@@ -154,10 +157,10 @@ def headline(evaluation: xr.DataTree, found: Lead | None) -> Facts:
         ),
         "these": interval(here, d), "level": evidence.level(), "note": _note(evaluation),
         "panel": _panel(evaluation, found.name),
-        "other": _other_first(evaluation), **average_annotator.against(found.beside, first),
+        "other": _other_first(evaluation), **against,
     }  # fmt: skip
     if rest:
-        best, few = found.best, checks.are_few(evaluation)
+        best = found.best
         facts |= {
             "second": rest[0], "state": _state(best[0], few=few),
             "best": best[0],
@@ -165,7 +168,7 @@ def headline(evaluation: xr.DataTree, found: Lead | None) -> Facts:
             "second_value": value_of(
                 found.name, share(float(found.numbers["mean"].sel({SCOPE: THESE})[1]), d)
             ),
-            "equal": found.equal,
+            "equal": [] if few else found.equal,
         }  # fmt: skip
     return facts
 

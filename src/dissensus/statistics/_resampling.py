@@ -152,7 +152,6 @@ OF_FEW: Final = "depends on fewer than"
 """With fewer items (or clusters) the intervals of the bootstrap are known to be too narrow."""
 
 
-
 class Units(NamedTuple):
     """The units that were sampled."""
 

@@ -112,3 +112,25 @@ def test_a_number_that_is_no_count_does_not_fill_the_memory(tmp_path):
     (tmp_path / "votes.csv").write_text("item,yes,no\na,3,2\nb,4000000000,1\n")
     with pytest.raises(dx.AnnotationError, match=r"column 'yes', line 3.*at most 5,000,000 votes"):
         dx.read_annotations(tmp_path / "votes.csv", format="counts")
+
+
+@pytest.mark.parametrize(("name", "rows"), [("total", 1), ("Total ", 2), ("answers", 5)])
+def test_a_column_of_sums_is_no_label(name, rows, file):
+    table = f"item,sad,{name},happy\n" + "".join(f"i{k},{k},{k + 3},3\n" for k in range(rows))
+    with pytest.raises(
+        dx.AnnotationError, match=r"expected the votes for one label; found the sum"
+    ):
+        dx.read_annotations(file("a.csv", table), format="counts")
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "item,sad,answers,happy\ni1,1,3,2\n",  # by chance
+        "item,sad,total\n" + "".join(f"i{k},2,2\n" for k in range(9)),  # two labels
+        "item,sad,total,happy\ni1,1,3,2\ni2,1,3,3\n",
+    ],
+)
+def test_a_label_may_have_half_of_the_votes(table, file):
+    ann = dx.read_annotations(file("a.csv", table), format="counts")
+    assert ann.sizes["label"] == len(table.splitlines()[0].split(",")) - 1

@@ -41,7 +41,9 @@ def checked_path(path: str | os.PathLike[str], *, folder: bool = False) -> Path:
             "path",
             expected="the path of a file",
             found=type(path).__name__,
-            hint="For tables in memory use dissensus.annotations and dissensus.predictions",
+            hint="For tables in memory use dissensus.annotations and dissensus.predictions; where "
+            "each annotator has a column dissensus.from_matrix; tables that count votes are read "
+            'from files only: table.to_csv("votes.csv", index=False)',
         )
     place = Path(path)
     try:

@@ -22,7 +22,7 @@ from dissensus.data.formats.wide import split, with_groups
 from dissensus.data.nested import with_silent
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
 from dissensus.errors import AnnotationError, relocated
-from dissensus.kernels.types import Ints
+from dissensus.kernels.types import Floats, Ints
 
 MOST: Final = 5_000_000
 """Most votes of a table: each takes some 350 bytes while it is read."""
@@ -66,6 +66,7 @@ def _votes(table: Table, columns: dict[str, pd.Series[Any]]) -> Ints:
                 found=f"{out[bad[0], place]:g}",
                 hint='One column per annotator is format="wide"',
             )
+    _refuse_total(out, list(columns), table.name)
     if out.sum() > MOST:
         row, column = divmod(int(out.argmax()), len(columns))
         raise AnnotationError(
@@ -75,3 +76,23 @@ def _votes(table: Table, columns: dict[str, pd.Series[Any]]) -> Ints:
             hint="Remove columns that are no counts, such as numbers of items",
         )  # fmt: skip
     return out.astype(np.int64)
+
+
+_TOTALS: Final = frozenset({"total", "sum", "n", "all", "count", "votes", "n_votes", "n_labels"})
+_BY_CHANCE: Final = 5
+"""Items, fewer than which may have half of all votes for one label by chance."""
+
+
+def _refuse_total(votes: Floats, names: list[str], table: str) -> None:
+    """Raise if a column is the number of all votes: it would be a label with half of them."""
+    some = votes[votes.any(axis=1)]
+    if votes.shape[1] < 3 or not len(some):
+        return
+    for name, is_total in zip(names, (2 * some == some.sum(axis=1, keepdims=True)).all(axis=0),
+                              strict=True):  # fmt: skip
+        if is_total and (len(some) >= _BY_CHANCE or str(name).strip().lower() in _TOTALS):
+            raise AnnotationError(
+                f"{table}: column {name!r}", expected="the votes for one label",
+                found="the sum of the other columns, in every row",
+                hint="Remove this column: it would be read as a label with half of all votes",
+            )  # fmt: skip
