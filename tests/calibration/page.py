@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -57,20 +58,39 @@ often uniform places stray as far, and is never below 1/2001. A question passes 
 
 
 def write(found: Sequence[Found], wanted: Sequence[str]) -> str:
-    """Write the page and its pictures; return a sentence on it."""
+    """Write the page and its pictures; return a sentence on it.
+
+    Sections and pictures of forms whose results are not on this machine stay as they are.
+    """
     PICTURES.mkdir(exist_ok=True)
-    for old in PICTURES.glob("*.png"):
-        old.unlink()
-    parts = [head(found, wanted)]
-    models = list(dict.fromkeys(one.name.split(":")[0] for one in found))
-    for model in models:
+    kept = {name: text for name, text in sections().items() if name in wanted}
+    every = kept | {one.name: _section(one) for one in found}
+    every = {name: every[name] for name in sorted(every)}
+    parts = [head(every, found, wanted)]
+    for model in dict.fromkeys(name.split(": ")[0] for name in every):
         parts.append(f"\n## {model}\n")
         if model in forms.NOT_DRAWN:
             parts.append(f"Not drawn from as written: it {forms.NOT_DRAWN[model]}.\n")
-        parts += [_section(one) for one in found if one.name.split(":")[0] == model]
+        parts += [text for name, text in every.items() if name.split(": ")[0] == model]
     PAGE.write_text("\n".join(parts), encoding="utf-8")
+    shown = {file_of(name).with_suffix(".png").name for name in every}
+    for old in PICTURES.glob("*.png"):
+        if old.name not in shown:
+            old.unlink()
     size = sum(path.stat().st_size for path in PICTURES.glob("*.png"))
-    return f"{PAGE.relative_to(ROOT)}: {len(found)} of {len(wanted)} forms, {size / 1e3:.0f} kB"
+    return f"{PAGE.relative_to(ROOT)}: {len(every)} of {len(wanted)} forms, {size / 1e3:.0f} kB"
+
+
+def sections() -> dict[str, str]:
+    """Return the sections of the page as it is, by form."""
+    out: dict[str, str] = {}
+    for part in re.split(r"^## ", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
+        model = part.partition("\n")[0]
+        for section in re.split(r"^### ", part, flags=re.MULTILINE)[1:]:
+            form = section.partition("\n")[0]
+            name = form if form == model else f"{model}: {form}"
+            out[name] = f"### {section.rstrip()}\n"
+    return out
 
 
 def passes(p: float) -> bool:
@@ -78,22 +98,22 @@ def passes(p: float) -> bool:
     return p > FALSE_ALARM
 
 
-def head(found: Sequence[Found], wanted: Sequence[str]) -> str:
-    """Return what the page begins with."""
-    p = [p_value(x) for one in found for x in one.places.values()]
-    failed = sum(not passes(x) for x in p)
-    names = {one.name for one in found}
-    missing = [name for name in wanted if name not in names]
-    n = max(len(p), 1)
+def head(every: Mapping[str, str], found: Sequence[Found], wanted: Sequence[str]) -> str:
+    """Return what the page begins with; ``every`` are all sections, ``found`` those made now."""
+    text = "\n".join(every.values())
+    judged = re.findall(r"\| (pass|\*\*FAIL\*\*) \|$", text, flags=re.MULTILINE)
+    studies = sum(map(int, re.findall(r"^(\d+) studies, up to", text, flags=re.MULTILINE)))
+    dates = sorted(set(re.findall(r" minutes; (\d{4}-\d\d-\d\d), commit", text)))
+    stale = text.count(", sources changed since.")
+    missing = [name for name in wanted if name not in every]
+    n = max(len(judged), 1)
     versions = sorted({tuple(one.versions.items()) for one in found})
     said = "; ".join(", ".join(f"{k} {v}" for k, v in each) for each in versions)
-    dates = sorted({one.date for one in found})
     when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}" if dates else "-"
-    stale = sum(one.stale for one in found)
     words = [
-        f"**{n - failed} of {n} questions pass** in {len(found)} forms of "
-        f"{len({one.name.split(':')[0] for one in found})} models, "
-        f"{sum(one.studies for one in found):,} studies, run {when} with {said}.",
+        f"**{judged.count('pass')} of {n} questions pass** in {len(every)} forms of "
+        f"{len({name.split(':')[0] for name in every})} models, "
+        f"{studies:,} studies, run {when}{f', the last with {said}' if said else ''}.",
     ]
     if stale:
         words.append(f"Sources have changed since {stale} of the forms were run.")

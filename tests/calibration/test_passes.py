@@ -53,4 +53,30 @@ def test_the_page_shows_them_before_anything_that_was_found():
     text = page.PAGE.read_text(encoding="utf-8")
     shown = text.index(":file: calibration/passes.csv")
     assert shown < text.index("questions pass")
-    assert page.head([], []).split("questions pass")[0].count(":file: calibration/passes.csv") == 1
+    assert (
+        page.head({}, [], []).split("questions pass")[0].count(":file: calibration/passes.csv") == 1
+    )
+
+
+def test_forms_that_did_not_run_here_stay_on_the_page(monkeypatch, tmp_path):
+    """Without results nothing changes but the head, whose numbers are those of the sections."""
+    before = page.sections()
+    text = page.PAGE.read_text("utf-8")
+    copy, pictures = tmp_path / "calibration.md", tmp_path / "calibration"
+    copy.write_text(text, encoding="utf-8")
+    pictures.mkdir()
+    gone = list(before)[-1]
+    for name in before:
+        (pictures / page.file_of(name).with_suffix(".png").name).write_bytes(b"")
+    for attribute, value in (("PAGE", copy), ("PICTURES", pictures), ("ROOT", tmp_path)):
+        monkeypatch.setattr(page, attribute, value)
+    page.write([], [name for name in before if name != gone])
+    assert page.sections() == {name: one for name, one in before.items() if name != gone}
+    assert len(list(pictures.iterdir())) == len(before) - 1
+    page.write([], list(before))
+    assert f"Not run yet, of {len(before)} forms: {gone}." in copy.read_text("utf-8")
+    copy.write_text(text, encoding="utf-8")
+    page.write([], list(before))
+    counts = re.findall(r"\d+ of \d+ questions pass\*\* in \d+ forms of \d+ models", text)
+    assert counts
+    assert counts[0] in copy.read_text("utf-8")
