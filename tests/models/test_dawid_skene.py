@@ -102,7 +102,7 @@ def test_the_population_moves_though_annotators_hold_it():
 @pytest.mark.long
 @pytest.mark.parametrize("difficulty", [False, True])
 def test_accuracies_next_to_0_and_1_have_a_density(difficulty):
-    """Where annotators differ much the prior has many: 1 - 1e-16 is no number, its logit is."""
+    """Where annotators differ much the prior has many: 1 - 1e-16 is not a number, its logit is."""
     case = dx.annotations({"item": [1, 1, 2, 2], "annotator": list("abab"), "label": list("xyzx")})
     model = dawid_skene.build(case, difficulty=difficulty)
     with uncompiled():

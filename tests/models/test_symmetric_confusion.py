@@ -1,4 +1,4 @@
-"""Symmetric confusion of systems that are no evidence, and of published figures."""
+"""Symmetric confusion of systems that are not evidence, and of published figures."""
 
 from __future__ import annotations
 

@@ -214,7 +214,7 @@ def _is_slip(name: str, like: str) -> bool:
 
 
 def probability_doubt(predictions: xr.Dataset) -> str:
-    """Say that some scores are no probabilities where most are; else "".
+    """Say that some scores are not probabilities where most are; else "".
 
     Examples
     --------

@@ -231,7 +231,7 @@ def copies(pairs: xr.Dataset) -> str:
     >>> names = [f"s{k}" for k in range(21)]
     >>> once = {"left": names[:-1], "right": names[1:], "winner": ["left"] * 20}
     >>> copies(pairs(once)), copies(pairs({name: 2 * list(x) for name, x in once.items()}))[:30]
-    ('', 'Each vote stands there 2 times')
+    ('', 'Each vote occurs 2 times: the ')
     """
     key = np.zeros(pairs.sizes[VOTE], dtype=np.int64)
     for name in pairs.data_vars:
@@ -242,8 +242,8 @@ def copies(pairs: xr.Dataset) -> str:
     if times < 2 or len(counts) < _DISTINCT:
         return ""
     return (
-        f"Each vote stands there {times} times: all {pairs.sizes[VOTE]:,} rows are "
-        f"{len(counts):,} different ones. If tables were joined twice, intervals are too narrow: "
+        f"Each vote occurs {times} times: the {pairs.sizes[VOTE]:,} rows contain "
+        f"{len(counts):,} different votes. If tables were joined twice, intervals are too narrow: "
         "drop the copies (frame.drop_duplicates())"
     )
 

@@ -77,7 +77,7 @@ def of_columns(
 
     Other tables are returned as they are. ``wanted`` has the columns by role. The second value is
     the list of labels: ``labels``, or the columns that are not wanted. A column named as ``none``
-    is no label: it says that no label holds.
+    is not a label: it says that no label holds.
 
     >>> wide = {"item": [1, 2], "annotator": ["a", "a"], "joy": [1, 0], "love": [1, 0]}
     >>> roles = {"item": "item", "annotator": "annotator", "label": "label"}
