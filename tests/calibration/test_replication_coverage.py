@@ -27,7 +27,7 @@ TRUTH = {
 
 
 def held(family, correlation, seed):
-    """Return, for each quantity, whether its interval in one study holds the truth."""
+    """Return, for each quantity, whether its interval in one study contains the truth."""
     study = dx.simulate.replication_study(
         300, 40, 5, family=family, correlation=correlation, pools=POOLS,
         overlap=0.8, random_seed=seed, **TRUTH[family],
