@@ -56,7 +56,7 @@ def test_em_is_the_mode_that_chains_are_near(anaesthetists):
 def test_intervals_hold_accuracies_of_people_who_are_good_at_all_labels_or_at_none():
     """Accuracies from poor to good, the same at each label but for chance, as in most crowds.
 
-    With rows of a matrix drawn around the population's one by one they held .45 of them.
+    With rows of a matrix drawn around the population's one by one their coverage was .45.
     """
     study = dx.simulate.confusion_study(
         1200, 100, 4, ipc=np.linspace(0.35, 0.85, 100).tolist(), labels_per_item=5, asymmetry=1.5,

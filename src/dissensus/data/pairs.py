@@ -220,11 +220,11 @@ def are_votes(data: Any) -> bool:
 
 
 _DISTINCT: Final = 20
-"""With fewer different votes, all may stand there equally often by chance."""
+"""With fewer different votes, all may occur equally often by chance."""
 
 
 def copies(pairs: xr.Dataset) -> str:
-    """Say that all votes stand there several times, as where a file was joined twice; else "".
+    """Say that all votes occur several times, as if a file was joined twice; else "".
 
     Examples
     --------
