@@ -19,7 +19,7 @@ import dissensus as dx
 
 def main() -> None:
     """Fit once with the chains and draws given on the command line."""
-    warnings.simplefilter("ignore", dx.DissensusWarning)  # few effective draws are no matter here
+    warnings.simplefilter("ignore", dx.DissensusWarning)  # few effective draws do not matter here
     chains, draws = map(int, sys.argv[1:])
     _, ann = data.dermatology()
     before = peak_memory()

@@ -47,7 +47,7 @@ LARGE = 300
 """Items of the sets that count."""
 HOLD = 0.8
 LIMITS = ("wrong where split", "right where split")
-"""Kinds that no distribution is asked to hold."""
+"""Kinds for which no distribution needs a sufficient coverage."""
 RESPONSES = {
     "one of the panel": lambda share: share,
     "noisy, .8": lambda share: np.where(share > 0.5, 0.8, 0.2),
@@ -150,7 +150,7 @@ def _tables(rows: pd.DataFrame) -> list[str]:
     known = ~rows["kind"].isin(LIMITS)
     without, within = _judged(rows, 0 * NORMAL), _judged(rows, insight_of(NORMAL))
     out = ["| systems | judged | insight | sd | of it by chance | mean error | mean abs. error | "
-           "89 % hold without | with it | width without | with it |",
+           "89 % coverage without | with it | width without | with it |",
            f"|---|{'--:|' * 10}"]  # fmt: skip
     for kind, part in rows.groupby("kind", sort=False):
         at, chance = part.index, np.sqrt((part["chance"] ** 2).mean())
@@ -163,13 +163,13 @@ def _tables(rows: pd.DataFrame) -> list[str]:
                 ]  # fmt: skip
     out += [
         "",
-        f"The narrowest distribution of mean {MEAN:.2f} whose intervals hold in {HOLD} of the "
-        f"cases on each other set of {LARGE} items or more (systems wrong or right just where the "
-        "panel is split aside), and how often they hold on the set left out:",
+        f"The narrowest distribution of mean {MEAN:.2f} whose intervals have a coverage of "
+        f"{HOLD} or more on each other set of {LARGE} items or more (systems wrong or right just "
+        "where the panel is split aside), and their coverage on the set left out:",
         "",
     ]
-    out += ["| left out | items | 5.5 % | median | 94.5 % | hold there | with the chosen one | "
-            "mean abs. error |", f"|---|{'--:|' * 7}"]  # fmt: skip
+    out += ["| left out | items | 5.5 % | median | 94.5 % | coverage there | with the chosen "
+            "one | mean abs. error |", f"|---|{'--:|' * 7}"]  # fmt: skip
     judged = {(a, b): _judged(rows[known], _insights(a, b)) for a in SHIFTS for b in SPREADS}
     for name in ["none", *rows["set"].unique()]:
         # Two questions about the same faces are one set.
@@ -219,7 +219,7 @@ def _judged(rows: pd.DataFrame, insights: Any) -> pd.DataFrame:
 
 
 def _narrowest(rows: pd.DataFrame, judged: dict[tuple[float, float], pd.DataFrame]) -> Any:
-    """Return the narrowest candidate that holds often enough on each large set."""
+    """Return the narrowest candidate with a sufficient coverage on each large set."""
     large = rows[rows.groupby("set")["items"].transform("max") >= LARGE]
     widths = {}
     for candidate, table in judged.items():

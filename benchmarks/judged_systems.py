@@ -162,7 +162,7 @@ def main() -> None:
     ppi = has_ppi()
     warnings.simplefilter("ignore")
     print(described(), end="\n\n")
-    print("| set | labelled | method | hold | mean width | error | seconds |")
+    print("| set | labelled | method | coverage | mean width | error | seconds |")
     print("|---|--:|---|--:|--:|--:|--:|")
     votes, lm = pairs(mtbench(asked.shared)), pairs(pandalm(asked.shared, "gpt35"))
     sets = [

@@ -77,7 +77,7 @@ def votes_of(folder: Path, name: str) -> pd.DataFrame:
 
 
 def by_panel(table: pd.DataFrame, votes: pd.DataFrame, n: int, times: int) -> None:
-    """Print how often intervals hold the win rate by the panel's majority, from single votes."""
+    """Print how often intervals contain the win rate by the panel's majority, from single votes."""
     count = votes.groupby(COLUMNS)["vote"].size().rename("count").reset_index()
     table = table.merge(count[count["count"] >= 3], on=COLUMNS).reset_index(drop=True)
     if n > len(table):
@@ -228,18 +228,18 @@ def main() -> None:
     warnings.simplefilter("ignore")
     print(described(), end="\n\n")
     if asked.plan:
-        print("| votes | planned | width | hold | by system |\n|--:|--:|--:|--:|---|")
+        print("| votes | planned | width | coverage | by system |\n|--:|--:|--:|--:|---|")
         planned(mtbench(asked.shared), asked.votes, asked.times)
         return
     if asked.panel:
-        print("| pairs | votes | win rate by | hold | by system | mean width | largest error |")
+        print("| pairs | votes | win rate by | coverage | by system | mean width | largest error |")
         print("|--:|--:|---|--:|---|--:|--:|")
         sets = {"mtbench_votes": mtbench(asked.shared), "pandalm": pandalm(asked.shared, "gpt35")}
         for name, table in sets.items():
             for n in asked.votes:
                 by_panel(table, votes_of(asked.shared, name), n, asked.times)
         return
-    print("| set, judge | votes | method | hold | by system | mean width | seconds each |")
+    print("| set, judge | votes | method | coverage | by system | mean width | seconds each |")
     print("|---|--:|---|--:|---|--:|--:|")
     sets = {"mtbench_votes, GPT-4": mtbench(asked.shared)}
     both = pandalm(asked.shared, "gpt35")

@@ -2,7 +2,7 @@
 
     uv run --with choix python benchmarks/plackett_luce_ml.py
 
-choix is no dependency: without it, the times are ours only. It takes no ties and no unlisted
+choix is not a dependency: without it, the times are ours only. It takes no ties and no unlisted
 labels, so that the data are rankings of just those labels that were there to be ranked. Given are
 two of its estimators of the same maximum, each with its default tolerance, and how far their log
 strengths are from ours (the largest difference, both with mean 0). The third, ``opt_rankings``,

@@ -123,7 +123,7 @@ def coverage(studies: int, draws: int, seed: int, only: str) -> None:
 
 
 def latent(studies: int, draws: int, seed: int, only: str) -> None:
-    """Print, for small studies, how intervals hold with and without the model of latent scores."""
+    """Print the coverage in small studies, with and without the model of latent scores."""
     names = ["covered difference", "covered average", "width", "error", "average error"]
     columns = [f"{areas}: {name}" for name in names for areas in AREAS]
     print(",".join(("structure,distance,readers,cases,crossed,grades", *columns, "n")))

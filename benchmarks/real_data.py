@@ -187,7 +187,7 @@ def _leaned(draws: dict[str, Any], pred: Any, seed: int) -> dict[str, Any]:
 
 
 def scored(table: pd.DataFrame) -> pd.DataFrame:
-    """Add error, whether the interval holds, its width, and its score (Gneiting & Raftery 2007)."""
+    """Add error, coverage, width and score of the interval (Gneiting & Raftery 2007)."""
     width = table["high"] - table["low"]
     miss = (table["low"] - table["truth"]).clip(lower=0) + (table["truth"] - table["high"]).clip(
         lower=0
@@ -204,7 +204,7 @@ def panel_tables(rows: pd.DataFrame) -> str:
     rows["size"] = rows["error"].abs()
     both = rows[rows["kind"] == TOGETHER]
     rows = rows[rows["kind"] != TOGETHER]
-    numbers = "mean error | mean abs. error | 89 % hold | width | score | TV to the panel | s |"
+    numbers = "mean error | mean abs. error | 89 % coverage | width | score | TV to the panel | s |"
     line = "--:|" * 7
     out = [f"| systems | method | labels | {numbers}", f"|---|---|--:|{line}"]
     for (kind, method, n), part in rows.groupby(["kind", "method", "n"], sort=False):

@@ -137,7 +137,7 @@ def of_a_part(study: Study, rng: np.random.Generator) -> Iterator[dict[str, Any]
 
 
 def _held(one: Drawn, method: str, found: xr.Dataset) -> Iterator[dict[str, Any]]:
-    """Yield how far draws of each quantity are from the known answer, and whether they hold it."""
+    """Yield errors, widths and coverage of the intervals of each quantity."""
     for name, values in one.systems.items():
         apart, noise = (values - one.answer) ** 2, one.noise
         error = np.sqrt((4 * apart * noise + 2 * noise**2).mean() / len(noise))
@@ -155,7 +155,7 @@ def _held(one: Drawn, method: str, found: xr.Dataset) -> Iterator[dict[str, Any]
             yield {
                 "set": one.name, "system": name, "method": method, "quantity": quantity,
                 "error": off / unit, "width": 2 * Z * sd_of_draws / unit,
-                "holds": abs(off) < Z * np.hypot(sd_of_draws, uncertain),
+                "coverage": abs(off) < Z * np.hypot(sd_of_draws, uncertain),
             }  # fmt: skip
 
 
@@ -204,7 +204,7 @@ STUDIES = 25
 
 def of_simulated() -> Iterator[str]:
     """Yield rows on the squared error of the best system."""
-    yield "| simulated | true | estimate | holds |"
+    yield "| simulated | true | estimate | coverage |"
     yield "|---|--:|--:|--:|"
     for kind in SIMULATED:
         rows = []
@@ -269,14 +269,14 @@ def main() -> None:
         ])  # fmt: skip
         print(described(), rows["set"].nunique(), "sets")
         for by in (["quantity", "method"], ["quantity", "system", "method"]):
-            each = {"holds": "mean", "width": "median", "error": "median"}
+            each = {"coverage": "mean", "width": "median", "error": "median"}
             print(rows.groupby(by).agg(each).round(3).to_string())
         return
     rows = pd.DataFrame([row for study in studies() for row in judged(study, rng)])
-    print(rows.groupby(["quantity", "system", "method"])[["holds", "width", "error"]].mean())
+    print(rows.groupby(["quantity", "system", "method"])[["coverage", "width", "error"]].mean())
     found = rows.assign(absolute=rows["error"].abs()).groupby(["quantity", "method"], sort=False)
-    table = found[["holds", "width", "error", "absolute"]].mean()
-    lines = ["| quantity | method | holds | width | mean error | mean absolute error |",
+    table = found[["coverage", "width", "error", "absolute"]].mean()
+    lines = ["| quantity | method | coverage | width | mean error | mean absolute error |",
              "|---|---|--:|--:|--:|--:|"]  # fmt: skip
     for (quantity, method), row in table.iterrows():
         cells = " | ".join(f"{value:.2f}" for value in row)

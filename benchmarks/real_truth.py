@@ -335,7 +335,7 @@ def tables(rows: pd.DataFrame) -> str:
     judged["of"] = np.where(people, "annotators", "systems")
     judged = judged[~people | (judged["without"] == "")]  # annotators once each
     people = judged["of"] == "annotators"
-    numbers = "mean error | mean abs. error | 89 % hold | width | score | s | n |"
+    numbers = "mean error | mean abs. error | 89 % coverage | width | score | s | n |"
     line = "--:|" * 7
     out = [f"| of | known items | method | {numbers}", f"|---|--:|---|{line}"]
     for (who, known, method), part in judged.groupby(["of", "known", "method"], sort=False):

@@ -102,7 +102,7 @@ def scores(probability: Any, truth: Any) -> tuple[float, float, float]:
 
 
 def score_rows(studies: int) -> Any:
-    """Yield target, kind of items, system, score, whether the interval holds, width and error."""
+    """Yield target, kind of items, system, score, whether the interval covers, width and error."""
     for seed in range(studies):
         hard = seed >= studies // 2
         truth, table, panel = study(200, 5, hard, seed)
@@ -175,7 +175,7 @@ ITEMS = 200
 
 
 def real_score_rows(shared: Path, studies: int) -> Any:
-    """Yield set, known sets, system, whether the interval of Jaccard holds, width and error."""
+    """Yield set, known sets, system, whether the interval of Jaccard covers, width and error."""
     for seed in range(studies):
         for name, table, labels in real(shared, 5, seed):
             rng = np.random.default_rng(seed)
@@ -246,14 +246,14 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore", dx.DissensusWarning)
     if options.scores and options.shared:
-        names = ["set", "known", "system", "hold", "width", "error"]
+        names = ["set", "known", "system", "coverage", "width", "error"]
         rows = [*real_score_rows(options.shared, options.studies),
                 *panel_score_rows(options.shared, options.studies)]  # fmt: skip
         found = pd.DataFrame(rows, columns=names)
         print(found.groupby(names[:3])[names[3:]].mean().round(3).to_string())
         return
     if options.scores:
-        names = ["target", "items", "system", "score", "hold", "width", "error"]
+        names = ["target", "items", "system", "score", "coverage", "width", "error"]
         found = pd.DataFrame(score_rows(options.studies), columns=names)
         print(found.groupby(names[:4])[names[4:]].mean().round(3).to_string())
         return

@@ -51,7 +51,7 @@ def draws_of(labels: pd.DataFrame, predictions: pd.DataFrame, panel: Panel, seed
 
 
 def rows(seeds: int) -> Iterator[tuple[str, bool, bool, bool, float]]:
-    """Yield set, whether all items, whether a noisy system, whether it holds, and the width."""
+    """Yield set, whether all items, whether a noisy system, whether it covers, and the width."""
     for name, panel_of in PANELS.items():
         for seed in range(seeds):
             panel = panel_of()
@@ -124,7 +124,7 @@ def _half(ann: xr.Dataset, pred: xr.Dataset, seed: int) -> float:
 def accuracies(seeds: int) -> Iterator[tuple[str, int, bool, bool, str, bool, float, float]]:
     """Yield set, known items, whether drawn by difficulty, whether all items, kind, and results.
 
-    Results are whether the interval holds, its width, and the error of the mean.
+    Results are whether the interval covers, its width, and the error of the mean.
     """
     for name, study_of in STUDIES.items():
         whole = study_of()
@@ -207,7 +207,7 @@ def _accuracy(
 
 
 def main() -> None:
-    """Print how many intervals hold, and how wide they are."""
+    """Print the coverage and the width of intervals."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=4, help="draws of each panel")
     parser.add_argument("--truth", action="store_true", help="accuracies, of sets with known truth")
@@ -223,20 +223,20 @@ def main() -> None:
         print(found.drop(columns="set").mean().round(3).to_string())
         return
     if asked.truth:
-        names = ["set", "known", "hard", "all items", "kind", "hold", "width", "error"]
+        names = ["set", "known", "hard", "all items", "kind", "coverage", "width", "error"]
         found = pd.DataFrame(accuracies(asked.seeds), columns=names)
         print(described())
         for by in (["hard", "kind", "known", "all items"], ["hard", "set", "known", "all items"]):
             print(
-                found.groupby(by)[["hold", "width", "error"]].mean().round(3).to_string(),
+                found.groupby(by)[["coverage", "width", "error"]].mean().round(3).to_string(),
                 flush=True,
             )
         return
-    names = ["set", "all items", "noisy", "hold", "width"]
+    names = ["set", "all items", "noisy", "coverage", "width"]
     found = pd.DataFrame(rows(asked.seeds), columns=names)
     print(described())
     for by in (["noisy", "all items"], ["set", "all items"]):
-        print(found.groupby(by)[["hold", "width"]].mean().round(3))
+        print(found.groupby(by)[["coverage", "width"]].mean().round(3))
 
 
 if __name__ == "__main__":

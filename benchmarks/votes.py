@@ -19,8 +19,8 @@ Davidson's model by maximum likelihood, and then a tendency to ties for each pro
 prior (1) about the common one.
 
 Coverage: 89 % predictive intervals of a system's share of votes on a prompt that is left out, for
-systems with at least 10 votes there: same voters and pairs. "If right" is how often they hold the
-simulated shares: more than .89, since few votes have few possible shares.
+systems with at least 10 votes there: same voters and pairs. "If right" is how often they contain
+the simulated shares: more than .89, since few votes have few possible shares.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def scores(name: str, table: pd.DataFrame, by: str) -> list[str]:
 
 
 def held(p: np.ndarray, out: pd.DataFrame, worth: list[float]) -> np.ndarray:
-    """Return whether intervals hold shares (of votes, of simulated votes), and their widths."""
+    """Return whether intervals contain shares (of votes, of simulated votes), and their widths."""
     value, rng = np.array(worth), np.random.default_rng(2)
     systems = np.unique(out[["left", "right"]])
     left, right = (out[side].to_numpy()[:, None] == systems for side in ("left", "right"))

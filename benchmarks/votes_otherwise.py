@@ -1,4 +1,4 @@
-"""How often intervals of win rates hold where votes do not follow the model.
+"""Coverage of intervals of win rates where votes do not follow the model.
 
 ``uv run python benchmarks/votes_otherwise.py`` simulates 600 votes by 40 voters on 10 systems and
 30 prompts, in ways that `models.bradley_terry` does not assume, and asks for 89 % intervals of win
@@ -117,8 +117,8 @@ def main() -> None:
     ways = {"voters and prompts": {}, "independent": {"annotators": False, "items": False}}
     print(described(), end="\n\n")
     print(
-        "| votes | hold, with "
-        + " | width | hold, ".join(ways)
+        "| votes | coverage, with "
+        + " | width | coverage, ".join(ways)
         + " | width | root mean square error |"
     )
     print("|---|" + "--:|" * 5)

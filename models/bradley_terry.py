@@ -62,8 +62,9 @@ is normal (0, 1); w, W and t are normal (0, 2), and coefficients normal (0, 1).
 
 When to use it. To rank systems by preferences of people or of a language model
 (`dissensus.win_rate`, `dissensus.rank`, `dissensus.compare`). When not: if voters put three or more
-answers in order (`plackett_luce`); if one answer is right (`dawid_skene`). It takes the systems as
-ordered on one line: if A mostly beats B, B beats C and C beats A, it finds them equal.
+answers in order (`plackett_luce`); if one answer is right (`dawid_skene`). It assumes that systems
+can be ordered on one line: if A mostly beats B, B beats C and C beats A, it estimates that they are
+equal.
 
 The sampler is a Gibbs sampler of blocks: all strengths at once; the numbers of a prompt; those of
 a voter. Each moves on an ellipse about its mode given the rest, which leaves the posterior exact.

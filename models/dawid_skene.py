@@ -58,8 +58,8 @@ Systems are respondents too. Each row of a system's matrix has a Dirichlet prior
 sum to 10, around the row of a symmetric matrix; the accuracy of the symmetric matrix is uniform
 from 0 to 1.
 
-Correlated errors (``error_correlation``). The label z that annotators point to may differ from the
-true label: annotators who are misled in the same way point to a wrong label together. If errors
+Correlated errors (``error_correlation``). The label z behind the annotations may differ from the
+true label: annotators who are misled in the same way give the same wrong label. If errors
 have the correlation :math:`\rho`, the n labels of an item carry as much information as
 :math:`m = n / (1 + (n - 1) \rho)` independent ones. The probability of the true label :math:`z^*`,
 given the model above and the prediction :math:`s_i` of a system, is
@@ -210,7 +210,7 @@ def build(
     error_correlation : float, "learned" or (median, spread)
         Correlation of the errors of an item's labels, see the card: a number, a prior learned
         from sets with a known truth, or the median and the standard deviation of the logarithm. If
-        it is not 0, the PyMC model is for the labels that annotators point to, and has no systems.
+        it is not 0, the PyMC model is for the labels behind the annotations, and has no systems.
         From its draws `fit` draws the true labels. Predictions then have the weight w of the card,
         and do not inform the parameters of annotators.
     sampler : {"gibbs", "nuts"}

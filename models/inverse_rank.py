@@ -83,7 +83,7 @@ def build(
     split_ties : bool
         Divide the weight of a block by its size (Eq. 14); the published code does not.
     prior_count : float
-        Added to the Dirichlet parameter of every label, also if it is not named; >= 0.
+        Added to the Dirichlet parameter of every label, even if it is not named; >= 0.
 
     Returns
     -------

@@ -30,7 +30,7 @@ Predictions are evidence for a learned prior: the prior mean of item i is
 
 with :math:`p_{ij}` the number that system j of J predicts, :math:`w_j` its weight,
 ``prediction_weight``, and t the standard deviation of items' mean scores, at least s. Without them,
-metrics would take what a system knows beyond an item's few scores for its error.
+metrics would count as error what a system knows about an item beyond its few scores.
 
 Strata. If the annotations have ``stratum=``, such as the systems whose outputs were scored, each
 stratum has a prior mean and weights of its own around m and w: ``stratum_prior_mean`` and

@@ -41,8 +41,8 @@ By default this is the process behind kappa: one accuracy p for all annotators
     Systems that were trained on similar data make the same errors: each predicts, with probability
     c (``shared_answers``), the label of a common source, which is drawn once for each item.
 
-Correlated errors (``error_correlation``). The label that annotators point to may differ from the
-true label: annotators who are misled in the same way point to a wrong label together. The card of
+Correlated errors (``error_correlation``). The label behind the annotations may differ from the
+true label: annotators who are misled in the same way give the same wrong label. The card of
 `dawid_skene` has the probability of the true labels, the priors, and what is assumed of items that
 only systems labelled. The default is 0, independent errors; `dissensus.evaluate` uses "learned".
 

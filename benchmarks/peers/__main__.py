@@ -86,7 +86,7 @@ QUESTIONS = {
     ),
     "interval": Question(
         "Krippendorff's alpha of 50 items, 5 labels each by 5 annotators, 4 labels: does the 95 % "
-        "interval hold that of all items?",
+        "interval contain that of all items?",
         ("RMSE", "intervals that cover", "mean width"),
         studies.small_panels, 400,
         (
@@ -96,7 +96,7 @@ QUESTIONS = {
     ),
     "components": Question(
         "ICC of one label, absolute agreement: 40 items, each of 8 annotators labels all; does the "
-        "95 % interval hold it?",
+        "95 % interval contain it?",
         ("RMSE", "intervals that cover", "mean width", "effective draws a second"),
         studies.matrices, 200,
         (

@@ -1,4 +1,4 @@
-"""Bayesian evaluation when the annotators disagree and nobody holds the truth.
+"""Bayesian evaluation when annotators disagree and the true labels are unknown.
 
 Annotation processes are PyMC models (`dissensus.models`); their posterior draws flow into
 metrics that come out as draws again, ready for ArviZ. Everything public is reachable from

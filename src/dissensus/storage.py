@@ -72,8 +72,8 @@ def replace_all(
 
     ``writers`` map the name of a file to a function that writes it to a path with the same name in
     another folder; None deletes the file. A symbolic link is replaced, never its target. Raises an
-    ArgumentError if the folder is not writable, a folder has the name of a file, or a file exists
-    (also if it has come since) and ``overwrite`` is False.
+    ArgumentError if the folder is not writable, a folder has the name of a file, or ``overwrite``
+    is False and a file exists, even if it was created in the meantime.
 
     >>> with tempfile.TemporaryDirectory() as name:
     ...     replace_all(Path(name), {"a": lambda path: path.write_text("x")})

@@ -80,7 +80,7 @@ class Written:
         density = compiled([*(value[rv] for rv in free), seen], total, on_unused_input="ignore")
 
         def at(parameters: Mapping[str, Any], observed: Any) -> float:
-            # A share too small for a float is 0, and log 0 - log 0 would be no number.
+            # A share too small for a float is 0, and log 0 - log 0 would not be a number.
             values = (np.asarray(parameters[rv.name]) for rv in free)
             return float(density(*(np.where(x == 0, TINY, x) for x in values), observed))
 
@@ -134,7 +134,7 @@ def _fitted(fit: Callable[..., Any], annotations: xr.Dataset, hyper: Mapping[str
 
 
 def _require_the_same_priors(one: Any, other: Any) -> None:
-    """Raise if the prior of one data set is not that of another: then it is no prior."""
+    """Raise if the prior of one data set is not that of another: then it is not a prior."""
     for mine, theirs in zip(_constants(one), _constants(other), strict=True):
         if not np.array_equal(mine, theirs, equal_nan=True):
             raise NotDrawnError(

@@ -26,7 +26,7 @@ Fit = Callable[..., xr.DataTree]
 OPTIONS: Final = {"draws": 40, "tune": 30, "chains": 3, "random_seed": 7, "progressbar": False}
 LONG: Final = {"draws": 400, "tune": 100, "chains": 4}
 DEVIATIONS: Final = 5.0
-"""Of a correlation between chains from 0, in standard errors, before it is no accident."""
+"""Of a correlation between chains from 0, in standard errors, before it is not an accident."""
 ONE_STREAM: Final = {"item_effect"}
 """Effects of items that a pool did not see are drawn for all chains at the end, from one stream."""
 
@@ -87,7 +87,7 @@ def _moving(tree: xr.DataTree) -> Iterator[tuple[str, Floats]]:
         flat = draws.to_numpy().reshape(*draws.shape[:2], -1)
         for cell in range(flat.shape[-1]):
             values = flat[..., cell]
-            # Shares that were rounded to 0 or 1 are no draws that could coincide.
+            # Shares that were rounded to 0 or 1 are not draws that could coincide.
             if len(np.unique(values)) > 0.9 * values.shape[1] and np.isfinite(values).all():
                 yield f"{name}[{cell}]", values
 

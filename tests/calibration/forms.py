@@ -40,8 +40,8 @@ GIVEN: Final[Mapping[str, Mapping[str, Any]]] = {
     "cross_replication": {"priors": _NUMBERS},
     "bradley_terry": {"ties": True, "side": True},
 }
-"""What must be stated where the default is taken from the data, so that it is no prior; and where
-items of a small study would not all be judged under one prior that is learned: that is held
+"""What must be stated where the default is taken from the data, so that it is not a prior; and
+where items of a small study would not all be judged under one prior that is learned: that is held
 against grids instead (`tests/families/rankings/test_learned_strengths.py`)."""
 
 FURTHER: Final = (

@@ -48,7 +48,7 @@ def size(name: str) -> tuple[int, int]:
 def runs() -> dict[str, Run]:
     """Return all forms: drawn from as they are written, and simulated by hand."""
     out = {
-        # Kinds that a model takes for the same must not be drawn the same: that would be no check.
+        # Kinds that a model takes for the same must not be drawn the same: it would check nothing.
         name: Run(
             name, form.model.module.fit, partial(form.simulator, crc32(name.encode())), 200, 999
         )

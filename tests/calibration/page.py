@@ -41,7 +41,7 @@ for any model holds the one against the other. The others are drawn by simulator
 NumPy, without PyMC, from what the cards say.
 
 In *errors together* and *weight of a system* a correlation of errors, and what a system knows
-beyond annotators, are learned from known labels. Together with the labels that is no generative
+beyond annotators, are learned from known labels. Together with the labels that is not a generative
 model, as annotators are learned from labels alone. Each form draws the part that has a joint
 distribution, with 5,000 items, by which annotators are known
 (`tests/calibration/truth_correlated.py`).

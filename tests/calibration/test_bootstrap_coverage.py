@@ -71,7 +71,7 @@ def population():
 
 
 def coverage(population, studies, seed):
-    """Return for each statistic the share of studies whose interval holds the value."""
+    """Return for each statistic the share of studies whose interval contains the value."""
     rng = np.random.default_rng(seed)
     held = dict.fromkeys(STATISTICS, 0)
     through = partial(dx.bayesian_bootstrap, draws=DRAWS)

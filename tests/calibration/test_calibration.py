@@ -369,7 +369,7 @@ def test_uniform_places_are_seldom_suspected():
 
 
 def test_places_of_a_truth_among_its_like_are_uniform():
-    """Also where many draws equal the truth."""
+    """Even if many draws equal the truth."""
     rng = np.random.default_rng(4)
     for numbers in (rng.normal(size=(100, 4000)), rng.integers(0, 3, (100, 4000)).astype(float)):
         found = harness.places(numbers[1:], numbers[0], rng)

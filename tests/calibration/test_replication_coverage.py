@@ -1,9 +1,9 @@
-"""Intervals of reliability and cross-replication hold the truth as often as they say.
+"""Intervals of reliability and cross-replication have their nominal coverage.
 
 Simulation-based calibration is over a prior; this is at given truths: three pools whose correlation
 is low, middling or all but perfect, under the priors of the card, which are scaled to the data.
 At a given truth an interval covers as it says where the data outweigh the prior. With 120 items and
-10, 10 and 6 annotators, and a correlation of .95, xCC is held in .82 of studies: the prior draws
+10, 10 and 6 annotators, and a correlation of .95, the coverage of xCC is .82: the prior draws
 the correlation and both ICCs the same way, down.
 """
 
@@ -27,7 +27,7 @@ TRUTH = {
 
 
 def held(family, correlation, seed):
-    """Return, for each quantity, whether its interval in one study holds the truth."""
+    """Return, for each quantity, whether its interval in one study contains the truth."""
     study = dx.simulate.replication_study(
         300, 40, 5, family=family, correlation=correlation, pools=POOLS,
         overlap=0.8, random_seed=seed, **TRUTH[family],
@@ -47,7 +47,7 @@ def held(family, correlation, seed):
 
 
 def coverage(family, correlation, studies, seed):
-    """Return for each quantity the share of studies whose interval holds it, by pool or pair."""
+    """Return for each quantity the share of studies whose interval contains it, by pool or pair."""
     each = [held(family, correlation, seed + one) for one in range(studies)]
     return {name: np.mean([one[name] for one in each], axis=0) for name in each[0]}
 

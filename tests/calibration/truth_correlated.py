@@ -11,7 +11,7 @@ Given them two parts have a joint distribution, and each has a form of its own:
 
 The second holds for a given correlation and given answers. Answers come from a system that errs
 independently of the true label that they are drawn with, and so tell its accuracy. Together the two
-parts are no generative model: the labels that are known tell the correlation as if there were no
+parts are not a generative model: the labels that are known tell the correlation as if there were no
 system, and a system's accuracy besides its weight.
 """
 

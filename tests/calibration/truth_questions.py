@@ -2,7 +2,7 @@
 
 Where only annotators tell the truth ("evidence of annotators"), what they are like and the truth
 of items follow from their labels alone, and are asked about as ever. What is then said of systems
-is no posterior under one joint distribution, so that no places are uniform, but where annotators
+is not a posterior under one joint distribution, so that no places are uniform, but where annotators
 are known to a hair the two are the same: "known annotators" label 1,000 items, systems 20 of them.
 """
 

@@ -1,7 +1,7 @@
 """Worlds with a latent truth, drawn from the priors that the cards state, and labels from them.
 
 Plain NumPy, written from the cards alone: nothing of the package's is used. A voice is an
-annotator, or a system after them; each annotator is one, also where all are alike.
+annotator, or a system after them; each annotator is one, even if all are alike.
 """
 
 from __future__ import annotations

@@ -136,7 +136,7 @@ def test_where_each_system_has_one_prompt_prompts_are_left_out():
 
 
 def test_tables_that_were_joined_twice_are_noticed():
-    """Also where votes are named, and not where a few different votes stand there often."""
+    """Even if votes are named; but not if a few different votes occur often."""
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({
         "left": rng.choice(list("abc"), 60), "right": "d", "winner": rng.choice(["left", "d"], 60),
@@ -144,7 +144,7 @@ def test_tables_that_were_joined_twice_are_noticed():
     })  # fmt: skip
     named = {"annotator": "voter", "item": "prompt"}
     twice = dx.pairs(pd.concat([frame, frame]), **named)
-    assert copies(twice).startswith("Each vote stands there 2 times: all 120 rows are 60 different")
+    assert copies(twice).startswith("Each vote occurs 2 times: the 120 rows contain 60 different")
     assert copies(dx.pairs(pd.concat([frame, frame, frame[:1]]), **named)) == ""
     assert copies(dx.pairs(pd.concat([frame[["left", "right", "winner"]]] * 2))) == ""
     with pytest.warns(dx.DesignWarning, match=r"drop the copies \(frame.drop_duplicates\(\)\)\."):

@@ -63,7 +63,7 @@ def test_numbers_are_those_of_the_statistics(kind):
             found["statistics"][name].drop_attrs(), once.drop_attrs().rename(name)
         )
         np.testing.assert_array_equal(found["agreement"][name], drawn)
-    # Rankings by first labels: a longer list is no error (decision 0021).
+    # Rankings by first labels: a longer list is not an error (decision 0021).
     how = {"distance": "ranking", "depth": 1} if kind == "ranking" else {}
     ratio = dx.discrepancy_ratio(ann, pred, **how)
     np.testing.assert_array_equal(

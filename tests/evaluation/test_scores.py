@@ -247,7 +247,7 @@ def test_several_reliabilities_of_numbers_have_a_report(scores, tmp_path):
 
 
 def scores_hold(ann, pred, whole):
-    """Return draws of scores; at least seven of eight intervals hold the scores against all."""
+    """Return draws of scores; at least seven of eight intervals contain the scores against all."""
     known = dx.probability_score(whole, pred)
     fit = dx.models.dirichlet.fit(
         ann, predictions=pred, draws=300, random_seed=1, progressbar=False

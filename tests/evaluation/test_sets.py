@@ -373,5 +373,5 @@ def test_a_column_that_says_nothing_holds_is_no_label():
     wide = {"item": [1, 2], "annotator": ["a", "a"], "joy": [1, 0], "love": [1, 0], "none": [0, 1]}
     ann = dx.annotations(wide, kind="set", none="none")
     assert ann["element"].values.tolist() == ["joy", "love"]
-    with pytest.raises(dx.AnnotationError, match="row 0: expected 0 where a label holds"):
+    with pytest.raises(dx.AnnotationError, match="row 0: expected 0 where a label applies"):
         dx.annotations(wide | {"none": [1, 1]}, kind="set", none="none")

@@ -171,7 +171,7 @@ def test_what_is_refused(result):
     ])  # fmt: skip
 
 
-# Circles.
+# Cycles.
 
 
 def circle(n=60):

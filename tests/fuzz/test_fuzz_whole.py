@@ -138,7 +138,7 @@ def _models_compared(draw):
 
 @st.composite
 def _readers(draw):
-    """Return scores of readers, of which some are missing, doubled or no numbers."""
+    """Return scores of readers, of which some are missing, doubled or not numbers."""
     rng, n = np.random.default_rng(draw(st.integers(0, 99))), draw(st.integers(1, 12))
     people, kinds = draw(st.sampled_from([("a", "b", "c", "d"), (1, 2), ("x",)])), draw(NUMBERS)
     modalities = draw(st.sampled_from([(1,), ("old", "new"), (1, 2, 3)]))

@@ -71,7 +71,7 @@ def test_rank_distance_is_one_minus_the_mean_average_overlap(depth):
 
 
 def test_rankings_alike_down_to_the_depth_are_exactly_0_apart():
-    """Also where one lists what the other leaves to the last place."""
+    """Even if one lists what the other leaves to the last place."""
     full = lists_of(np.zeros(4, int), np.arange(4), np.array([1, 2, 3, 4]), 1)
     part = lists_of(np.zeros(3, int), np.arange(3), np.array([1, 2, 3]), 1)
     zero = np.zeros(1, int)

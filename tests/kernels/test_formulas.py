@@ -99,13 +99,13 @@ def test_stepping_up_twice_is_stepping_up_once(reliability, j, k):
 
 
 def test_round_numbers_are_not_rounded_up():
-    # 1/5, 1/10, ... are no binary fractions: .2 of reliability reach .5 with four labels.
+    # 1/5, 1/10, ... are not binary fractions: .2 of reliability reach .5 with four labels.
     for k in range(1, 200):
         assert labels_needed(1 / (k + 1), 0.5) == k
 
 
 def test_rounding_does_not_leave_the_scale():
-    # k r / (1 + (k - 1) r) of r = -1 / (2 k - 1) is -1; what lies well below it is no rounding.
+    # k r / (1 + (k - 1) r) of r = -1 / (2 k - 1) is -1; what lies well below it is not rounding.
     k = np.arange(2, 500)
     found = stepped_up(-1 / (2 * k - 1), k)
     assert found.min() == -1.0

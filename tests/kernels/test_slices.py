@@ -116,7 +116,7 @@ def test_draws_follow_the_density(name, start, width, args, cdf):
 
 @pytest.mark.parametrize("width", [0.3, 2.5, 30.0])
 def test_one_step_leaves_the_density_as_it_is(width):
-    """From draws of it, whatever the width: also where stepping out ends before the slice does."""
+    """From draws of it, whatever the width: even if stepping out ends before the slice does."""
     state, rng = started(np.uint64(5)), np.random.default_rng(6)
     before = rng.normal(size=10_000)
     after = np.array([SLICERS["normal"](state, x, width, 0.0, 1.0) for x in before])

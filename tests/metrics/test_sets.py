@@ -235,7 +235,7 @@ def test_fits_to_the_truth_without_the_system_are_refused():
         ("cut", lambda: dx.set_score(fits(predictions=pred, evidence="annotators"), pred),
          'found a fit with evidence="annotators"'),
         ("lists", lambda: dx.set_score(fits(predictions=pred, error_correlation=0.5), two),
-         "in which lists are no evidence"),
+         "in which lists are not evidence"),
         ("no items", lambda: dx.set_score(fits(predictions=pred, keep_items=False), pred),
          "expected draws of the panel"),
     ])  # fmt: skip

@@ -184,7 +184,7 @@ def test_the_prior_of_a_coefficient_is_that_of_a_standard_deviation_more():
 
 def test_terms_that_follow_from_others_are_named():
     ann, table, _ = study(10, 4, 3)
-    with pytest.warns(dx.DesignWarning, match="'twice' follows from the mean and the terms"):
+    with pytest.warns(dx.DesignWarning, match="'twice' is a linear combination of the mean"):
         dawid_skene.build(
             ann, formula="~ experience + twice",
             annotators=table.assign(twice=2 * table["experience"]),

@@ -104,7 +104,7 @@ def test_the_maximum_is_that_of_a_general_optimiser():
 INFINITE = {
     "one always wins": ("aab", "bcc", "aab", {}),
     "never loses, with ties": ("a" * 16, "b" * 16, ["a"] * 9 + ["tie"] * 7, {}),
-    "a circle of ties": ("abc", "bca", ["a", "tie", "tie"], {}),
+    "a cycle of ties": ("abc", "bca", ["a", "tie", "tie"], {}),
     "nothing but ties": ("ab", "ba", ["tie"] * 2, {}),
     "left always wins": ("ab", "ba", ["left"] * 2, {"side": True}),
     "sides of fixed systems": ("aaaa", "bbbb", "aaab", {"side": True}),

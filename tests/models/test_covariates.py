@@ -271,7 +271,7 @@ def test_terms_that_follow_from_others_are_named():
     assert aliased(x, np.zeros(4, dtype=int)) == [2]
     assert aliased(np.ones((4, 1)), np.array([0, 0, 1, 1])) == [0]
     ann, known = study("gaussian")
-    with pytest.warns(dx.DesignWarning, match="'twice' follows from the mean and the terms"):
+    with pytest.warns(dx.DesignWarning, match="'twice' is a linear combination of the mean"):
         crossed_effects.build(
             ann, formula="~ words + twice",
             items=known["items"].assign(twice=lambda table: 2 * table["words"]),

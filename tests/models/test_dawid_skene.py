@@ -56,7 +56,7 @@ def test_em_is_the_mode_that_chains_are_near(anaesthetists):
 def test_intervals_hold_accuracies_of_people_who_are_good_at_all_labels_or_at_none():
     """Accuracies from poor to good, the same at each label but for chance, as in most crowds.
 
-    With rows of a matrix drawn around the population's one by one they held .45 of them.
+    With rows of a matrix drawn around the population's one by one their coverage was .45.
     """
     study = dx.simulate.confusion_study(
         1200, 100, 4, ipc=np.linspace(0.35, 0.85, 100).tolist(), labels_per_item=5, asymmetry=1.5,
@@ -102,7 +102,7 @@ def test_the_population_moves_though_annotators_hold_it():
 @pytest.mark.long
 @pytest.mark.parametrize("difficulty", [False, True])
 def test_accuracies_next_to_0_and_1_have_a_density(difficulty):
-    """Where annotators differ much the prior has many: 1 - 1e-16 is no number, its logit is."""
+    """Where annotators differ much the prior has many: 1 - 1e-16 is not a number, its logit is."""
     case = dx.annotations({"item": [1, 1, 2, 2], "annotator": list("abab"), "label": list("xyzx")})
     model = dawid_skene.build(case, difficulty=difficulty)
     with uncompiled():

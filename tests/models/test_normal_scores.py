@@ -139,7 +139,7 @@ def study(n_items, n_annotators, seed=0, prior=(2.0, 0.5, 3.0, 4.0)):
 
 @pytest.mark.long
 def test_items_lean_on_what_is_learned_of_all():
-    """Simulated with k = 1/2 and three scores an item: intervals hold the means that are true."""
+    """Simulated with k = 1/2 and three scores an item: intervals contain the true means."""
     rng = np.random.default_rng(4)
     variance = 4.0 / rng.gamma(3.0, size=400)
     mean = rng.normal(2.0, np.sqrt(variance / 0.5))

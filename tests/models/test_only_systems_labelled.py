@@ -199,7 +199,7 @@ def test_models_are_compared_by_the_labelled_items():
         ann, pred, question="truth", draws=500, reliability=1.0, components=None, companion=None,
         ground_truth=None, **QUICK,
     )  # fmt: skip
-    assert "Of two models that could be" in found["accuracy"].attrs["notes"]
+    assert "Of the models compared" in found["accuracy"].attrs["notes"]
     fit = SYMMETRIC.fit(
         ann, predictions=pred, error_correlation=0.3, log_likelihood=True, draws=100, **QUICK
     )

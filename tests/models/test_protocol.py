@@ -244,7 +244,7 @@ def first_that_varies(draws):
                  marks=[] if kind == model.kinds[-1] else pytest.mark.slow)
     for model in MODELS for kind in model.kinds
 ])  # fmt: skip
-# A density of label codes is no good picture, but it is one; so few draws are too few for LOO.
+# A density of label codes is not a good picture, but it is one; so few draws are too few for LOO.
 @pytest.mark.filterwarnings("ignore:Variables .* look discrete:UserWarning")
 @pytest.mark.filterwarnings("ignore:Estimated shape parameter of Pareto:UserWarning")
 def test_arviz_draws_a_fit(model, kind, complete):

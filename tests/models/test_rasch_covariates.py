@@ -257,7 +257,7 @@ def test_the_unit_of_a_covariate_is_that_of_its_coefficient():
 def test_terms_that_follow_from_others_are_named():
     ann, known, _ = study()
     table = known["items"].assign(twice=lambda x: 2 * x["words"])
-    with pytest.warns(dx.DesignWarning, match="'twice' follows from the mean and the terms"):
+    with pytest.warns(dx.DesignWarning, match="'twice' is a linear combination of the mean"):
         rasch.build(ann, formula="~ words + twice", items=table)
 
 

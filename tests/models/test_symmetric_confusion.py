@@ -1,4 +1,4 @@
-"""Symmetric confusion of systems that are no evidence, and of published figures."""
+"""Symmetric confusion of systems that are not evidence, and of published figures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_system_that_is_no_evidence_does_not_move_what_is_learned_from_annotat
 def test_lehners_example():
     """Table 2: ten cases; its algebra says .5 for raters and .731 for the system.
 
-    Ten cases say little: the intervals hold both, and are wide.
+    Ten cases say little: the intervals contain both, and are wide.
     """
     data = dx.datasets.load("lehner_table2")
     fit = symmetric_confusion.fit(

@@ -105,7 +105,10 @@ def test_the_difference_to_an_annotator_is_that_of_the_draws(dictated, gap, nois
     assert table.bodies[0].rows[0][
         table.head.index("Against an annotator, 89\N{NO-BREAK SPACE}%")
     ] == difference.partition("(")[2].rstrip(")")
-    assert "within .020 of 0, 10\N{NO-BREAK SPACE}% of the annotators' own" in table.note
+    assert table.note.endswith(
+        "within .020 of 0, which is 10\N{NO-BREAK SPACE}% of the annotators' disagreement with "
+        "each other."
+    )
 
 
 def test_the_margin_is_that_of_the_evaluation(dictated):

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("no_pictures")
 SAMPLE = list(everything.SAMPLE)
 THESE, NEW = everything.SCOPES
 ANY = object()
-"""A cell that is no number of draws."""
+"""A cell that is not a number of draws."""
 LEVEL = 0.89
 
 

@@ -71,14 +71,14 @@ def test_accuracies_are_the_numbers(plain):
     assert "The annotators are right on 75 % on average, from 70 % [70 to 70] (bob)" in text
     assert "they agree with the majority of the others on 55 %" in text
     assert "A is right more often than the average annotator with probability above" in text
-    assert "their correlation is known from other data sets." in text
+    assert "the correlation of these errors is known from other data sets." in text
     need = "For an interval 10 % wide for A on these items, at least 80 items need known labels"
     assert f"{need}: label a random sample" in text
     known = of_accuracy(with_accuracy(plain, names=["A", "B"], n_known=30))
     assert f"{need}, of which 30 are known: label a random sample" in known
     assert "is known from other data sets and from 30 known labels." in known
     assert "For an interval" not in of_accuracy(with_accuracy(plain, n_known=80))
-    assert "correlation was given." in of_accuracy(with_accuracy(plain, correlation_given=1))
+    assert "errors was given." in of_accuracy(with_accuracy(plain, correlation_given=1))
 
 
 def test_uncertainty_adjusted_accuracy_stands_beside(plain):
@@ -108,7 +108,7 @@ def test_the_section_on_accuracy_is_as_the_model(plain, page):
     text = of_accuracy(tree)
     assert text.startswith("An annotator is right on 75 % [75 to 75].")
     assert "is right more often than" not in text
-    assert "beyond the annotators" not in text
+    assert "that the annotators do not" not in text
     section = sections.accuracy(tree)
     assert "one accuracy for all annotators" in section.intro
     assert "No true label is known" in section.intro
@@ -176,7 +176,7 @@ def test_the_ground_truth_is_the_numbers(plain):
     assert "label of 3 to 7 annotators on 90 % [90 to 90]" in text
     assert "is right on 95 % or more with probability below .01" in text
     assert "This is an upper bound" in text
-    assert "Two annotators agree on 70 % [70 to 70], and are right as well on 65 %" in text
+    assert "Two annotators agree on 70 % [70 to 70] of the items; on 65 %" in text
     assert "takes 9 [9 to 9] such annotators" in text
     assert "label of 3 annotators on" in of_truth(with_ground_truth(plain, most_annotators=3))
     given = of_truth(with_ground_truth(plain, confidence="as given"))
@@ -201,7 +201,7 @@ def test_an_undefined_reliability_is_called_so(plain):
     tree = with_ground_truth(plain)
     tree["weighted_reliability"]["weighted_reliability"][:] = np.nan
     text = of_truth(tree)
-    assert "agree on 70 % [70 to 70]. The weighted reliability rho" in text
+    assert "agree on 70 % [70 to 70] of the items. The weighted reliability rho" in text
     assert "is undefined: see the notes" in text
     assert "nan" not in text
 

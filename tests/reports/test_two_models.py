@@ -32,8 +32,8 @@ def test_models_that_agree(two):
     )
     out = full(result)
     assert (
-        "In agreement with the panel the models agree: the two intervals of each system overlap"
-        in out
+        "For agreement with the panel, the two models give similar results: the two intervals of "
+        "each system overlap" in out
     )
     assert "the means differ by at most .001 (a)" in out
     assert "Both give the same order of the systems." in out
@@ -71,7 +71,7 @@ def test_an_order_that_both_are_sure_of_and_do_not_share(two):
     assert not facts(result)["agree"]
     assert "contradicts dirichlet on the order of the systems" in short(result)
     out = full(result)
-    assert "the models agree" in out  # the levels
+    assert "the two models give similar results" in out  # the levels
     assert (
         "differs for the pair: a is before b under dirichlet, and after it under inverse_rank; "
         "both models are sure (probability .80 or more)."
@@ -174,7 +174,10 @@ def test_items_apart_by_hand(two, mean):
     assert two_models.furthest(found) == [0, 2]
     out = full(result)
     assert "different leading labels in 1 of 3 items" in out
-    assert ".26 of an item's plausibility is on other labels; most for i and k (.70, .09)" in out
+    assert (
+        "the two models put .26 of an item's plausibility on different labels; the most for i and "
+        "k (.70, .09)" in out
+    )
 
 
 @pytest.mark.long

@@ -131,14 +131,14 @@ def test_boxes_warn(result):
     box = votes_page.boxes(alone)[3]
     assert (box.state, "Only the prior determines" in box.reason) == ("stop", True)
     assert "2 groups ('fair', 'good' | 'strong', 'weak')" in box.reason
-    # fair, good and weak are 0, 1 and 3: a circle of them.
+    # fair, good and weak are 0, 1 and 3: a cycle of them.
     won = check["observed"].copy()
     for first, second, value in ((0, 1, 0.95), (1, 3, 0.95), (0, 3, 0.05)):
         won[((check["first_code"] == first) & (check["second_code"] == second)).to_numpy()] = value
     turned = with_group(result, "vote_check", check.assign(observed=won))
     box = votes_page.boxes(turned)[1]
     assert box.state == "careful"
-    assert "they form a circle" in box.reason
+    assert "they form a cycle" in box.reason
     assert votes_page.fit_facts(turned)["third"] in {"fair", "good", "weak"}
 
 

@@ -163,7 +163,7 @@ def test_thin_tails_are_seen_where_the_middle_looks_fine():
 
 def test_a_doubt_is_said_in_a_few_words():
     assert doubt({}) == ""
-    assert doubt({"n_items_poor": 1, "n_items_undefined": 1}) == "draws that are no numbers"
+    assert doubt({"n_items_poor": 1, "n_items_undefined": 1}) == "draws that are not numbers"
     stuck = {"n_items_poor": 1, "n_items_stuck": 1, "ess_bulk_min": 4.0}
     assert doubt(stuck) == "a chain stands still: 4 effective draws"
     tails = {"n_items_poor": 1, "ess_bulk_min": 150.0, "ess_tail_min": 60.0, "r_hat_max": 1.01}

@@ -61,8 +61,8 @@ def test_a_known_skill_tells_those_that_hang_on_it():
 def test_pairs_say_which_variances_of_numbers_can_be_told_apart(rows):
     """Three covariance matrices, as quadratic forms of labels whose mean is known.
 
-    Each variance can be told if its matrix is no combination of the others: linear algebra on all
-    of them says how many can, and pairs must say the same.
+    Each variance can be told if its matrix is not a combination of the others: linear algebra on
+    all of them says how many can, and pairs must say the same.
     """
     item, annotator = np.array(rows).T
     same_item = (item[:, None] == item).astype(float)

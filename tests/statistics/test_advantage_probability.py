@@ -285,7 +285,7 @@ def test_does_not_divide_by_a_variance_of_zero():
     assert won["passes"].all()
     assert (lost["p_value"] == 1).all()
     assert not lost["win"].any()
-    # Without a margin, ties are no win.
+    # Without a margin, ties are not a win.
     assert not dx.alt_test(ann, right, 0.0)["win"].any()
 
 
@@ -321,7 +321,7 @@ def test_the_test_refuses_what_makes_no_sense(votes, more, said):
 
 
 def test_wins_are_wins_of_the_winning_rate_only_where_q_is_below_a_half():
-    """One annotator has enough items; a p-value above .5 is no lead, but may be below q."""
+    """One annotator has enough items; a p-value above .5 is not a lead, but may be below q."""
     rng = np.random.default_rng(0)
     above = 0
     for _ in range(10):

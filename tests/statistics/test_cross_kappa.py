@@ -115,7 +115,7 @@ def test_two_paradigms(shared, missing):
 
 
 def test_a_job_run_twice_with_annotators_in_both_runs(shared):
-    # immigration_crowd_replication/README.md: sentences that were no test questions, items weigh
+    # immigration_crowd_replication/README.md: sentences that were not test questions, items weigh
     # the same. 14 coders took part in both runs.
     frame = pd.read_csv(shared / "immigration_crowd_replication" / "ratings.csv.gz")
     frame = frame[frame["gold_item"] == 0]

@@ -244,10 +244,10 @@ def test_the_bootstrap_takes_one_draw_of_accuracies_with_each_set_of_weights(cel
 @pytest.mark.parametrize("cells", [400_000, 3000])
 @pytest.mark.parametrize("by_item", [False, True])
 def test_where_labels_agree_accuracies_learned_from_them_are_high(cells, by_item, monkeypatch):
-    """So deviations add up, and not their squares: as if independent, 90 % intervals held 80 %.
+    """So deviations add up, not their squares: otherwise the coverage of 90 % intervals was 80 %.
 
-    Of 100 studies of 200 items by three annotators of .8, whose accuracies a fit learned: 95 hold
-    it; 100 items by five: 98.
+    Of 100 studies of 200 items by three annotators of .8, whose accuracies a fit learned: 95
+    intervals contain it; 100 items by five: 98.
     """
     monkeypatch.setattr("dissensus.statistics._resampling.CELLS", cells)  # in blocks, or in one
     rng = np.random.default_rng(3)

@@ -64,7 +64,7 @@ def _evaluated(study, **options):
 
 
 def _checked(annotations):
-    """What `agreement_check` returns; it is no part of an evaluation, but may be put beside."""
+    """What `agreement_check` returns; it is not a part of an evaluation, but may be put beside."""
     model = "plackett_luce" if annotations.attrs["kind"] == "ranking" else "dirichlet"
     fit = dx.models.get(model).module.fit(
         annotations, draws=30, chains=2, random_seed=1, progressbar=False, posterior_predictive=True

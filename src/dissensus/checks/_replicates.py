@@ -257,7 +257,7 @@ class _Source(NamedTuple):
                 )  # fmt: skip
 
     def items(self) -> npt.NDArray[Any]:
-        """Return the names of items, also if the posterior does not have them."""
+        """Return the names of items, even if the posterior does not have them."""
         groups = ("posterior", "constant_data")
         return next(self.fit[g][ITEM].to_numpy() for g in groups if ITEM in self.fit[g].coords)
 

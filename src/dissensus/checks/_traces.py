@@ -88,7 +88,7 @@ def as_fit(given: Any) -> Any:
 
 
 def _require_same_labels(observed: xr.Dataset, constant: xr.Dataset) -> None:
-    """Raise if other labels were observed than those from which the model computes truths."""
+    """Raise if the observed labels are not those from which the model computes the truth."""
     if "labels" not in observed:
         return
     labels, codes = observed["labels"], constant[LABELS]

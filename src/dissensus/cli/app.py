@@ -42,7 +42,7 @@ class Commands(TyperGroup):
 
 app = typer.Typer(
     cls=Commands,
-    help="Bayesian evaluation when the annotators disagree and nobody holds the truth.",
+    help="Bayesian evaluation when annotators disagree and the true labels are unknown.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
 )

@@ -101,7 +101,7 @@ def _netcdf(tree: xr.DataTree, path: Path) -> None:
 
 
 def _leading(evaluation: xr.DataTree) -> str:
-    """Return the name of the table that leads, also if it is empty."""
+    """Return the name of the table that leads, even if it is empty."""
     return LEADERBOARD if LEADERBOARD in evaluation.children else "metrics"
 
 
@@ -206,7 +206,7 @@ def disarmed(text: str) -> str:
 
 
 def disarmed_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a table whose texts are no formulas; numbers stay numbers, also negative ones."""
+    """Return a table whose texts are not formulas; numbers stay numbers, even negative ones."""
     out = frame.copy()
     for place, kind in enumerate(frame.dtypes):
         if not pd.api.types.is_numeric_dtype(kind):

@@ -244,7 +244,7 @@ def _is_slip(name: str, like: str) -> bool:
 
 
 def probability_doubt(predictions: xr.Dataset) -> str:
-    """Say that some scores are no probabilities where most are; else "".
+    """Say that some scores are not probabilities where most are; else "".
 
     Examples
     --------
@@ -301,8 +301,8 @@ def _empty_words(annotations: xr.Dataset) -> list[str]:
     names = annotations[ELEMENT].to_numpy()[~several].tolist()
     words = [name for name in names if folded(str(name)) in _NOTHING]
     return [
-        f"The label {shown([word])} never stands beside others, and is read as a label. If it "
-        f"means that no label holds, use none={word!r}"
+        f"The label {shown([word])} is never given together with others, and is read as a label. "
+        f"If it means that no label applies, use none={word!r}"
         for word in words
     ]
 

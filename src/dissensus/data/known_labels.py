@@ -56,7 +56,7 @@ def known_codes(annotations: xr.Dataset, truth: Any) -> Ints:
 def require_informed(posterior: xr.Dataset, place: Ints, argument: str = "truth") -> None:
     """Raise if only the prevalence says something of the truth of an item at these places.
 
-    With correlated errors predictions are no evidence of the truth in the fit. In each draw, the
+    With correlated errors predictions are not evidence of the truth in the fit. In each draw, the
     truth of items without labels is then the prevalence.
     """
     if "error_correlation" not in posterior or "prevalence" not in posterior:

@@ -220,18 +220,18 @@ def are_votes(data: Any) -> bool:
 
 
 _DISTINCT: Final = 20
-"""With fewer different votes, all may stand there equally often by chance."""
+"""With fewer different votes, all may occur equally often by chance."""
 
 
 def copies(pairs: xr.Dataset) -> str:
-    """Say that all votes stand there several times, as where a file was joined twice; else "".
+    """Say that all votes occur several times, as if a file was joined twice; else "".
 
     Examples
     --------
     >>> names = [f"s{k}" for k in range(21)]
     >>> once = {"left": names[:-1], "right": names[1:], "winner": ["left"] * 20}
     >>> copies(pairs(once)), copies(pairs({name: 2 * list(x) for name, x in once.items()}))[:30]
-    ('', 'Each vote stands there 2 times')
+    ('', 'Each vote occurs 2 times: the ')
     """
     key = np.zeros(pairs.sizes[VOTE], dtype=np.int64)
     for name in pairs.data_vars:
@@ -242,8 +242,8 @@ def copies(pairs: xr.Dataset) -> str:
     if times < 2 or len(counts) < _DISTINCT:
         return ""
     return (
-        f"Each vote stands there {times} times: all {pairs.sizes[VOTE]:,} rows are "
-        f"{len(counts):,} different ones. If tables were joined twice, intervals are too narrow: "
+        f"Each vote occurs {times} times: the {pairs.sizes[VOTE]:,} rows contain "
+        f"{len(counts):,} different votes. If tables were joined twice, intervals are too narrow: "
         "drop the copies (frame.drop_duplicates())"
     )
 

@@ -125,7 +125,7 @@ def _unlike_labels(annotations: xr.Dataset, predictions: xr.Dataset) -> Predicti
 
 
 def _one_cluster(annotations: xr.Dataset) -> AnnotationError | None:
-    """Return the error if all items are of one cluster, which is no sample."""
+    """Return the error if all items are of one cluster, which is not a sample."""
     if "cluster_code" not in annotations or annotations.sizes[ITEM] < 2:
         return None
     if len(np.unique(annotations["cluster_code"].to_numpy())) > 1:

@@ -77,7 +77,7 @@ def of_columns(
 
     Other tables are returned as they are. ``wanted`` has the columns by role. The second value is
     the list of labels: ``labels``, or the columns that are not wanted. A column named as ``none``
-    is no label: it says that no label holds.
+    is not a label: it says that no label applies.
 
     >>> wide = {"item": [1, 2], "annotator": ["a", "a"], "joy": [1, 0], "love": [1, 0]}
     >>> roles = {"item": "item", "annotator": "annotator", "label": "label"}
@@ -118,7 +118,7 @@ def of_columns(
         if len(both):
             raise error(
                 f"column {str(none)!r}", where=f"row {both[0]}", found="1 beside a label",
-                expected=f"0 where a label holds: none={none!r} says that none does",
+                expected=f"0 where a label applies: none={none!r} says that none does",
             )  # fmt: skip
     space = [one.strip() for one in chosen]
     rows = [list(compress(space, row)) for row in (values == 1).T.tolist()]

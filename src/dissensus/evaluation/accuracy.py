@@ -327,9 +327,9 @@ def _best(done: list[tuple[Candidate, xr.DataTree, xr.Dataset]]) -> tuple[int, l
     lead, about = total[best] - total[worst], max(error[best], error[worst])
     better = "better than" if lead > 2 * about else "as well as"
     return best, [
-        f"Of two models that could be, {done[best][0].in_words} predicts labels {better} "
-        f"{rest} (expected log density of items left out {lead:+.0f}, standard error {about:.0f}), "
-        "and was taken."
+        f"Of the models compared, {done[best][0].in_words} predicts labels {better} {rest} "
+        f"(difference in the expected log density of left-out items {lead:+.0f}, standard error "
+        f"{about:.0f}), and is used."
     ]
 
 

@@ -86,7 +86,7 @@ def of_group(evaluation: xr.DataTree, name: str) -> str:
         return ""
     data = evaluation[name]
     if not int(data.attrs.get("finite", 1)):
-        return "draws that are no numbers"
+        return "draws that are not numbers"
     short = convergence.doubt(data.attrs) or _few(data, markov=True)
     return short or design.doubt(data.attrs)
 
@@ -170,7 +170,10 @@ def is_exact(attrs: Any) -> bool:
 
 
 def each(frame: pd.DataFrame, tail: Any = None) -> list[str]:
-    """Return the reason for each row of a summary, from its diagnostics."""
+    """Return the reason not to rely on each row of a summary, from its diagnostics.
+
+    The reason is "" if there is none.
+    """
     n = len(frame)
     columns = [frame.get(name, pd.Series([np.nan] * n)) for name in ("ess_bulk", "r_hat")]
     bulk, r_hat = (np.asarray(column, dtype=np.float64) for column in columns)

@@ -233,9 +233,10 @@ def posterior_rows(fit: xr.DataTree) -> pd.DataFrame:
     found = found.drop_vars(left_out)
     if found.chunks:
         raise ArgumentError(
-            "evaluation", expected="draws in memory", found="draws in chunks, yet to be made",
-            hint="Metrics of them are small: arviz.summary(dx.certainty(fit).compute()); "
-            "fit.compute() draws all",
+            "evaluation", expected="draws in memory",
+            found="draws in chunks that are not computed yet",
+            hint="Summarise a metric, which needs little memory: "
+            "arviz.summary(dx.certainty(fit).compute()). Or make all draws: fit.compute()",
         )  # fmt: skip
     if LABEL in found.dims:
         found = found.rename({LABEL: _OTHER_NAME})

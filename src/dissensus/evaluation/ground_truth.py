@@ -62,7 +62,7 @@ def plan(
     Raises
     ------
     ArgumentError
-        If they are no accuracies, or the annotations have no ground truth.
+        If they are not accuracies, or the annotations have no ground truth.
     """
     if ground_truth is None:
         return Reason(NOT_WANTED)

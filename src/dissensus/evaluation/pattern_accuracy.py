@@ -114,7 +114,7 @@ def top_k_accuracy_by_pattern(
     for name, number in (("reliability", gamma), ("prior_count", prior)):
         if number > _MOST:
             raise ArgumentError(
-                name, expected=f"at most {_MOST:g}, with which its sums are exact",
+                name, expected=f"at most {_MOST:g}: larger values lose numerical precision",
                 found=f"{number:g}", hint="top_k_accuracy of a dirichlet fit takes any",
             )  # fmt: skip
     chains, draws = arguments.sample_shape(draws, chains)

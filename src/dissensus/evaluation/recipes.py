@@ -403,7 +403,7 @@ def recipe_for(
     Raises
     ------
     ArgumentError
-        If the model is unknown or does not fit, or the threshold is no number.
+        If the model is unknown or does not fit, or the threshold is not a number.
     """
     kind = annotations.attrs["kind"]
     if kind == "set":

@@ -25,7 +25,7 @@ from dissensus.evaluation.provenance import (
 )
 
 _ADDED: Final = frozenset({"truth"})
-"""Groups that are no results: the truth of a simulated study, added by `dissensus demo`."""
+"""Groups that are not results: the truth of a simulated study, added by `dissensus demo`."""
 _GIVEN: Final = "predictions_given"
 _SET_HERE: Final = frozenset({*DATA, "progressbar"})
 

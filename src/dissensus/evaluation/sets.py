@@ -204,8 +204,8 @@ def _of_labels(
 def _informed(annotations: xr.Dataset, fits: ByLabel, known: xr.Dataset | None) -> Ints:
     """Return the places of items that the fits know something of.
 
-    With correlated errors predictions are no evidence of the truth in a fit: items with answers, or
-    with known labels.
+    With correlated errors predictions are not evidence of the truth in a fit: items with answers,
+    or with known labels.
     """
     names = annotations[ITEM].to_numpy()
     if "error_correlation" not in next(iter(fits.values())):
@@ -229,7 +229,7 @@ def _with_systems(
         if left := first.sizes[ITEM] - len(some):
             warn_caller(
                 f"{counted(left, 'item')} without answers and without known labels are left out: "
-                "with correlated errors, predictions are no evidence of their true labels. With "
+                "with correlated errors, predictions are not evidence of their true labels. With "
                 "error_correlation=0 they are, and systems must err independently."
             )
         first = first.isel({ITEM: some})

@@ -108,9 +108,9 @@ class Inner:
 
 
 def _without_literals(compiled: Any) -> None:
-    """Take the types of arguments without their values.
+    """Ignore literal values in argument types.
 
-    Numba compiles a function again for each number that stands where it is called.
+    Otherwise Numba compiles the function again for each literal number in a call.
     """
     of = compiled.get_call_template
 

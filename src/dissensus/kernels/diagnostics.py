@@ -112,7 +112,7 @@ def _autocovariances(centred: Floats) -> Floats:
     return out
 
 
-# Constants: 0 by 0 is no number.
+# Constants: 0 / 0 is not a number.
 @functools.partial(compiled, nogil=True, error_model="numpy")
 def _times(centred: Floats, between: Floats, covariance: Floats, known: bool) -> Floats:
     """Return the autocorrelation times, NaN of those that need more lags than there are.

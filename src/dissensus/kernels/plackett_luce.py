@@ -2,9 +2,10 @@ r"""The exact log-likelihood of a partial ranking under Plackett-Luce, and its g
 
 .. math:: p(b \mid \lambda) = \prod_{l < L} P(b_l \text{ before all later blocks})
 
-The last block, :math:`b_L`, holds the labels that are not listed, or, if all are, is the last block
-listed; it adds nothing. Let the labels of a block have strengths :math:`\lambda_k`, all later ones
-together Z, and :math:`r_k = \lambda_k / Z`. The probability that the block comes first is
+The last block, :math:`b_L`, holds the labels that are not listed; if all are listed, it is the last
+listed block. It adds nothing to the likelihood. Let the labels of a block have strengths
+:math:`\lambda_k`, all later ones together Z, and :math:`r_k = \lambda_k / Z`. The probability that
+the block comes first is
 
 .. math:: P = \int_0^\infty e^{-x} \prod_k \bigl(1 - e^{-r_k x}\bigr)\, dx
 

@@ -94,7 +94,7 @@ def _agreement(
     item_start: Codes, ranking_start: Codes, rank: Codes, mark: Keys,
     codes: Codes, low: int, out: Floats,
 ) -> None:  # fmt: skip
-    """Compare sets by the sum of their members' marks: sorted, equal ones are neighbours."""
+    """Compare sets by the sum of their members' hash values; sorted, equal sets are adjacent."""
     for draw in range(len(codes)):
         same = pairs = 0
         for item in range(len(item_start) - 1):

@@ -442,7 +442,10 @@ def move_together(
 def _room(
     j: int, start: Ints, n_grades: Ints, positive: Ints, latent: Floats
 ) -> tuple[float, float]:
-    """Return how far down and up the positive cases of a reading can go in its order of grades."""
+    """Return how far the positive cases of a reading can be shifted down and up.
+
+    Further shifts would change the order of its grades.
+    """
     low, high = -math.inf, math.inf
     highest_negative = highest_positive = -math.inf  # of lower grades
     for k in range(n_grades[j]):

@@ -256,7 +256,7 @@ def log_rising(a: float, n: float) -> float:
 
 @inner
 def log_rising_of(a: float, n: float) -> float:
-    """Return log gamma(a + n) / gamma(a), also where n is not whole."""
+    """Return log gamma(a + n) / gamma(a), even if n is not whole."""
     if n == math.floor(n):
         return log_rising(a, n)
     return math.lgamma(a + n) - math.lgamma(a)

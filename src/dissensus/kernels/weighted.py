@@ -79,7 +79,7 @@ def line(x: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]
     """Return slope, intercept and correlation of the least squares line, row by row.
 
     One row of x or y is used for all rows of weights, each of which sums to 1. The results are NaN
-    where x does not vary, the correlation also where y does not.
+    where x does not vary; the correlation is also NaN where y does not vary.
     """
     rows, items = weights.shape
     out = np.empty((3, rows))

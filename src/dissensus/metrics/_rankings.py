@@ -37,7 +37,7 @@ def mean_average_overlap(ranking: Blocks, other: Blocks, depth: int, n_labels: i
     Returns
     -------
     float
-        In [0, 1]; 1 for a ranking with itself, also if it has ties.
+        In [0, 1]; 1 for a ranking with itself, even if it has ties.
 
     Notes
     -----

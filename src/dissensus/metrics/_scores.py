@@ -65,15 +65,15 @@ def score_error(
     Notes
     -----
     Items without scores count too: their means are as far from their predictions as the model says
-    (thirteen real sets, a third of the items scored: 89 % intervals of the correlation held in .83,
-    from the scored items alone in .92). The model lets an item's mean be as uncertain as its scores
-    vary; if this differs very much between items, squared errors have no finite mean, and a warning
-    says so.
+    (thirteen real sets, a third of the items scored: the coverage of 89 % intervals of the
+    correlation was .83, from the scored items alone .92). In the model, the uncertainty of an
+    item's mean depends on how much its scores vary; if this variation differs strongly between
+    items, squared errors have no finite mean, and a warning says so.
 
-    Fit with ``predictions=``, as `evaluate` does. A fit without them takes what a system knows of
-    the panel beyond an item's few scores for its error: on rated faces, videos and translations
-    with two or three scores of an item, errors were then twice too large and correlations a third
-    too small (`docs/validation.md`).
+    Fit with ``predictions=``, as `evaluate` does. A fit without them counts as error what a system
+    knows about an item beyond its few scores: on rated faces, videos and translations with two or
+    three scores of an item, errors were then twice too large and correlations a third too small
+    (`docs/validation.md`).
 
     ``correlation`` is NaN if a system predicts the same number for all items. It ignores the unit
     of the predictions; the errors do not.

@@ -292,7 +292,7 @@ def _source(fit: Any, label: Any, seed: int, systems: Names, *, ordered: bool) -
 
 
 def _require_evidence(posterior: xr.Dataset, label: Any, systems: Names, *, ordered: bool) -> None:
-    """Raise if the systems' predictions are no evidence of the truth in a fit."""
+    """Raise if the systems' predictions are not evidence of the truth in a fit."""
     known = posterior[SYSTEM].to_numpy() if SYSTEM in posterior.coords else np.empty(0, object)
     lacking = systems[tables.match(systems, known) < 0]
     left_out = posterior.attrs.get("hyper_evidence") == "annotators"
@@ -304,9 +304,10 @@ def _require_evidence(posterior: xr.Dataset, label: Any, systems: Names, *, orde
         "fits", where=f"label {label!r}",
         expected="a fit in which predictions of these systems are evidence of the truth",
         found=f"a fit without {shown(lacking.tolist())}" if len(lacking)
-        else "a fit with correlated errors, in which lists are no evidence" if weighted
+        else "a fit with correlated errors, in which lists are not evidence" if weighted
         else 'a fit with evidence="annotators"',
-        hint=f"{hint}; of lists, give the labels above a threshold as sets" if ordered else hint,
+        hint=f"{hint}. If predictions are lists, pass the labels above a threshold as sets"
+        if ordered else hint,
     )  # fmt: skip
 
 

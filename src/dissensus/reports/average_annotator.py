@@ -123,12 +123,16 @@ def note(found: Beside) -> str:
             f"about 1 if the interval is within {part} of 1."
         )
     what, own = {
-        ACCURACY: ("accuracy less the annotators' mean accuracy", "errors"),
-        LABELS: ("agreement with a random annotator, less that of two annotators", "disagreement"),
+        ACCURACY: ("accuracy minus the annotators' mean accuracy", "mean error rate"),
+        LABELS: (
+            "agreement with a random annotator minus the agreement of two annotators",
+            "disagreement with each other",
+        ),
     }[found.by]
     return (
-        f"Against an annotator: {what}, on {found.scope}; about equal if the interval is within "
-        f"{share(found.margin, 3)} of 0, {part} of the annotators' own {own}."
+        f"Against an annotator: {what}, on {found.scope}. System and annotators are about equal if "
+        f"the interval is within {share(found.margin, 3)} of 0, which is {part} of the annotators' "
+        f"{own}."
     )
 
 

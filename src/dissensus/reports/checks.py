@@ -255,7 +255,8 @@ def _no_errors(evaluation: xr.DataTree) -> Topics:
 _CHANCE: Final = 0.05
 LENIENT: Final = 0.015
 """Share of the variance of scores that the annotators' mean leniency has, from which on intervals
-of the panel's mean are too narrow. At .04 half of them hold (`benchmarks/real_scores.py`)."""
+of the panel's mean are too narrow. At .04 their coverage is about one half
+(`benchmarks/real_scores.py`)."""
 
 
 def _leniency(evaluation: xr.DataTree) -> Topics:

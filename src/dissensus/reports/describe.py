@@ -405,7 +405,7 @@ def describe(draws: xr.DataArray | xr.Dataset | xr.DataTree, format: str = "text
             raise ArgumentError(
                 "draws", where=f"variable {str(name)!r}", expected="numbers",
                 found=f"{values.dtype}",
-                hint="Of labels, describe how probable each is: (draws == label).mean()",
+                hint="For labels, describe how probable each label is: (draws == label).mean()",
             )  # fmt: skip
         parts.append(_numbers(_paired(values)))
         # Parameters of a model keep their names.
@@ -450,8 +450,9 @@ def _of_fit(fit: xr.DataTree) -> tuple[xr.Dataset, str]:
     if "statistics" in fit.children or "posterior" not in fit.children:
         raise ArgumentError(
             "draws", expected="draws, or a fit", found=f"groups {shown(list(fit.children), 12)}",
-            hint="Of an evaluation dissensus.summary makes tables, with the reliability of its "
-            "fits; describe a part of its draws: result['metrics'].to_dataset().sel(reliability=1)",
+            hint="dissensus.summary makes tables of an evaluation, with the reliability of its "
+            "fits. Or describe a part of its draws: "
+            "result['metrics'].to_dataset().sel(reliability=1)",
         )  # fmt: skip
     posterior = fit["posterior"]
     assert isinstance(posterior, xr.DataTree)

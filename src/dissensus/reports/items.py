@@ -99,7 +99,7 @@ def overview(evaluation: xr.DataTree, uncertain: list[Card]) -> Table:
     places = {str(item): place for place, item in enumerate(counts[ITEM].to_numpy().tolist())}
     rows: list[list[Any]] = []
     for n, card in enumerate(uncertain, 1):
-        # The remainder, which is no single label, may have the largest plausibility.
+        # The remainder, which is not a single label, may have the largest plausibility.
         named = [bar for bar in card.bars if isinstance(bar.label, Name)]
         first = [*named, *card.bars][0]
         count = int(counts[places[card.name]])

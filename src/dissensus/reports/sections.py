@@ -220,7 +220,7 @@ def ground_truth_table(facts: Facts) -> Table:
         rows.append([title, *cells])
     return Table(
         "table-ground-truth", "The ground truth", ["", "Mean", _interval_head()], [Body(-1, rows)],
-        "For the number of annotators, the median.",
+        "The value for the number of annotators is a median, not a mean.",
     )  # fmt: skip
 
 
@@ -396,8 +396,9 @@ def _ratio_table(evaluation: xr.DataTree, frame: pd.DataFrame, ratios: pd.DataFr
     if tested:
         note = (
             f"Winning rate: the share of annotators ({tested:,} with 30 items or more) that the "
-            "system could replace: it is closer to the others on at least as many items as the "
-            "annotator, less a tenth (Calderon, Reichart and Dror 2025)."
+            "system could replace. It could replace an annotator if it is closer to the others on "
+            "at least as many items as the annotator, with a margin of 10 % of the items "
+            "(Calderon, Reichart and Dror 2025)."
         )
     return Table("table-discrepancy", "Systems and annotators", head, [Body(-1, body)], note)
 

@@ -32,7 +32,7 @@ class Body:
     """The rows of a table at one reliability."""
 
     at: int
-    """Place of the reliability; -1 if the rows are those of any."""
+    """Index of the reliability; -1 if the rows are the same at every reliability."""
     rows: list[list[Any]]
     title: str = ""
     """Heading of the rows."""

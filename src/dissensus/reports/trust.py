@@ -27,6 +27,7 @@ FACTOR: Final = 10
 _FEW: Final = 0.1
 TENTATIVE: Final = 0.667
 """The alpha from which Krippendorff allows tentative conclusions."""
+_UNUSABLE: Final = "Do not use the results if the whole interval of alpha is at or below 0."
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def boxes(
 
 def _agreement(evaluation: xr.DataTree, found: Lead | None) -> Box:
     question = "Do the annotators agree?"
-    rule = f"Fine means: uncertain for {share(_FEW)} of the items or fewer"
+    rule = f"Fine means: the leading label is uncertain for at most {share(_FEW)} of the items"
     if not opening.has_shared_items(evaluation["annotations"].to_dataset()):
         return Box(question, "careful", opening.ALONE, "Fine needs items with two annotators.",
                    "Have some items labelled twice.")  # fmt: skip
@@ -78,7 +79,7 @@ def _agreement(evaluation: xr.DataTree, found: Lead | None) -> Box:
         rule += "."
     else:
         reason += f"; Krippendorff's alpha is {share(alpha['observed'])} ({interval(alpha)})."
-        rule += f", or alpha {share(TENTATIVE, 3)} or more. Do not use: alpha not above 0."
+        rule += f", or alpha is at least {share(TENTATIVE, 3)}. {_UNUSABLE}"
         is_fine = is_fine or alpha["observed"] >= TENTATIVE
         if alpha["upper"] <= 0:
             reason = ("They agree no more than by chance: Krippendorff's alpha is "
@@ -100,7 +101,7 @@ def _all_known(evaluation: xr.DataTree) -> bool:
 
 def _agreement_of_numbers(evaluation: xr.DataTree, question: str) -> Box:
     """Judge the agreement of scores or sets by Krippendorff's alpha: no label leads."""
-    rule = f"Fine means: alpha {share(TENTATIVE, 3)} or more. Do not use: alpha not above 0."
+    rule = f"Fine means: alpha is at least {share(TENTATIVE, 3)}. {_UNUSABLE}"
     has_any = evidence.has(evaluation, "agreement")
     alpha = alpha_of(summary(evaluation, "statistics")) if has_any else None
     remedy = "Ask more annotators about each item, or give clearer instructions."

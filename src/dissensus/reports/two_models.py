@@ -33,7 +33,7 @@ class Swap(NamedTuple):
     second: Any
     """The better one under the companion."""
     sure: bool
-    """Whether both models are sure of their order."""
+    """Whether each model gives its own order of the systems a probability of at least `SURE`."""
 
 
 def both(evaluation: xr.DataTree) -> list[xr.Dataset]:
@@ -46,7 +46,8 @@ def both(evaluation: xr.DataTree) -> list[xr.Dataset]:
 def pair(evaluation: xr.DataTree, numbers: list[xr.Dataset]) -> xr.Dataset:
     """Return the numbers of both models at their references, for the items at hand.
 
-    The sampling of items widens the intervals of both models, and is no reason for them to differ.
+    The sampling of items widens the intervals of both models, and is not a reason for them to
+    differ.
     """
     each = []
     for side, values in zip(sides(evaluation), numbers, strict=True):

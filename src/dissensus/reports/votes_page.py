@@ -141,14 +141,17 @@ def _fit(evaluation: xr.DataTree, *, page: bool) -> Box:
     facts = fit_facts(evaluation)
     state = "fine" if facts["p"] >= _LIMIT else "careful"
     remedy = "Report the shares of such pairs (below) beside the leaderboard"
-    remedy += ": no order of systems describes a circle." if facts["third"] else "."
+    remedy += ": no order of systems describes a cycle." if facts["third"] else "."
     reason = joined(said("fit", facts, page=page), page=page)
     return Box("Do the votes fit the model?", state, reason, f"Fine means: p {share(_LIMIT)} or "
                "more.", remedy if state != "fine" else "")  # fmt: skip
 
 
 def fit_facts(evaluation: xr.DataTree) -> Facts:
-    """Return the check of all pairs, and the pair that fits worst, with its circle if any."""
+    """Return the check of all pairs and the pair that fits worst.
+
+    Also return the system that forms a cycle with this pair, if any.
+    """
     data = evaluation[CHECK].to_dataset()
     p, apart = misfit(evaluation)
     worst = int(np.abs(apart).argmax())
@@ -178,7 +181,7 @@ def _won(check: xr.Dataset, n: int) -> Any:
 
 
 def _circle(won: Any, check: xr.Dataset, first: int, second: int) -> int | None:
-    """Return a system that closes a circle: first beats second, second beats it, it beats first.
+    """Return a system that closes a cycle: first beats second, second beats it, it beats first.
 
     A system beats another if its share of votes is above 1/2 at the one-sided level of .05.
     """

@@ -106,7 +106,7 @@ def swept(
 
 
 class _Chains:
-    """Chains, and the progress of each, also if an interruption falls between two chains."""
+    """Chains, and the progress of each, even if an interruption falls between two chains."""
 
     def __init__(self, runs: Sequence[Chain], first: int) -> None:
         self.runs = runs

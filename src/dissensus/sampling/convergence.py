@@ -181,7 +181,7 @@ def doubt(attrs: Mapping[Any, Any], whose: str = "") -> str:
     if not int(found.get("n_items_poor", 0)):
         return ""
     if int(found.get("n_items_undefined", 0)):
-        return "draws that are no numbers"
+        return "draws that are not numbers"
     reasons = []
     if "ess_bulk_min" in found:
         reasons.append(f"{found['ess_bulk_min']:.0f} effective draws")

@@ -38,7 +38,8 @@ Size = tuple[int, int]
 
 LEARNED: Final = "learned"
 INFERENCE: Final = (
-    "the prior by elliptical slices, with plausibilities summed out; these exactly, given the prior"
+    "the prior by elliptical slice sampling, with the plausibilities integrated out; then the "
+    "plausibilities by exact draws, given the prior"
 )
 
 

@@ -238,7 +238,7 @@ def winning_rate(
     expected share of false wins is at most .05, without further correction.
 
     **Without draws** the value shows which annotators the system exceeds *on these items*, even by
-    a small difference. This is no evidence for other items: `alt_test` counts only significant
+    a small difference. This is not evidence for other items: `alt_test` counts only significant
     wins, and with the same settings and ``q`` below .5 its winning rate is never higher.
 
     Parameters

@@ -219,9 +219,10 @@ def _of_fit(fit: xr.DataTree, positive: Any) -> xr.Dataset:
     if "error_correlation" in posterior or (of_a_trace and "truth" not in posterior):
         raise ArgumentError(
             "annotations", expected="a fit of annotators whose errors are independent",
-            found="one with error_correlation, whose matrices are of the label that annotators "
-            "point to, which may be wrong" if "error_correlation" in posterior else "a trace "
-            "without 'truth', as with error_correlation",
+            found="a fit with error_correlation, whose confusion matrices are relative to the "
+            "label behind the annotations, which may differ from the true label"
+            if "error_correlation" in posterior
+            else "a trace without 'truth', as with error_correlation",
             hint="Pass the annotations, with a fit as truth=: annotator_roc(annotations, fit)",
         )  # fmt: skip
     rates: dict[str, xr.DataArray] = {}

@@ -56,7 +56,7 @@ def by_label(function: str | Callable[..., Any], *args: Any, **kwargs: Any) -> A
 
     Notes
     -----
-    `bayesian_bootstrap`, statistics and metrics get the same seed for all labels, also if
+    `bayesian_bootstrap`, statistics and metrics get the same seed for all labels, even if
     ``random_seed`` is None. Bootstrap weights of items are then the same for each label, so that a
     mean over ``element``, or a difference between labels, has the right interval. Labels without a
     value (NaN) are left out of xarray's mean, unless ``skipna=False``. Other functions with a

@@ -196,8 +196,8 @@ def check_range(values: Floats, power: int, subject: str = "annotations") -> Non
     differences = "squared differences" if power == 2 else "differences"
     raise AnnotationError(
         subject,
-        expected=f"numbers whose {differences} can be computed with: the largest and the smallest "
-        f"are {1 / most:.0e} to {most:.0e} apart, or equal",
+        expected=f"numbers whose {differences} neither overflow nor underflow: the largest and the "
+        f"smallest must be equal, or {1 / most:.0e} to {most:.0e} apart",
         found=f"{spread:.2g}",
         hint="Multiply all numbers by the same factor: ratios of distances do not change",
     )

@@ -351,7 +351,8 @@ def _met(labels: SureLabels, n: int) -> _Met:
     if labels.pairs.sum() > MOST:
         raise AnnotationError(
             "annotations",
-            expected=f"at most {MOST:,} pairs of annotators of an item, with per_pair=True",
+            expected=f"at most {MOST:,} pairs of annotators of the same item, over all items, with "
+            "per_pair=True",
             found=f"{int(labels.pairs.sum()):,}",
             hint=FEWER,
         )

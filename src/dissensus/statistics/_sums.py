@@ -65,7 +65,7 @@ SUMS: Final = object()
 """``weights=SUMS`` makes a statistic return its `Sums` in place of its value."""
 
 AS_COUNTS: Final = "as_counts"
-"""Attribute of weights that are counts of items, also if they are not whole numbers."""
+"""Attribute of weights that are counts of items, even if they are not whole numbers."""
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ def test_effects_as_large_as_can_be_overflow_nowhere(size):
 @pytest.mark.parametrize("n", [0, 1, 7, 300, 100_000])
 @pytest.mark.parametrize("log_factor", [-150.0, -3.0, 0.0, 150.0])
 def test_products_are_sums_of_logarithms(n, log_factor):
-    """Also where many factors, or two of them, would overflow."""
+    """Even if many factors, or two of them, would overflow."""
     rng = np.random.default_rng(n)
     log_others = rng.normal(0, 80, n).clip(-150, 150)
     found = kernel.log_product(np.exp(log_factor), np.exp(log_others), n)

@@ -1,4 +1,4 @@
-"""True labels given what labels point to, against sums and grids that share no code with them."""
+"""True labels given the label behind the annotations, against independent sums and grids."""
 
 from __future__ import annotations
 

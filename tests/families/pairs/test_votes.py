@@ -31,7 +31,7 @@ def by_hand(eta, tie, side):
 
 @pytest.fixture(params=[1.0, 30.0, 600.0])
 def votes(request):
-    """Votes with probabilities near 0 and 1, whose exponentials are no numbers in the last case."""
+    """Votes with probabilities near 0 and 1, whose exponentials are not finite in the last case."""
     rng = np.random.default_rng(1)
     n, reach = 2003, request.param
     eta, tie = rng.normal(0.0, reach, n), rng.normal(0.0, reach / 6.0, n)

@@ -82,7 +82,7 @@ def test_equals_the_best_point_of_a_grid():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_pairs_along_a_tree_have_a_closed_form(seed):
-    """Where comparisons make no circle, each ratio is that of wins to losses; hard for plain MM."""
+    """Where comparisons make no cycle, each ratio is that of wins to losses; hard for plain MM."""
     rng = np.random.default_rng([54, seed])
     rankings, logs = [], np.zeros(40)
     for cell in range(1, 40):
@@ -105,7 +105,7 @@ FIRST_OF_TWO = 2 * np.log(2 / 3) + np.log(1 / 3)
 """The maximum where one of two labels is first twice in three."""
 
 GAMES = [(0, 1), (0, 1), (1, 0), (2, 3), (3, 4), (4, 2)]
-"""0 beats 1 twice in three; 2, 3 and 4 beat each other in a circle."""
+"""0 beats 1 twice in three; 2, 3 and 4 beat each other in a cycle."""
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_other_transforms_and_potentials(name):
     wide = Interval(-50.0, 50.0)
     for rv in model.free_RVs:
         ours = rv.name not in {"concentration", "label_weight"}  # which NUTS moves
-        if rv.name != "item_effect" or name != "pools":  # an Interval is no transform of vectors
+        if rv.name != "item_effect" or name != "pools":  # an Interval is not a transform of vectors
             other = wide if model.rvs_to_transforms[rv] is None else None
             chosen = chosen_for(change_value_transforms(model, {rv.name: other}))
             assert not (chosen and ours)
@@ -100,7 +100,7 @@ def test_other_observations_and_copies(name):
 
 
 def test_data_that_change_are_read_again():
-    """Also where a new array has the address of an old one."""
+    """Even if a new array has the address of an old one."""
     scores = effects("gaussian")["value"].to_numpy()
     model = MODELS["numbers"]()
     with model:

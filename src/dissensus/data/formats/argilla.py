@@ -104,7 +104,7 @@ def _labels(export: Export, place: str, value: Any) -> Iterator[Record]:
                 place,
                 "a label, a number, or a ranking",
                 brief(value),
-                'Several labels are read with kind="set". Spans of text are no labels of the '
+                'Several labels are read with kind="set". Spans of text are not labels of the '
                 "item; make a table with one row for each label to analyse",
             )
         yield {LABEL: entry["value"], _RANK: entry[_RANK]}

@@ -73,7 +73,7 @@ def _votes(table: Table, columns: dict[str, pd.Series[Any]]) -> Ints:
             f"{table.name}: column {list(columns)[column]!r}", where=table.place(row),
             expected=f"at most {MOST:,} votes in the table, each of which becomes an annotation",
             found=f"{out.sum():,.0f}; here {out[row, column]:,.0f}",
-            hint="Remove columns that are no counts, such as numbers of items",
+            hint="Remove columns that are not counts, such as numbers of items",
         )  # fmt: skip
     return out.astype(np.int64)
 

@@ -11,8 +11,8 @@ answer, and ``label="neutral"`` whether an annotator gave this label: true or fa
 ``soft_label`` treats each label in this second way too.
 
 Items without annotations, as in test sets, are left out with a warning, and counted in
-``attrs["empty_items"]``. Not read are ``soft_label``, ``hard_label``, and the other annotations in
-``other_info``. Labels are as in ``annotations``, also where ``soft_label`` is coarser (ConvAbuse
+``attrs["empty_items"]``. ``soft_label``, ``hard_label`` and the other annotations in ``other_info``
+are not read. Labels are as in ``annotations``, even if ``soft_label`` is coarser (ConvAbuse
 has grades from 1 to -3). The label space is the labels that occur: name others with ``labels=``.
 
 Structure: for 2025 the README of the data ("Common JSON Format"), which is on the competition's

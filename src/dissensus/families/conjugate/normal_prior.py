@@ -57,8 +57,8 @@ NAMES: Final = ("prior_mean", "prior_count", "prior_shape", "prior_variance")
 WEIGHT: Final = "prediction_weight"
 """Change of an item's prior mean per unit of a system's number."""
 INFERENCE: Final = (
-    "the prior by elliptical slices, with means and variances summed out; these exactly, given "
-    "the prior"
+    "the prior by elliptical slice sampling, with means and variances integrated out; then means "
+    "and variances by exact draws, given the prior"
 )
 MOST_ITEMS: Final = 1000
 """Most items that the prior is learned from, chosen by their names. More would change no reported
@@ -280,7 +280,8 @@ def teaching(data: Moments, step: float, which: npt.NDArray[np.bool_]) -> Moment
 FEW: Final = 20
 """Items for each system from which on the weights of three systems or more are known well enough
 (`benchmarks/real_scores.py`: with 12 items for each of five, squared errors of the best are 1.7
-times too large; with 30 for each of two, intervals hold)."""
+times too large; with 30 for each of two, intervals have
+their coverage)."""
 
 
 def warn_of_many(n_items: int, said: Numbers) -> None:

@@ -290,9 +290,10 @@ def told_by_others(terms: Array, value: Floats, pool: Ints) -> Iterator[str]:
     if found:
         several = len(found) > 1
         yield (
-            f"{shown(found)} follow{'' if several else 's'} from the mean and the terms before "
-            f"{'them' if several else 'it'}: the labels do not tell their coefficients apart, and "
-            "they depend on their priors. Leave some of these terms out of the formula."
+            f"{shown(found)} {'are linear combinations' if several else 'is a linear combination'} "
+            f"of the mean and the terms before {'them' if several else 'it'}: the labels do not "
+            "identify these coefficients separately, and the estimates depend on the priors. Leave "
+            "some of these terms out of the formula."
         )
 
 

@@ -226,8 +226,7 @@ def _pools(annotations: xr.Dataset, shared_annotators: bool) -> Array:
         n_pools = annotations.sizes[POOL] if "pool_code" in annotations else "none"
         raise AnnotationError(
             "annotations", expected="two or more pools of annotators", found=str(n_pools),
-            hint="Name the column that says who belongs to which with pool=; for a single pool "
-            "there is crossed_effects",
+            hint="Name the column of pools with pool=. For a single pool, use crossed_effects",
         )  # fmt: skip
     pair = annotations["annotator_code"].to_numpy() * annotations.sizes[POOL]
     pair = np.unique(pair + annotations["pool_code"].to_numpy())
@@ -237,7 +236,8 @@ def _pools(annotations: xr.Dataset, shared_annotators: bool) -> Array:
         raise AnnotationError(
             "annotations",
             where=f"annotators {shown(list(people))}",
-            expected="each annotator in one pool: pools are compared as different people",
+            expected="each annotator in one pool: the model treats annotators of different pools "
+            "as different people",
             found=f"{len(people)} in several",
             hint="If they are the same people, shared_annotators=True gives each a separate "
             "effect in each pool. If not, give them different names",
@@ -274,7 +274,7 @@ class Parameter(NamedTuple):
 
     name: str
     slot: str  # Field of the kernel's `Parameters` and `Trace`
-    dims: tuple[str, ...]  # With the pool, also where there is one pool without a name
+    dims: tuple[str, ...]  # With the pool, even if the only pool has no name
     when: Callable[[Process], bool] = lambda _: True  # Whether a process has it
     variable: str = ""  # The free variable of the PyMC model, if it has another name
     is_log: bool = False  # Whether PyMC moves the logarithm of the variable

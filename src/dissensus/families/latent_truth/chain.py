@@ -37,7 +37,7 @@ from dissensus.kernels.types import Array, Floats, Ints
 from dissensus.kernels.votes import Votes
 
 _SETTLING: Final = 10
-"""Number of rounds that redraw systems that are no evidence, for each draw of annotators."""
+"""Number of rounds that redraw systems that are not evidence, for each draw of annotators."""
 
 
 class Trace(NamedTuple):
@@ -143,7 +143,7 @@ class Chain:
     def replay(self, values: Mapping[str, Array]) -> None:
         """Store the quantities that follow from draws of the PyMC model's variables.
 
-        Systems that are no evidence are not among them, and are drawn here.
+        Systems that are not evidence are not among them, and are drawn here.
         """
         par, form = self.par, self.process.form
         many = to_kernel(form, values)

@@ -96,7 +96,7 @@ def eased(process: Process, logit: Any, spread: Any) -> Any:
 
 
 def name_accuracies(process: Process, prevalence: Any, logit: Any) -> None:
-    """Add the accuracies that a fit reports, where they are no variables of the model.
+    """Add the accuracies that a fit reports, where they are not variables of the model.
 
     ``prevalence`` is (label), ``logit`` of being right (respondent, label, ease).
     """
@@ -186,8 +186,8 @@ def name_truth(process: Process, log_joint: Any) -> None:
     """Add the probability that each label is the true one, given an item's labels.
 
     ``log_joint`` (item, state) are log-probabilities of states together with the labels. Where
-    errors are correlated, labels point to something that need not be the truth, and only `fit`
-    draws the truth.
+    errors are correlated, the label behind the annotations may differ from the true label, and
+    only `fit` draws the truth.
     """
     import pymc as pm
 

@@ -50,7 +50,7 @@ class Process(NamedTuple):
     known: Ints  # True labels (item); -1 for none
     errors: true_labels.Prior | None
     """How annotators of one item err together; None if they err independently. Otherwise systems
-    are judged by true labels, and are no respondents."""
+    are judged by true labels, and are not respondents."""
     formula: str = ""
     terms: Array = np.empty(0, dtype=str)  # Names of coefficients
     covariates: Floats = np.empty((0, 0))  # (annotator, term), centred
@@ -81,7 +81,7 @@ class Process(NamedTuple):
 
     @property
     def n_modelled_systems(self) -> int:
-        """The number of systems in the PyMC model: none if they are no evidence."""
+        """The number of systems in the PyMC model: none if they are not evidence."""
         form = self.form
         return form.n_respondents - form.first_system if form.evidence == form.n_respondents else 0
 
@@ -214,7 +214,7 @@ def _answers(
         raise PredictionError(
             "predictions", expected="one label from each system and item",
             found=f'numbers (kind "{kind}")' if kind == "continuous" else f"lists (kind {kind!r})",
-            hint="Cut numbers into labels; of lists, read the first label only",
+            hint="Cut numbers into labels; from lists, read only the first label",
         )  # fmt: skip
     labels = annotations[LABEL].to_numpy()
     vocabulary = aligned.predictions.get(LABEL, xr.DataArray([], dims=LABEL)).to_numpy()

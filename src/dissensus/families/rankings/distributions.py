@@ -215,7 +215,7 @@ class PartialRanking(Discrete):
     Raises
     ------
     ArgumentError
-        If not exactly one of the strengths is given, or the observed values are no rankings.
+        If not exactly one of the strengths is given, or the observed values are not rankings.
 
     Notes
     -----

@@ -291,7 +291,7 @@ def _checked_reliability(
         raise ArgumentError(
             "tempering", expected=f"'strength' where reliability={reliability!r} is to be learned",
             found=repr(tempering),
-            hint="a power of the likelihood is no likelihood, and cannot be learned",
+            hint="a power of the likelihood is not a likelihood, and cannot be learned",
         )  # fmt: skip
     if reliability == "annotator":
         _require_known(annotations)

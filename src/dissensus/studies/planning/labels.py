@@ -244,7 +244,7 @@ def _checked(pilot: Any, predictions: xr.Dataset) -> _Study:
 
 def _hint(pilot: Any, kind: str | None) -> str:
     if isinstance(pilot, xr.DataTree):
-        return "A fit is no pilot: type plan(annotations, predictions=pred)"
+        return "A fit is not a pilot: type plan(annotations, predictions=pred)"
     return (
         "Predicted numbers are compared with scores, predicted labels with labels" if kind else ""
     )

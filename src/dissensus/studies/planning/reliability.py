@@ -166,7 +166,7 @@ def plan_reliability(
         - ``icc`` (chain, draw): reliability of one label. ``reliability`` (chain, draw,
           annotator): of the mean label. ``probability_reached`` (annotator): that it is the target
           or more. ``annotators_needed`` (chain, draw): infinity if no number is enough.
-          ``annotators_enough``: the smallest number that is enough with the assurance, also if it
+          ``annotators_enough``: the smallest number that is enough with the assurance, even if it
           is not in ``annotators``.
         - ``half_width`` (annotator, item): half the length of the interval of the ICC, averaged
           over studies. ``probability_narrow`` (annotator, item): share of studies in which the

@@ -32,7 +32,7 @@ class Form(NamedTuple):
     n_labels: int
     n_respondents: int  # Annotators, then systems
     first_system: int
-    evidence: int  # The first respondent that is no evidence; ``n_respondents`` if all are
+    evidence: int  # The first respondent that is not evidence; ``n_respondents`` if all are
     rows: int  # 1 if each respondent has a confusion matrix, 0 if it has one accuracy
     own_accuracy: int
     errors: int

@@ -1,8 +1,8 @@
 """True labels of items, where annotators of one item err together.
 
-A latent truth explains labels by a label that they point to. Annotators who are misled by the same
-thing point to a wrong label together; if they are treated as independent, it seems certain. The
-information of n labels whose errors have the correlation r is that of
+A model of a latent truth explains annotations by the label behind them. Annotators who are misled
+by the same thing give the same wrong label; if they are treated as independent, it seems certain.
+The information of n labels whose errors have the correlation r is that of
 
     m = n / (1 + (n - 1) r)
 

@@ -79,8 +79,9 @@ NEVER = -np.inf
 """The tendency to ties where no vote is one."""
 
 G, GAP, CELLS, ADVANTAGE, TENDENCY = range(5)
-"""The rows of a table of votes: sharpness, what strengths and covariates and what the answers to
-this prompt are apart, the left side's advantage, and the tendency to ties."""
+"""The rows of a table of votes: sharpness, the difference in strengths and covariates, the
+difference between the answers to this prompt, the advantage of the left side, and the tendency to
+ties."""
 
 ETA, TIED, OUT, FIRST, FIRST_TIED, SECOND, SECOND_TIED, CROSS = range(8)
 """The rows of what blocks write of their votes: eta and the tendency to ties; the log probability;

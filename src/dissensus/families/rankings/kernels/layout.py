@@ -42,7 +42,7 @@ class ItemNumbers(NamedTuple):
     total_shape: float
     """Of all strengths together."""
     n_tail: int
-    """Number of cells of the last unit, each with the unit's shape; 1 also where cells
+    """Number of cells of the last unit, each with the unit's shape; 1 even if cells
     are lumped, with the sum of their shapes; 0 if there is no tail."""
     shared: float
     """Power x the number of open rankings that start with a single label: all choose from all

@@ -188,7 +188,7 @@ def memories(rankings: Rankings, items: Codes, shape: Floats, power: float, out:
 def memory(rankings: Rankings, item: int, shape: Floats, power: float) -> float:
     """Return the part of itself that the slowest direction keeps from sweep to sweep, 0 to 1.
 
-    Of 1,000 draws, about 1,000 (1 - memory) / (1 + memory) are worth an independent one. `shape`
+    1,000 draws have an effective sample size of about 1,000 (1 - memory) / (1 + memory). `shape`
     (cell) are this item's prior shapes; all annotators have sharpness 1.
     """
     if rankings.item_start[item] == rankings.item_start[item + 1]:

@@ -226,7 +226,8 @@ def _pass_over(
 def find_levels(item: int, rankings: Rankings, told: Told, order: Ints, counts: Counts) -> int:
     """Find nested sets from which most of an item's labels were chosen; return their number.
 
-    Sets that were chosen from most often come first, and take those out that do not nest with them.
+    Sets that were chosen from most often are taken first; later sets that do not nest with them
+    are left out.
     """
     low, high = rankings.cell_start[item], rankings.cell_start[item + 1]
     begin, end = rankings.item_start[item], rankings.item_start[item + 1]

@@ -289,7 +289,7 @@ def _one_ranking(
     begin, stop, last = spans[ranking, BEGIN], spans[ranking, STOP], spans[ranking, LAST]
     total, mine = 0.0, SHARED + 1 + ranking
     for place in range(last - 1, begin - 1, -1):
-        # Summed from the end: the remainder after strong labels is no difference of large sums.
+        # Summed from the end: the remainder after strong labels is not a difference of large sums.
         total += work[RATE, listed[UNIT, place]]
         work[REST, place - begin] = total
     now, low = -np.inf, begin

@@ -14,7 +14,7 @@ class Said(NamedTuple):
     """Labels in the order of `Crossed`, and the known truths."""
 
     label: Ints  # (label): its code
-    level: Ints  # (label): of confidence; empty if it is no evidence
+    level: Ints  # (label): of confidence; empty if it is not evidence
     truth: Ints  # (cell): a label's code, or ``UNKNOWN``
     prevalence: Floats  # (label): items given in advance
     level_prior: float  # Labels that each level of confidence is given in advance
