@@ -100,9 +100,14 @@ def test_every_model_has_a_picture_of_its_calibration():
         from generate.prior_pictures import CALIBRATED
     finally:
         sys.path.remove(str(ROOT / "docs"))
-    assert set(CALIBRATED) == set(dx.models.names())
+    assert set(CALIBRATED) == set(dx.models.names()), (
+        "name the picture of each model in CALIBRATED of docs/generate/prior_pictures.py"
+    )
     for picture in CALIBRATED.values():
-        assert (ROOT / "docs" / "calibration" / f"{picture}.png").exists(), picture
+        assert (ROOT / "docs" / "calibration" / f"{picture}.png").exists(), (
+            f"no picture {picture}: run `PYTHONPATH=tests uv run python -m calibration.full "
+            "--only '<model>: '` and commit docs/calibration"
+        )
 
 
 @pytest.mark.parametrize("name", [*dx.metrics.names(), *dx.statistics.names()])

@@ -66,7 +66,7 @@ def score_error(
     -----
     Items without scores count too: their means are as far from their predictions as the model says
     (thirteen real sets, a third of the items scored: the coverage of 89 % intervals of the
-    correlation was .83, from the scored items alone .92). In the model, the uncertainty of an
+    correlation was .88, from the scored items alone .90). In the model, the uncertainty of an
     item's mean depends on how much its scores vary; if this variation differs strongly between
     items, squared errors have no finite mean, and a warning says so.
 
