@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
@@ -17,7 +18,7 @@ from dissensus.data.rows import ranking_code, statements_per, voices_per
 from dissensus.dims import ANNOTATION, ANNOTATOR, ELEMENT, ITEM, LABEL, POSITION, SYSTEM, VOTE
 from dissensus.errors import brief, folded, misspelt, shown
 from dissensus.kernels.types import Array, Ints
-from dissensus.wording import listed, percent
+from dissensus.wording import listed, number, percent
 
 _QUARTILES = {"min": 0.0, "lower_quartile": 0.25, "median": 0.5, "upper_quartile": 0.75, "max": 1.0}
 
@@ -143,6 +144,8 @@ def label_doubts(annotations: xr.Dataset) -> list[str]:
     """
     if "member" in annotations:  # sets join labels
         return _empty_words(annotations) + _single_labels(annotations)
+    if annotations.attrs["kind"] != "ranking" and (far := _far_number(annotations)):
+        return [far]
     if "label_code" not in annotations:
         return []
     names = annotations[LABEL].to_numpy()
@@ -200,6 +203,40 @@ def name_doubts(data: xr.Dataset, predictions: xr.Dataset | None = None) -> list
                 "They count as different ones. Write them alike"
             )
     return out
+
+
+_MISSING: Final = re.compile(r"-?(9+|8+|7+)\Z")
+"""Numbers that stand for a missing answer in many files: 99, -9, 888."""
+_APART: Final = 2
+"""Ranges of the other numbers that such a number is apart from them, at least."""
+
+
+def _far_number(annotations: xr.Dataset) -> str:
+    """Doubt a number far from all others that many files use for a missing answer, or return "".
+
+    >>> import dissensus as dx
+    >>> _far_number(dx.annotations({"item": [1, 1, 2, 2], "annotator": list("abab"),
+    ...                             "label": [1, 3, 4, 99]}))
+    '99 is far from all other numbers (1 to 4; rows with 99: 1). If it stands for a missing ...'
+    """
+    if "value" in annotations:
+        rows = annotations["value"].to_numpy()
+    else:
+        names = annotations[LABEL].to_numpy()
+        if names.dtype.kind not in "if":
+            return ""
+        rows = names[annotations["label_code"].to_numpy()]
+    for end, others in ((rows.max(), rows[rows < rows.max()]),
+                        (rows.min(), rows[rows > rows.min()])):  # fmt: skip
+        if len(others) and _MISSING.match(number(float(end))):
+            low, high = others.min(), others.max()
+            if min(abs(end - low), abs(end - high)) > _APART * max(high - low, 1):
+                code, between = number(float(end)), f"{number(float(low))} to {number(float(high))}"
+                return (
+                    f"{code} is far from all other numbers ({between}; rows with {code}: "
+                    f"{(rows == end).sum():,}). If it stands for a missing answer, remove its rows"
+                )
+    return ""
 
 
 _LONG_ENOUGH: Final = 4

@@ -369,9 +369,23 @@ def numbers(
             where=f"row {bad[0]}",
             expected="a finite number",
             found=f"{_plainly(column.iloc[int(bad[0])])} ({len(bad)} such of {len(column)} rows)",
-            hint=hint,
+            hint=_of_comma(column.iloc[int(bad[0])]) or hint,
         )
     return values
+
+
+_COMMA: Final = re.compile(r"\s*[-+]?\d+,\d+\s*\Z")
+
+
+def _of_comma(cell: Any) -> str:
+    """Return a hint on a number with a decimal comma, or "".
+
+    >>> _of_comma("1,5"), _of_comma("x")
+    ("Write a decimal point: table['x'].str.replace(',', '.'), or decimal=',' in pandas", '')
+    """
+    if not isinstance(cell, str) or not _COMMA.match(cell):
+        return ""
+    return "Write a decimal point: table['x'].str.replace(',', '.'), or decimal=',' in pandas"
 
 
 def _plainly(cell: Any) -> str:

@@ -194,7 +194,7 @@ def cautions(evaluation: xr.DataTree) -> Topics:
         mass = float(rest.sum(CANDIDATE).median())
         if mass > HEAVY_PRIOR:
             out.append(("unnamed", {"mass": mass}))
-    return [*out, *_leniency(evaluation), *_in_several_pools(evaluation)]
+    return [*out, *_leniency(evaluation), *_beyond_ends(evaluation), *_in_several_pools(evaluation)]
 
 
 def _in_several_pools(evaluation: xr.DataTree) -> Topics:
@@ -270,6 +270,31 @@ def _leniency(evaluation: xr.DataTree) -> Topics:
     own = float(icc.isel({dim: -1 for dim in icc.dims if dim not in SAMPLE}).mean())
     n = evaluation["annotations"].sizes[ANNOTATOR]
     return [("leniency", {"icc": own, "n": n})] if own / n > LENIENT else []
+
+
+_AT_END: Final = 0.02
+"""Share of scores that are the largest (or the smallest), from which on the scale has an end."""
+_BEYOND: Final = 0.05
+"""Share of items whose interval goes beyond an end, from which on a caution says so."""
+
+
+def _beyond_ends(evaluation: xr.DataTree) -> Topics:
+    """Caution if intervals of items' means go beyond the ends of a scale, which no model has."""
+    if not evidence.is_of_numbers(evaluation):
+        return []
+    data = evaluation["annotations"].to_dataset()
+    if "value" not in data:
+        return []
+    score, means = data["value"].to_numpy(), evidence.means_of_items(evaluation)
+    beyond, ends = np.zeros(means.sizes[ITEM], dtype=bool), []
+    for end, passed in ((score.min(), means["lower"] < score.min()),
+                        (score.max(), means["upper"] > score.max())):  # fmt: skip
+        if (score == end).mean() >= _AT_END:
+            beyond |= passed.to_numpy()
+            ends.append(number(float(end)))
+    if beyond.mean() < _BEYOND:
+        return []
+    return [("beyond_ends", {"share": float(beyond.mean()), "ends": " or ".join(ends)})]
 
 
 # Diagnostics.

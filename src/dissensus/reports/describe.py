@@ -446,13 +446,20 @@ def _require_draws(data: xr.Dataset) -> None:
                             found=f"nothing along {shown(bare)}")  # fmt: skip
 
 
+def _part_of(evaluation: xr.DataTree) -> str:
+    """Return what to type for a part of an evaluation, with a colon in front."""
+    if "metrics" in evaluation.children:
+        return ": result['metrics'].to_dataset().sel(reliability=1)"
+    part = next((name for name in ("answers", "agreement") if name in evaluation.children), "")
+    return f": result['{part}'].to_dataset()" if part else ""
+
+
 def _of_fit(fit: xr.DataTree) -> tuple[xr.Dataset, str]:
     if "statistics" in fit.children or "posterior" not in fit.children:
         raise ArgumentError(
             "draws", expected="draws, or a fit", found=f"groups {shown(list(fit.children), 12)}",
             hint="dissensus.summary makes tables of an evaluation, with the reliability of its "
-            "fits. Or describe a part of its draws: "
-            "result['metrics'].to_dataset().sel(reliability=1)",
+            f"fits. Or describe a part of its draws{_part_of(fit)}",
         )  # fmt: skip
     posterior = fit["posterior"]
     assert isinstance(posterior, xr.DataTree)

@@ -216,6 +216,8 @@ def ground_truth_table(facts: Facts) -> Table:
             each = (row[part] for part in ("median", "lower", "upper"))
             median, low, high = (number(n) if np.isfinite(n) else "∞" for n in each)
             cells = [median, marked(f"{low} to {high}", row[DOUBT])]
+            if low == "∞":
+                cells = ["none", marked("no number is sufficient", row[DOUBT])]
         title = title.format(target=percent(facts["target"]), guessing=facts["guessing"])
         rows.append([title, *cells])
     return Table(
