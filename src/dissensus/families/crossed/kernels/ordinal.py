@@ -10,6 +10,9 @@ more of an effect than labels do, and given them standard deviations hardly move
 pools in one step would seldom be accepted; and few labels make a poor parabola in them, so that
 cutpoints and means move without them too.
 
+Gaps that labels hardly inform, because nobody gave some label, are loose: a parabola does not
+describe them. Each is drawn by a slice, while the cutpoints on one side stay relative to the means.
+
 Stretching latent numbers, means, effects, their standard deviations and the cutpoints by one factor
 changes no label, only the size of the residuals, whose standard deviation is 1. The factor is drawn
 (Liu & Sabatti 2000) for the cost of reading the labels once.
@@ -35,12 +38,14 @@ from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.random import State, uniform
 from dissensus.kernels.slices import slicer
 from dissensus.kernels.special import backwards, factorised, forwards, interval
-from dissensus.kernels.types import Codes, Floats, Indices
+from dissensus.kernels.types import Codes, Flags, Floats, Indices
 from dissensus.kernels.variates import normal, normal_between
 
 _LEAST_CURVATURE = 0.5
 """Smallest curvature in the logarithm of a gap, to which an unused label gives its prior only, or
 of a factor."""
+_HELD = 1e12
+"""Curvature in a gap that is held."""
 NO_POOL = -1
 """In place of the pool whose factors are moved: those of none."""
 
@@ -223,12 +228,12 @@ def _log_posterior(
     value: Floats, cell_start: Codes, cell_pool: Codes, who: Indices, item: Floats,
     annotator: Floats, offset: Floats | None, sd_item: Floats, sd_annotator: Floats,
     prior_mu: Floats, prior_gap: Floats, prior_item: Floats, prior_annotator: Floats,
-    pool: int, free: Floats, first: Floats, second: Floats, mixed: Floats, factor: Floats,
-    factors: Floats, crossed: Floats, gradient: Floats, root: Floats,
+    pool: int, loose: Flags, free: Floats, first: Floats, second: Floats, mixed: Floats,
+    factor: Floats, factors: Floats, crossed: Floats, gradient: Floats, root: Floats,
 ) -> float:  # fmt: skip
     """Return the log density of the free numbers, with its slopes.
 
-    Effects stay the same multiples of their standard deviations.
+    Effects stay the same multiples of their standard deviations, and loose gaps all but the same.
     """
     n_pools, n_free, n_gaps = len(prior_mu), len(free), first.shape[1] - 1
     n_first = n_pools + n_gaps
@@ -259,7 +264,19 @@ def _log_posterior(
         gradient[a] += 1.0 + slope
         curvature = -slope if prior[0] == EXPONENTIAL else -2.0 * slope
         root[a, a] = max(root[a, a] + curvature, _LEAST_CURVATURE)
+    for g in range(n_gaps):
+        if loose[g]:
+            _hold(gradient, root, n_pools + g)
     return total if factorised(root, n_free) else -np.inf
+
+
+@inner
+def _hold(gradient: Floats, root: Floats, a: int) -> None:
+    """Let a proposal leave a free number as it is."""
+    gradient[a] = 0.0
+    for b in range(len(gradient)):
+        root[max(a, b), min(a, b)] = 0.0
+    root[a, a] = _HELD
 
 
 @inner
@@ -310,7 +327,7 @@ def _move_cutpoints(
     cell_start: Codes, cell_pool: Codes, who: Indices, item: Floats, annotator: Floats,
     offset: Floats | None, sd_item: Floats, sd_annotator: Floats, prior_mu: Floats,
     prior_gap: Floats, prior_item: Floats, prior_annotator: Floats, annotator_pool: Codes,
-    first: Floats, second: Floats, mixed: Floats, factor: Floats, factors: Floats,
+    loose: Flags, first: Floats, second: Floats, mixed: Floats, factor: Floats, factors: Floats,
     crossed: Floats, gradient: Floats, root: Floats,
 ) -> bool:  # fmt: skip
     n_pools, n_gaps = len(mu), len(gap)
@@ -325,8 +342,8 @@ def _move_cutpoints(
     for there in range(2):  # asked in one place, or it would be compiled twice
         height[there] = _log_posterior(
             value, cell_start, cell_pool, who, item, annotator, offset, sd_item, sd_annotator,
-            prior_mu, prior_gap, prior_item, prior_annotator, pool, free[there], first, second,
-            mixed, factor, factors, crossed, gradient[there][:n_free], root[there],
+            prior_mu, prior_gap, prior_item, prior_annotator, pool, loose, free[there], first,
+            second, mixed, factor, factors, crossed, gradient[there][:n_free], root[there],
         )  # fmt: skip
         if there == 0:
             centre = _proposed(free[0], gradient[0][:n_free], root[0])
@@ -374,11 +391,25 @@ def given_effects(
     )  # fmt: skip
 
 
+def loose_gaps(data: Crossed, n_gaps: int) -> Flags:
+    """Return the gaps (gap) of labels that nobody gave, and of the last before unused ends.
+
+    Gap g is the width of label g + 1. The last label given is as wide as its prior allows, if
+    nobody gave those beyond.
+    """
+    used = np.bincount(data.value.astype(np.int64), minlength=n_gaps + 2) > 0
+    out = ~used[1:-1]
+    for label in np.flatnonzero(used)[[0, -1]] if used.any() else ():
+        if 0 < label <= n_gaps:  # else it is an end
+            out[label - 1] = True
+    return out
+
+
 def move_cutpoints(
     state: State, data: Crossed, par: Parameters, priors: Priors, warming: bool,
     boundary: BoundarySlopes, slopes: Slopes, offset: Floats | None = None, often: float = 0.5,
 ) -> bool:  # fmt: skip
-    """Draw cutpoints and means, and return whether they moved.
+    """Draw cutpoints and means but for loose gaps, and return whether they moved.
 
     With the probability ``often`` factors of a random pool's effects are drawn with them.
 
@@ -387,9 +418,81 @@ def move_cutpoints(
     """
     moved: bool = _move_cutpoints(
         state, warming, often, par.mu, par.gap, *given_effects(data, par, priors, offset),
-        data.annotator_pool, *boundary, *slopes,
+        data.annotator_pool, loose_gaps(data, len(par.gap)), *boundary, *slopes,
     )  # fmt: skip
     return moved
+
+
+@inner
+def _of_gap(
+    x: float, g: int, upper: bool, value: Floats, cell_start: Codes, cell_pool: Codes,
+    who: Indices, item: Floats, annotator: Floats, offset: Floats | None, prior_mu: Floats,
+    prior_gap: Floats, mu: Floats, gap: Floats, was: Floats,
+) -> float:  # fmt: skip
+    """Return the log density of the logarithm of a gap, and write it, and the means.
+
+    The cutpoints below the gap (or, if not ``upper``, above it) stay relative to the means, which
+    move with the mean of the cutpoints; ``was`` are the means, and then the gap, before. Labels on
+    the side that stays are left out.
+    """
+    n_pools, n_cuts = len(mu), len(gap) + 1
+    gap[g] = math.exp(x)
+    shift = gap[g] - was[n_pools]
+    total = log_scale_prior(gap[g], prior_gap) + x
+    for p in range(n_pools):
+        mu[p] = was[p] - shift * (n_cuts - 1.0 - g) / n_cuts + (0.0 if upper else shift)
+        total -= 0.5 * ((mu[p] - prior_mu[p, 0]) / prior_mu[p, 1]) ** 2
+    cut = cutpoints(gap)
+    for c in range(len(item)):
+        base = mu[cell_pool[c]] + item[c]
+        for n in range(cell_start[c], cell_start[c + 1]):
+            y = int(value[n])
+            if y <= g if upper else y > g + 1:
+                continue
+            eta = base + annotator[who[n]]
+            if offset is not None:
+                eta += offset[n]
+            low = -math.inf if y == 0 else cut[y - 1] - eta
+            high = math.inf if y == n_cuts else cut[y] - eta
+            total += interval(low, high)[0]
+    return total
+
+
+_slice_gap = slicer(_of_gap)
+_WIDTH = 2.0
+"""Of the first slice, in the logarithm of a gap."""
+
+
+@kernel
+def _move_loose_gaps(
+    state: State, loose: Flags, value: Floats, cell_start: Codes, cell_pool: Codes, who: Indices,
+    item: Floats, annotator: Floats, offset: Floats | None, prior_mu: Floats, prior_gap: Floats,
+    mu: Floats, gap: Floats,
+) -> None:  # fmt: skip
+    was = np.empty(len(mu) + 1)
+    for g in range(len(gap)):
+        if not loose[g]:
+            continue
+        was[:-1], was[-1] = mu, gap[g]
+        above = 0
+        for y in value:
+            above += y > g
+        _slice_gap(
+            state, math.log(gap[g]), _WIDTH, g, 2 * above < len(value), value, cell_start,
+            cell_pool, who, item, annotator, offset, prior_mu, prior_gap, mu, gap, was,
+        )  # fmt: skip
+
+
+def move_loose_gaps(
+    state: State, data: Crossed, par: Parameters, priors: Priors, offset: Floats | None = None
+) -> None:
+    """Draw each loose gap, if there are any."""
+    loose = loose_gaps(data, len(par.gap))
+    if loose.any():
+        _move_loose_gaps(
+            state, loose, data.value, data.cell_start, data.cell_pool, data.annotator, par.item,
+            par.annotator, offset, priors.mu, priors.gap, par.mu, par.gap,
+        )  # fmt: skip
 
 
 @inner

@@ -37,6 +37,7 @@ from dissensus.families.crossed.kernels.odds import odds
 from dissensus.families.crossed.kernels.ordinal import (
     draw_latent,
     move_cutpoints,
+    move_loose_gaps,
     move_scale,
     slopes_room,
 )
@@ -324,6 +325,7 @@ def _ordinal(
     def sweep() -> None:
         now = offset()
         move_cutpoints(state, data, par, priors, warming, boundary, slopes, now)
+        move_loose_gaps(state, data, par, priors, now)
         draw_latent(state, data, par, labels, now)
         if regression is not None:
             sum_covariates(regression, par.latent, labels.covariate)
