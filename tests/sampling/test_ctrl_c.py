@@ -15,7 +15,7 @@ _UNDER_WAY = """
 import sys, threading, time
 from dissensus.sampling import chains
 
-real, firsts = chains._Chains.advance, {firsts}
+real, firsts = chains._Chains.advance_one, {firsts}
 
 def slowly(self, chain):
     if self.first >= firsts[0]:
@@ -24,7 +24,7 @@ def slowly(self, chain):
         time.sleep(0.2)
     real(self, chain)
 
-chains._Chains.advance = slowly
+chains._Chains.advance_one = slowly
 """
 _FITS = """
 import warnings

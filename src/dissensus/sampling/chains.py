@@ -83,7 +83,7 @@ def swept(
             for first, n in tracked(lots, text, show):
                 chains.to(first, n)
                 for chain in range(len(runs)):
-                    chains.jobs.append(pool.submit(chains.advance, chain))
+                    chains.jobs.append(pool.submit(chains.advance_one, chain))
                 for job in chains.jobs:
                     job.result()
                 if progress is not None:
@@ -119,7 +119,7 @@ class _Chains:
         self.jobs = []
         self.first, self.last = first, first + n
 
-    def advance(self, chain: int) -> None:
+    def advance_one(self, chain: int) -> None:
         """Advance one chain by the lot."""
         self.runs[chain].advance(self.first, self.last - self.first)
         self.reached[chain] = self.last
@@ -130,7 +130,7 @@ class _Chains:
             job.result()
         for chain, reached in enumerate(self.reached):
             if reached != self.last:
-                self.advance(chain)
+                self.advance_one(chain)
 
 
 def _stopped(first: int, draws: int, tune: int, progress: Progress | None) -> KeyboardInterrupt:
