@@ -40,6 +40,10 @@ def log_posterior(one, pool, x, boundary, slopes):
     )
 
 
+def loose_of(one):
+    return kernel.loose_gaps(one.data, len(one.par.gap))
+
+
 def free(one, pool, since=None):
     """Return means, log gaps, and log factors of a pool since a former state."""
     now, then = one.par, since or one.par
@@ -157,7 +161,7 @@ def test_cutpoints_and_spreads_follow_their_density():
     state, draws, moved = started(np.uint64(2)), [], np.zeros(2)
     for sweep in range(12_100):
         for often in (0, 1):
-            args = (one.data, one.par, one.priors, sweep < 50, boundary, slopes)
+            args = (one.data, one.par, one.priors, sweep < 50, loose_of(one), boundary, slopes)
             moved[often] += kernel.move_cutpoints(state, *args, often=float(often))
         if sweep >= 100 and sweep % 4 == 0:
             draws.append(free(one, 0, since))
@@ -195,7 +199,7 @@ def test_a_loose_gap_moves_along_its_density(n_pools, change):
     """By SciPy, at the means and the gap that the move leaves behind, on both of its sides."""
     one = study(n_pools, "ordinal", n_labels=5, seed=4)
     one.data.value[:], loose = UNUSED[change][0](one.data.value), UNUSED[change][1]
-    assert np.flatnonzero(kernel.loose_gaps(one.data, 3)).tolist() == loose
+    assert np.flatnonzero(loose_of(one)).tolist() == loose
     layout = (one.data.value, one.data.cell_start, one.data.cell_pool, one.data.annotator)
     given = (*layout, one.par.item, one.par.annotator, None, one.priors.mu, one.priors.gap)
     before, cuts = free(one, 0), cutpoints(one.par.gap)
@@ -220,7 +224,7 @@ def test_loose_gaps_are_held_where_the_others_move():
     boundary, slopes = kernel.slopes_room(one.par)
     state, before, moved = started(np.uint64(2)), one.par.gap.copy(), 0
     for _ in range(50):
-        args = (one.data, one.par, one.priors, True, boundary, slopes)
+        args = (one.data, one.par, one.priors, True, loose_of(one), boundary, slopes)
         moved += kernel.move_cutpoints(state, *args)
     assert moved > 10
     assert abs(one.par.gap[0] - before[0]) > 0.01
@@ -247,7 +251,7 @@ def test_spreads_move_one_pool_at_a_time():
     state, times, since = started(np.uint64(9)), np.zeros(10), one.par.sd_item.copy()
     ratios = one.par.item / one.par.sd_item[one.data.cell_pool]
     for sweep in range(2_000):
-        args = (one.data, one.par, one.priors, sweep < 100, boundary, slopes)
+        args = (one.data, one.par, one.priors, sweep < 100, loose_of(one), boundary, slopes)
         moved = kernel.move_cutpoints(state, *args, often=1.0)
         places = np.flatnonzero(one.par.sd_item != since)
         assert len(places) == int(moved)
@@ -266,7 +270,7 @@ def test_a_chain_that_starts_nowhere_arrives():
     one.par.gap[:], one.par.mu[:] = 1e-30, [60.0, -60.0]
     state = started(np.uint64(3))
     for _ in range(400):
-        args = (one.data, one.par, one.priors, True, boundary, slopes)
+        args = (one.data, one.par, one.priors, True, loose_of(one), boundary, slopes)
         kernel.move_cutpoints(state, *args)
     assert np.isfinite(np.concatenate([free(one, pool) for pool in range(2)])).all()
 

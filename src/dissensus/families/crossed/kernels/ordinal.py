@@ -406,7 +406,7 @@ def loose_gaps(data: Crossed, n_gaps: int) -> Flags:
 
 
 def move_cutpoints(
-    state: State, data: Crossed, par: Parameters, priors: Priors, warming: bool,
+    state: State, data: Crossed, par: Parameters, priors: Priors, warming: bool, loose: Flags,
     boundary: BoundarySlopes, slopes: Slopes, offset: Floats | None = None, often: float = 0.5,
 ) -> bool:  # fmt: skip
     """Draw cutpoints and means but for loose gaps, and return whether they moved.
@@ -418,7 +418,7 @@ def move_cutpoints(
     """
     moved: bool = _move_cutpoints(
         state, warming, often, par.mu, par.gap, *given_effects(data, par, priors, offset),
-        data.annotator_pool, loose_gaps(data, len(par.gap)), *boundary, *slopes,
+        data.annotator_pool, loose, *boundary, *slopes,
     )  # fmt: skip
     return moved
 
@@ -484,15 +484,14 @@ def _move_loose_gaps(
 
 
 def move_loose_gaps(
-    state: State, data: Crossed, par: Parameters, priors: Priors, offset: Floats | None = None
-) -> None:
-    """Draw each loose gap, if there are any."""
-    loose = loose_gaps(data, len(par.gap))
-    if loose.any():
-        _move_loose_gaps(
-            state, loose, data.value, data.cell_start, data.cell_pool, data.annotator, par.item,
-            par.annotator, offset, priors.mu, priors.gap, par.mu, par.gap,
-        )  # fmt: skip
+    state: State, data: Crossed, par: Parameters, priors: Priors, loose: Flags,
+    offset: Floats | None = None,
+) -> None:  # fmt: skip
+    """Draw each loose gap."""
+    _move_loose_gaps(
+        state, loose, data.value, data.cell_start, data.cell_pool, data.annotator, par.item,
+        par.annotator, offset, priors.mu, priors.gap, par.mu, par.gap,
+    )  # fmt: skip
 
 
 @inner

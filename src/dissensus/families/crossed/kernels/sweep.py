@@ -36,6 +36,7 @@ from dissensus.families.crossed.kernels.logistic_regression import Offset
 from dissensus.families.crossed.kernels.odds import odds
 from dissensus.families.crossed.kernels.ordinal import (
     draw_latent,
+    loose_gaps,
     move_cutpoints,
     move_loose_gaps,
     move_scale,
@@ -316,7 +317,7 @@ def _ordinal(
 ) -> Callable[[], None]:
     labels, move = _halves(state, data, par, priors, known.tuning)
     warming = known.tuning.rate > 0.0
-    boundary, slopes = slopes_room(par)
+    loose, (boundary, slopes) = loose_gaps(data, len(par.gap)), slopes_room(par)
     regression, room = data.regression, np.empty(len(par.latent))
 
     def offset() -> Floats | None:
@@ -324,8 +325,9 @@ def _ordinal(
 
     def sweep() -> None:
         now = offset()
-        move_cutpoints(state, data, par, priors, warming, boundary, slopes, now)
-        move_loose_gaps(state, data, par, priors, now)
+        move_cutpoints(state, data, par, priors, warming, loose, boundary, slopes, now)
+        if loose.any():
+            move_loose_gaps(state, data, par, priors, loose, now)
         draw_latent(state, data, par, labels, now)
         if regression is not None:
             sum_covariates(regression, par.latent, labels.covariate)
