@@ -550,6 +550,15 @@ def test_scores_that_are_all_the_same_are_noticed():
         study(frame)
 
 
+def test_a_system_with_one_score_is_noticed():
+    frame = table()
+    cases = frame["case"].unique()
+    same = {"item": cases, "system": ["flat"] * len(cases), "label": [0.5] * len(cases)}
+    pred = dx.predictions(same, kind="continuous")
+    with pytest.warns(dx.DissensusWarning, match="^All cases have the same score by flat"):
+        study(frame, predictions=pred)
+
+
 def test_described_are_averages_and_not_curves():
     found = study(table())
     assert dx.describe(found) == found.attrs["in_words"]

@@ -53,6 +53,7 @@ from dissensus.statistics._reader_scores import (
 )
 from dissensus.statistics._reader_spread import Cells, Chance, of_new_readers, spreads
 from dissensus.statistics._reader_words import concerns, in_words
+from dissensus.wording import listed, short
 
 SPREAD: Final = {"auc": 0.2, "partial_auc": 0.28, "sensitivity": 0.4, "specificity": 0.4}
 """Scale of the prior of both standard deviations between readers, on the probit scale. Roe & Metz
@@ -375,6 +376,9 @@ def reader_study(
         truth_known=int(true.known),
         unit="cases" if study.cluster is None else "clusters",
         n_constant=sum(bool(np.ptp(one.score) == 0) for one in readings),
+        constant_systems=listed(
+            [short(name) for name, one in systems.items() if np.ptp(one.score) == 0]
+        ),
         units_positive=units[0],
         units_negative=units[1],
     )

@@ -67,6 +67,11 @@ def concerns(study: xr.Dataset) -> dict[str, str]:
             "the same score for all cases, which gives an area of .5. Check that the column of "
             "scores is the right one."
         )
+    if systems := about.get("constant_systems"):
+        out["constant systems"] = (
+            f"All cases have the same score by {systems}, which gives an area of .5. Check that "
+            "the column of scores is the right one."
+        )
     if about.get("areas_grades_min", 3) < 3:
         out["grades"] = (
             "A reader or system has two different scores, one point of the curve. The area by "
