@@ -84,6 +84,8 @@ def write(found: Sequence[Found], wanted: Sequence[str]) -> str:
 def sections() -> dict[str, str]:
     """Return the sections of the page as it is, by form."""
     out: dict[str, str] = {}
+    if not PAGE.exists():
+        return out
     for part in re.split(r"^## ", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]:
         model = part.partition("\n")[0]
         for section in re.split(r"^### ", part, flags=re.MULTILINE)[1:]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
+from itertools import takewhile
 from typing import Any, Final
 
 import numpy as np
@@ -18,7 +19,7 @@ from dissensus.data.rows import ranking_code, statements_per, voices_per
 from dissensus.dims import ANNOTATION, ANNOTATOR, ELEMENT, ITEM, LABEL, POSITION, SYSTEM, VOTE
 from dissensus.errors import brief, folded, misspelt, shown
 from dissensus.kernels.types import Array, Ints
-from dissensus.wording import listed, number, percent
+from dissensus.wording import listed, percent
 
 _QUARTILES = {"min": 0.0, "lower_quartile": 0.25, "median": 0.5, "upper_quartile": 0.75, "max": 1.0}
 
@@ -205,19 +206,19 @@ def name_doubts(data: xr.Dataset, predictions: xr.Dataset | None = None) -> list
     return out
 
 
-_MISSING: Final = re.compile(r"-?(9+|8+|7+)\Z")
-"""Numbers that stand for a missing answer in many files: 99, -9, 888."""
+_MISSING: Final = re.compile(r"-?(9+|8+|7+|9+8|9+7)\Z")
+"""Numbers that stand for a missing answer in many files: 99, -9, 888, 998."""
 _APART: Final = 2
-"""Ranges of the other numbers that such a number is apart from them, at least."""
+"""Ranges of the other numbers that such numbers are apart from them, at least."""
 
 
 def _far_number(annotations: xr.Dataset) -> str:
-    """Doubt a number far from all others that many files use for a missing answer, or return "".
+    """Doubt numbers far from all others that many files use for missing answers, or return "".
 
     >>> import dissensus as dx
     >>> _far_number(dx.annotations({"item": [1, 1, 2, 2], "annotator": list("abab"),
-    ...                             "label": [1, 3, 4, 99]}))
-    '99 is far from all other numbers (1 to 4; rows with 99: 1). If it stands for a missing ...'
+    ...                             "label": [1, 3, 4, -99]}))
+    '-99 is far from all other numbers (1 to 4; such rows: 1). If it stands for a missing ...'
     """
     if "value" in annotations:
         rows = annotations["value"].to_numpy()
@@ -226,17 +227,27 @@ def _far_number(annotations: xr.Dataset) -> str:
         if names.dtype.kind not in "if":
             return ""
         rows = names[annotations["label_code"].to_numpy()]
-    for end, others in ((rows.max(), rows[rows < rows.max()]),
-                        (rows.min(), rows[rows > rows.min()])):  # fmt: skip
-        if len(others) and _MISSING.match(number(float(end))):
-            low, high = others.min(), others.max()
-            if min(abs(end - low), abs(end - high)) > _APART * max(high - low, 1):
-                code, between = number(float(end)), f"{number(float(low))} to {number(float(high))}"
-                return (
-                    f"{code} is far from all other numbers ({between}; rows with {code}: "
-                    f"{(rows == end).sum():,}). If it stands for a missing answer, remove its rows"
-                )
+    values = np.unique(rows)
+    for ends in (values[::-1], values):
+        codes = list(takewhile(lambda one: _MISSING.match(f"{one:g}"), ends[:_CODES].tolist()))
+        others = ends[len(codes) :]
+        if not codes or not len(others):
+            continue
+        low, high = others.min(), others.max()
+        if min(abs(codes[-1] - low), abs(codes[-1] - high)) > _APART * max(high - low, 1):
+            named = listed([f"{one:g}" for one in codes])
+            one = len(codes) == 1
+            return (
+                f"{named} {'is' if one else 'are'} far from all other numbers ({low:g} to "
+                f"{high:g}; such rows: {np.isin(rows, codes).sum():,}). If "
+                f"{'it stands for a missing answer' if one else 'they stand for missing answers'}, "
+                "remove such rows"
+            )
     return ""
+
+
+_CODES: Final = 3
+"""Codes of missing answers in one file, at most."""
 
 
 _LONG_ENOUGH: Final = 4

@@ -369,23 +369,31 @@ def numbers(
             where=f"row {bad[0]}",
             expected="a finite number",
             found=f"{_plainly(column.iloc[int(bad[0])])} ({len(bad)} such of {len(column)} rows)",
-            hint=_of_comma(column.iloc[int(bad[0])]) or hint,
+            hint=_of_comma(name, column.iloc[int(bad[0])]) or hint,
         )
     return values
 
 
 _COMMA: Final = re.compile(r"\s*[-+]?\d+,\d+\s*\Z")
+_GROUPED: Final = re.compile(r"\s*[-+]?\d{1,3}(,\d{3})+\s*\Z")
 
 
-def _of_comma(cell: Any) -> str:
-    """Return a hint on a number with a decimal comma, or "".
+def _of_comma(name: str, cell: Any) -> str:
+    """Return a hint on a number with a comma, or "".
 
-    >>> _of_comma("1,5"), _of_comma("x")
-    ("Write a decimal point: table['x'].str.replace(',', '.'), or decimal=',' in pandas", '')
+    >>> _of_comma("score", "1,5"), _of_comma("score", "1,500")
+    ("Write a decimal point: table['score'].str.replace(',', '.')",
+     'Write the number without commas between thousands')
+    >>> _of_comma("score", "x")
+    ''
     """
-    if not isinstance(cell, str) or not _COMMA.match(cell):
+    if not isinstance(cell, str):
         return ""
-    return "Write a decimal point: table['x'].str.replace(',', '.'), or decimal=',' in pandas"
+    if _GROUPED.match(cell):
+        return "Write the number without commas between thousands"
+    return f"Write a decimal point: table[{name!r}].str.replace(',', '.')" * bool(
+        _COMMA.match(cell)
+    )
 
 
 def _plainly(cell: Any) -> str:

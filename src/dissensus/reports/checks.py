@@ -274,6 +274,8 @@ def _leniency(evaluation: xr.DataTree) -> Topics:
 
 _AT_END: Final = 0.02
 """Share of scores that are the largest (or the smallest), from which on the scale has an end."""
+_TIED: Final = 5
+"""Scores that are the largest, at least: one score always is."""
 _BEYOND: Final = 0.05
 """Share of items whose interval goes beyond an end, from which on a caution says so."""
 
@@ -289,7 +291,7 @@ def _beyond_ends(evaluation: xr.DataTree) -> Topics:
     beyond, ends = np.zeros(means.sizes[ITEM], dtype=bool), []
     for end, passed in ((score.min(), means["lower"] < score.min()),
                         (score.max(), means["upper"] > score.max())):  # fmt: skip
-        if (score == end).mean() >= _AT_END:
+        if (score == end).sum() >= max(_AT_END * len(score), _TIED):
             beyond |= passed.to_numpy()
             ends.append(number(float(end)))
     if beyond.mean() < _BEYOND:

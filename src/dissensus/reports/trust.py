@@ -18,6 +18,7 @@ from dissensus.reports.evidence import Facts
 from dissensus.reports.sections import alpha_of
 from dissensus.reports.sentences import interval, joined, sentences
 from dissensus.reports.verdict import Lead
+from dissensus.statistics._resampling import FEW_UNITS
 from dissensus.wording import counted, listed, probability, share, short
 
 _STEPS: Final = 100
@@ -146,8 +147,8 @@ def more_cautions(checked: Checked) -> Topics:
 
 def _settled(evaluation: xr.DataTree, found: Lead) -> Box:
     question = "Is the best system settled?"
-    rule = f"Fine means: probability {share(SURE)} or more."
     first, plural = found.systems[0], sampled_units(evaluation).plural
+    rule = f"Fine means: probability {share(SURE)} or more, from {FEW_UNITS} {plural} or more."
     few = are_few(evaluation)
     if found.equal and not few:
         words = f"{listed(list(map(short, found.equal)))} do equally well."

@@ -147,8 +147,10 @@ def headline(evaluation: xr.DataTree, found: Lead | None) -> Facts:
     first, *rest = found.systems
     here, d = found.numbers.isel({SYSTEM: 0}).sel({SCOPE: THESE}), found.digits
     few, against = checks.are_few(evaluation), average_annotator.against(found.beside, first)
-    if few and against["beside"]:  # of few items nothing is sure
-        against["beside"] = "open"
+    against["from"] = ""
+    if few and against["beside"]:
+        units = checks.sampled_units(evaluation)
+        against |= {"beside": "open", "from": units.counted(units.n)}
     facts: Facts = {
         "name": first, "second": "", "n_systems": len(found.systems), "state": "", "equal": [],
         "achieves": achieves(

@@ -114,13 +114,21 @@ def test_a_number_that_is_no_count_does_not_fill_the_memory(tmp_path):
         dx.read_annotations(tmp_path / "votes.csv", format="counts")
 
 
-@pytest.mark.parametrize(("name", "rows"), [("total", 1), ("Total ", 2), ("answers", 5)])
+@pytest.mark.parametrize(("name", "rows"), [("total", 1), ("Total ", 2), ("n_votes", 9)])
 def test_a_column_of_sums_is_no_label(name, rows, file):
     table = f"item,sad,{name},happy\n" + "".join(f"i{k},{k},{k + 3},3\n" for k in range(rows))
+    table += "last,4,7,3\n"
     with pytest.raises(
         dx.AnnotationError, match=r"expected the votes for one label; found the sum"
     ):
         dx.read_annotations(file("a.csv", table), format="counts")
+
+
+def test_a_label_with_half_of_the_votes_everywhere_is_doubted(file):
+    table = "item,sad,calm,happy\n" + "".join(f"i{k},{k},{k + 3},3\n" for k in range(6))
+    with pytest.warns(dx.DissensusWarning, match="the column 'calm' is the sum of the other"):
+        ann = dx.read_annotations(file("a.csv", table), format="counts")
+    assert ann.sizes["label"] == 3
 
 
 @pytest.mark.parametrize(
@@ -129,6 +137,9 @@ def test_a_column_of_sums_is_no_label(name, rows, file):
         "item,sad,answers,happy\ni1,1,3,2\n",  # by chance
         "item,sad,total\n" + "".join(f"i{k},2,2\n" for k in range(9)),  # two labels
         "item,sad,total,happy\ni1,1,3,2\ni2,1,3,3\n",
+        "item,yes,no,unsure\n" + "".join(f"i{k},1,1,0\n" for k in range(9)),  # all disagree
+        "item,yes,no,maybe\n" + "".join(f"i{k},1,2,1\n" for k in range(9)),
+        "item,all,some,none\ni1,2,1,1\n",
     ],
 )
 def test_a_label_may_have_half_of_the_votes(table, file):

@@ -209,7 +209,7 @@ def test_a_loose_gap_moves_along_its_density(n_pools, change):
             was, found, want = np.append(one.par.mu, one.par.gap[g]), [], []
             for x in (-2.0, 0.1, 1.0):
                 moved = (one.par.mu, one.par.gap, was)
-                found.append(kernel._of_gap(x, g, upper, *given, *moved))
+                found.append(kernel._of_gap(x, g, upper, True, *given, *moved))
                 want.append(log_density(one, 0, free(one, 0)))
                 stay = slice(0, g + 1) if upper else slice(g + 1, None)
                 for p in range(n_pools):
@@ -232,11 +232,17 @@ def test_loose_gaps_are_held_where_the_others_move():
 
 
 @pytest.mark.long
-def test_labels_that_nobody_gives_do_not_slow_the_chains():
-    """Grades 1 to 4 of 7: without slices, cutpoints had some hundred effective draws of 4,000."""
+@pytest.mark.parametrize("cuts", [[-1.0, 0.2, 1.4], [-1.0, -0.6, -0.2]])
+@pytest.mark.parametrize("turned", [False, True])
+def test_labels_that_nobody_gives_do_not_slow_the_chains(cuts, turned):
+    """Grades 1 to 4 of 7: without slices, cutpoints had some hundred effective draws of 4,000.
+
+    Also if most labels are those of the last grade that was given, or the first.
+    """
     rng = np.random.default_rng(1)
-    eta = rng.normal(0, 1, (20, 1)) + rng.normal(0, 0.7, 5) + rng.normal(size=(20, 5))
-    grades = 1 + np.digitize(eta, [-1.0, 0.2, 1.4])
+    eta = rng.normal(0, 1, (60, 1)) + rng.normal(0, 0.7, 5) + rng.normal(size=(60, 5))
+    grades = 1 + np.digitize(eta, cuts)
+    grades = 8 - grades if turned else grades
     ann = dx.from_matrix(grades.tolist(), kind="ordinal", labels=list(range(1, 8)))
     fit = dx.models.crossed_effects.fit(
         ann, family="ordinal", random_seed=1, progressbar=False

@@ -21,7 +21,7 @@ from dissensus.data.formats._table import ReadOptions, Table
 from dissensus.data.formats.wide import split, with_groups
 from dissensus.data.nested import with_silent
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
-from dissensus.errors import AnnotationError, relocated
+from dissensus.errors import AnnotationError, relocated, warn_caller
 from dissensus.kernels.types import Floats, Ints
 
 MOST: Final = 5_000_000
@@ -78,21 +78,29 @@ def _votes(table: Table, columns: dict[str, pd.Series[Any]]) -> Ints:
     return out.astype(np.int64)
 
 
-_TOTALS: Final = frozenset({"total", "sum", "n", "all", "count", "votes", "n_votes", "n_labels"})
+_TOTALS: Final = frozenset({"total", "totals", "sum", "n", "count", "votes", "n_votes", "n_labels"})
 _BY_CHANCE: Final = 5
 """Items, fewer than which may have half of all votes for one label by chance."""
 
 
 def _refuse_total(votes: Floats, names: list[str], table: str) -> None:
-    """Raise if a column is the number of all votes: it would be a label with half of them."""
-    some = votes[votes.any(axis=1)]
-    if votes.shape[1] < 3 or not len(some):
+    """Raise if a column named so is the number of all votes; warn if another column is.
+
+    It would be a label with half of all votes.
+    """
+    some = votes[np.ix_(votes.any(axis=1), votes.any(axis=0))]
+    if some.shape[1] < 3:
         return
-    for name, is_total in zip(names, (2 * some == some.sum(axis=1, keepdims=True)).all(axis=0),
-                              strict=True):  # fmt: skip
-        if is_total and (len(some) >= _BY_CHANCE or str(name).strip().lower() in _TOTALS):
+    totals = (2 * some == some.sum(axis=1, keepdims=True)).all(axis=0)
+    for name in np.array(names, dtype=object)[votes.any(axis=0)][totals].tolist():
+        if str(name).strip().lower() in _TOTALS:
             raise AnnotationError(
                 f"{table}: column {name!r}", expected="the votes for one label",
                 found="the sum of the other columns, in every row",
                 hint="Remove this column: it would be read as a label with half of all votes",
             )  # fmt: skip
+        if len(some) >= _BY_CHANCE and (some != some[0]).any():
+            warn_caller(
+                f"{table}: the column {name!r} is the sum of the other columns in every row. "
+                "If it is a total and not a label, remove it."
+            )

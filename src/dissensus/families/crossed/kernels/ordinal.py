@@ -425,15 +425,15 @@ def move_cutpoints(
 
 @inner
 def _of_gap(
-    x: float, g: int, upper: bool, value: Floats, cell_start: Codes, cell_pool: Codes,
-    who: Indices, item: Floats, annotator: Floats, offset: Floats | None, prior_mu: Floats,
-    prior_gap: Floats, mu: Floats, gap: Floats, was: Floats,
+    x: float, g: int, upper: bool, concerned: bool, value: Floats, cell_start: Codes,
+    cell_pool: Codes, who: Indices, item: Floats, annotator: Floats, offset: Floats | None,
+    prior_mu: Floats, prior_gap: Floats, mu: Floats, gap: Floats, was: Floats,
 ) -> float:  # fmt: skip
     """Return the log density of the logarithm of a gap, and write it, and the means.
 
     The cutpoints below the gap (or, if not ``upper``, above it) stay relative to the means, which
     move with the mean of the cutpoints; ``was`` are the means, and then the gap, before. Labels on
-    the side that stays are left out.
+    the side that stays are left out, and ``concerned`` says whether there are others.
     """
     n_pools, n_cuts = len(mu), len(gap) + 1
     gap[g] = math.exp(x)
@@ -443,7 +443,7 @@ def _of_gap(
         mu[p] = was[p] - shift * (n_cuts - 1.0 - g) / n_cuts + (0.0 if upper else shift)
         total -= 0.5 * ((mu[p] - prior_mu[p, 0]) / prior_mu[p, 1]) ** 2
     cut = cutpoints(gap)
-    for c in range(len(item)):
+    for c in range(len(item) if concerned else 0):
         base = mu[cell_pool[c]] + item[c]
         for n in range(cell_start[c], cell_start[c + 1]):
             y = int(value[n])
@@ -474,12 +474,16 @@ def _move_loose_gaps(
         if not loose[g]:
             continue
         was[:-1], was[-1] = mu, gap[g]
-        above = 0
+        below = own = above = 0
         for y in value:
-            above += y > g
+            below += y <= g
+            own += y == g + 1
+            above += y > g + 1
+        upper = above <= below  # the side with fewer labels moves
+        concerned = own + (above if upper else below) > 0
         _slice_gap(
-            state, math.log(gap[g]), _WIDTH, g, 2 * above < len(value), value, cell_start,
-            cell_pool, who, item, annotator, offset, prior_mu, prior_gap, mu, gap, was,
+            state, math.log(gap[g]), _WIDTH, g, upper, concerned, value, cell_start, cell_pool,
+            who, item, annotator, offset, prior_mu, prior_gap, mu, gap, was,
         )  # fmt: skip
 
 
