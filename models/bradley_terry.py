@@ -64,7 +64,8 @@ When to use it. To rank systems by preferences of people or of a language model
 (`dissensus.win_rate`, `dissensus.rank`, `dissensus.compare`). When not: if voters put three or more
 answers in order (`plackett_luce`); if one answer is right (`dawid_skene`). It assumes that systems
 can be ordered on one line: if A mostly beats B, B beats C and C beats A, it estimates that they are
-equal.
+equal. It has no tastes: if a voter prefers one system in all votes, intervals for other voters are
+too narrow, and an evaluation says so.
 
 The sampler is a Gibbs sampler of blocks: all strengths at once; the numbers of a prompt; those of
 a voter. Each moves on an ellipse about its mode given the rest, which leaves the posterior exact.

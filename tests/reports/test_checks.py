@@ -194,3 +194,23 @@ def test_labels_nobody_named_can_outweigh_the_others(rankings):
     assert checks.cautions(sparse) == []
     flat = dx.evaluate(rankings[0], concentration=20.0, **options)
     assert "Labels that no annotator gave have" in said(checks.cautions(flat))[0]
+
+
+def test_certain_labels_that_no_annotator_gave_are_named(evaluate):
+    """The plausibility of one item is moved to a label that nobody gave it."""
+    tree = evaluate().copy()
+    data = tree["annotations"].to_dataset()
+    assert "never_given" not in [topic for topic, _ in checks.cautions(tree)]
+    item, label = data["item_code"].to_numpy(), data["label_code"].to_numpy()
+    place, unsaid = next(
+        (i, k) for i in range(data.sizes["item"]) for k in range(data.sizes["label"])
+        if k not in label[item == i]
+    )  # fmt: skip
+    posterior, certainty = (tree[name].to_dataset() for name in ("posterior", "certainty"))
+    posterior["plausibility"][{"item": place}] = 0.0
+    posterior["plausibility"][{"item": place, "label": unsaid}] = 1.0
+    certainty["annotation_certainty"][{"item": place}] = 1.0
+    tree["posterior"], tree["certainty"] = posterior, certainty
+    (facts,) = [facts for topic, facts in checks.cautions(tree) if topic == "never_given"]
+    assert facts["names"] == repr(data["item"].to_numpy()[place].item())
+    assert "although no annotator gave it" in " ".join(said([("never_given", facts)]))

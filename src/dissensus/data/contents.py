@@ -390,7 +390,7 @@ def doubts(annotations: xr.Dataset, predictions: xr.Dataset | None = None) -> li
         first = shown(names.tolist(), 3)
         if kind == "ordinal" and source.startswith("inferred") and names.dtype.kind in "if":
             out.append(
-                f"The labels are whole numbers ({first}), and are read as ordinal. Agreement "
+                f"The labels are whole numbers ({first}), and are read as ordinal. An evaluation "
                 'treats them as nominal until the kind is given. Use kind="nominal" if the numbers '
                 'are names, kind="ordinal" if they are grades'
             )

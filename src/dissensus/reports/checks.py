@@ -10,7 +10,19 @@ import numpy as np
 import xarray as xr
 
 from dissensus.data import tables
-from dissensus.dims import ANNOTATOR, CANDIDATE, ITEM, POOL, RELIABILITY, SAMPLE, SCOPE, SYSTEM
+from dissensus.data.plausibility import space
+from dissensus.dims import (
+    ANNOTATOR,
+    CANDIDATE,
+    ITEM,
+    LABEL,
+    POOL,
+    RELIABILITY,
+    SAMPLE,
+    SCOPE,
+    SYSTEM,
+)
+from dissensus.errors import shown
 from dissensus.evaluation import doubts
 from dissensus.evaluation.components import in_several_pools
 from dissensus.evaluation.doubts import DOUBT
@@ -194,7 +206,39 @@ def cautions(evaluation: xr.DataTree) -> Topics:
         mass = float(rest.sum(CANDIDATE).median())
         if mass > HEAVY_PRIOR:
             out.append(("unnamed", {"mass": mass}))
-    return [*out, *_leniency(evaluation), *_beyond_ends(evaluation), *_in_several_pools(evaluation)]
+    out += [*_never_given(evaluation), *_leniency(evaluation), *_beyond_ends(evaluation)]
+    return [*out, *_in_several_pools(evaluation)]
+
+
+def _never_given(evaluation: xr.DataTree) -> Topics:
+    """Caution if an item's leading label is certain, and no annotator gave it (or put it first)."""
+    if evidence.is_of_numbers(evaluation) or not evidence.has(evaluation, "predictions"):
+        return []
+    data, mean = evaluation["annotations"].to_dataset(), evidence.mean_plausibility(evaluation)
+    if LABEL not in data.coords or ITEM not in mean.dims:
+        return []
+    certainty = evaluation["certainty"].to_dataset()["annotation_certainty"]
+    certainty = certainty.sel({RELIABILITY: evaluation.attrs["reference_reliability"]})
+    where, top = space(mean), mean.transpose(ITEM, ...).to_numpy().argmax(axis=1)
+    code = where.codes[top] if where.dense else where.codes[np.arange(len(top)), top]
+    label = tables.match(where.labels, data[LABEL].to_numpy())[code]
+    item = tables.match(mean[ITEM].to_numpy(), data[ITEM].to_numpy())
+    own, given = (data[f"{dim}_code"].to_numpy().astype(np.int64) for dim in (ITEM, LABEL))
+    labelled = np.isin(item, own)
+    if "rank" in data:
+        own, given = (codes[data["rank"].to_numpy() == 1] for codes in (own, given))
+    n = data.sizes[LABEL]
+    said = np.isin(item * n + label, own * n + given)
+    sure = certainty.sel({ITEM: mean[ITEM]}).to_numpy() >= _CERTAIN
+    never = sure & labelled & ~said & (code >= 0) & (label >= 0)
+    if not never.any():
+        return []
+    names = mean[ITEM].to_numpy()[never].tolist()
+    facts = {"items": counted(len(names), "item"), "names": shown(names, 3)}
+    return [("never_given", facts | {"ranked": "rank" in data, "one": len(names) == 1})]
+
+
+_CERTAIN: Final = 0.9
 
 
 def _in_several_pools(evaluation: xr.DataTree) -> Topics:

@@ -32,7 +32,9 @@ def annotation_lines(contents: Mapping[str, Any]) -> Lines:
     """Return what `annotation_contents` returned as lines."""
     kind = f"{contents['kind']} ({contents['kind_source']})"
     if contents["kind"] == "ordinal" and contents["kind_source"].startswith("inferred"):
-        kind += ". Agreement treats them as nominal until the kind is given: ordinal, or nominal"
+        kind += (
+            ". An evaluation treats them as nominal until the kind is given: ordinal, or nominal"
+        )
     out = [
         ("kind", kind),
         *((name, f"{contents[name]:,}") for name in ("rows", "items", "annotators")),
