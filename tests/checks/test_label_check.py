@@ -164,3 +164,10 @@ def test_survives_netcdf(tmp_path):
     for check in (dx.label_check, dx.residual_check):
         xr.testing.assert_allclose(check(again), check(fit))
         check(fit).to_netcdf(tmp_path / "check.nc", engine="h5netcdf")
+
+
+def test_an_evaluation_is_no_fit():
+    tree = xr.DataTree.from_dict({"statistics": xr.Dataset(), "posterior": xr.Dataset()})
+    tree.attrs["model"] = "dirichlet"
+    with pytest.raises(dx.ArgumentError, match=r"found an evaluation\. Fit the model: .*dirichlet"):
+        dx.items_to_review(tree)

@@ -309,6 +309,11 @@ def group_of(fit: Any, name: str) -> xr.Dataset:
     if name in fit.children and fit[name].to_dataset().data_vars:
         return fit[name].to_dataset()
     model = fit.attrs.get("model", "<model>")
+    if "statistics" in fit.children:
+        raise ArgumentError(
+            "fit", expected="the DataTree that a model's fit returns", found="an evaluation",
+            hint=f"Fit the model: dissensus.models.{model}.fit(annotations)",
+        )  # fmt: skip
     raise ArgumentError(
         "fit",
         expected=f"a fit with a group {name!r}",
