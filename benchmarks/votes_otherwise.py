@@ -39,6 +39,8 @@ class World(NamedTuple):
     """Whether alike systems meet more often, as in an arena."""
     few_prompts: bool = False
     """Whether half of the votes are on three prompts."""
+    tastes: float = 0.0
+    """Standard deviation of what each voter thinks of a system in all votes, with normal noise."""
     any_voter: bool = False
     """Whether the true rate is by any voter, also by those who click at random."""
 
@@ -65,6 +67,7 @@ WORLDS = {
     "answers that fail": World(quality=of_outliers),
     "alike systems meet": World(matched=True),
     "half of the votes on three prompts": World(few_prompts=True),
+    "voters have tastes": World(tastes=0.7),
 }
 
 
@@ -90,6 +93,9 @@ def simulated(world: World, rng: np.random.Generator) -> tuple[dict[str, Any], n
         at = np.clip(place[left] + near, 0, N_SYSTEMS - 1)
         right = np.argsort(strength)[np.where(at == place[left], (at + 1) % N_SYSTEMS, at)]
     gap = quality[prompt, left] - quality[prompt, right]
+    if world.tastes:
+        taste = world.tastes * rng.normal(size=(N_VOTERS, N_SYSTEMS))
+        gap = gap + taste[who, left] - taste[who, right]
     heard = gap + scale[who] * world.noise.rvs(size=N_VOTES, random_state=rng)
     outcome = np.where(np.abs(heard) < threshold[prompt], 1, np.where(heard > 0, 0, 2))
     outcome = np.where(careless[who], rng.integers(3, size=N_VOTES), outcome)
@@ -99,8 +105,8 @@ def simulated(world: World, rng: np.random.Generator) -> tuple[dict[str, Any], n
         "winner": np.array(["left", "tie", "right"])[outcome],
     }  # fmt: skip
     apart = quality[:, :, None] - quality[:, None, :]
-    edge = threshold[:, None, None]
-    wins, loses = world.noise.cdf(apart - edge), world.noise.cdf(-apart - edge)
+    edge, spread = threshold[:, None, None], np.sqrt(1.0 + 2.0 * world.tastes**2)
+    wins, loses = (world.noise.cdf((side - edge) / spread) for side in (apart, -apart))
     won = wins + 0.5 * (1.0 - wins - loses)
     each = (won.sum(axis=2) - 0.5) / (N_SYSTEMS - 1)
     chance = careless.mean() if world.any_voter else 0.0
@@ -111,6 +117,7 @@ def main() -> None:
     """Print a row for each way."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--studies", type=int, default=40)
+    parser.add_argument("--only", default="", help="kinds of votes whose names hold this")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     edges = (1 - PROB) / 2, (1 + PROB) / 2
@@ -123,6 +130,8 @@ def main() -> None:
     )
     print("|---|" + "--:|" * 5)
     for name, world in WORLDS.items():
+        if asked.only not in name:
+            continue
         hold, width, error = ({way: [] for way in ways} for _ in range(3))
         for study in range(asked.studies):
             votes, truth = simulated(world, np.random.default_rng([7, study]))
