@@ -86,7 +86,7 @@ ALONE = dx.annotations(
 )
 OF_POOLS = [
     (NUMBERS, {}, "two or more pools of annotators; found none"),
-    (ALONE, {}, r"found 1\. .*there is crossed_effects"),
+    (ALONE, {}, r"found 1\. .*use crossed_effects"),
     (two_pools("gaussian", shared=True), {}, "annotators 'a0': expected each annotator in one"),
     (two_pools("gaussian"), {"residual": "item"},
      "residual: expected 'shared' or 'pool'; found 'item'"),
