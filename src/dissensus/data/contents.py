@@ -187,7 +187,7 @@ def name_doubts(data: xr.Dataset, predictions: xr.Dataset | None = None) -> list
     >>> ann = dx.annotations({"item": [1, 1, 1], "annotator": ["ann", "bob", "Ann "],
     ...                       "label": list("xyx")})
     >>> name_doubts(ann)
-    ["Annotators alike but for capitals or blanks: 'Ann ', 'ann'. They count as different..."]
+    ["Annotators alike but for capitals or blanks: 'ann', 'Ann '. They count as diff..."]
     """
     out = []
     named = {dim: data[dim] for dim in (ITEM, ANNOTATOR, SYSTEM) if dim in data.coords}
