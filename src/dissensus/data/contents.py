@@ -197,8 +197,7 @@ def name_doubts(data: xr.Dataset, predictions: xr.Dataset | None = None) -> list
         if values.dtype.kind not in "UO":
             continue
         names = [name for name in values.to_numpy().tolist() if isinstance(name, str)]
-        alike = respelled(names) if len(set(map(folded, names))) < len(names) else []
-        if alike:
+        if alike := respelled(names):
             out.append(
                 f"{dim.capitalize()}s alike but for capitals or blanks: {shown(alike, _SHOWN)}. "
                 "They count as different ones. Write them alike"

@@ -391,9 +391,9 @@ def _of_comma(name: str, cell: Any) -> str:
         return ""
     if _GROUPED.match(cell):
         return "Write the number without commas between thousands"
-    return f"Write a decimal point: table[{name!r}].str.replace(',', '.')" * bool(
-        _COMMA.match(cell)
-    )
+    if _COMMA.match(cell):
+        return f"Write a decimal point: table[{name!r}].str.replace(',', '.')"
+    return ""
 
 
 def _plainly(cell: Any) -> str:

@@ -13,7 +13,7 @@ from dissensus.evaluation.evidence import summary
 from dissensus.plots._source import NEW
 from dissensus.reports import evidence, opening
 from dissensus.reports.average_annotator import SURE
-from dissensus.reports.checks import Checked, Topics, are_few, sampled_units
+from dissensus.reports.checks import Checked, Topics, sampled_units
 from dissensus.reports.evidence import Facts
 from dissensus.reports.sections import alpha_of
 from dissensus.reports.sentences import interval, joined, sentences
@@ -149,14 +149,13 @@ def _settled(evaluation: xr.DataTree, found: Lead) -> Box:
     question = "Is the best system settled?"
     first, plural = found.systems[0], sampled_units(evaluation).plural
     rule = f"Fine means: probability {share(SURE)} or more, from {FEW_UNITS} {plural} or more."
-    few = are_few(evaluation)
-    if found.equal and not few:
+    if found.equal:
         words = f"{listed(list(map(short, found.equal)))} do equally well."
         return Box(question, "fine", words, rule)
     best, degree = found.best[0], "best" if len(found.systems) > 2 else "better"
     words = f"{short(first)} is the {degree} on new items with probability "
     words += f"{probability(best)}."
-    if few:
+    if found.few:
         return Box(question, "careful", words, rule, f"Have more {plural} labelled.")
     if best >= SURE:
         return Box(question, "fine", words, rule)
@@ -174,7 +173,7 @@ def items_to_add(evaluation: xr.DataTree, found: Lead | None) -> str:
     if found is None or not found.pairs or found.best[0] >= SURE:
         return ""
     units = sampled_units(evaluation)
-    factor = None if found.equal or are_few(evaluation) else more_items(found)
+    factor = None if found.equal or found.few else more_items(found)
     if factor is None:
         return ""
     n = units.n * (factor - 1)

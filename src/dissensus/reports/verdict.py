@@ -61,6 +61,8 @@ class Lead:
     """The systems compared with an annotator."""
     annotator: xr.DataArray | None
     """Draws (chain, draw[, scope]) of the average annotator, of the same quantity."""
+    few: bool
+    """Whether there are too few items, or clusters, to settle anything."""
 
     @property
     def systems(self) -> list[Any]:
@@ -85,7 +87,12 @@ class Lead:
 
     @property
     def equal(self) -> list[Any]:
-        """The systems that are the same as the first in nearly all draws, if these are the best."""
+        """The systems that are the same as the first in nearly all draws, if these are the best.
+
+        None of few items, on which different systems can agree.
+        """
+        if self.few:
+            return []
         pair = self.pairs["probability_equal"].sel({SYSTEM: self.systems[0], SCOPE: NEW})
         same = pair.sel({other(SYSTEM): self.systems}).to_numpy() > EQUAL
         if same.sum() < 2 or sum(np.array(self.best)[same]) < SURE:
@@ -114,7 +121,8 @@ def lead(evaluation: xr.DataTree, values: xr.Dataset | None) -> Lead | None:
     order = {SYSTEM: evidence.ordered(numbers.sel({SCOPE: THESE}))[SYSTEM].to_numpy()}
     beside = average_annotator.beside(evaluation, truth=name == ACCURACY)
     own = average_annotator.value(evaluation, name)
-    return Lead(name, numbers.sel(order), draws.sel(order), pairs, reason, beside, own)
+    few = checks.are_few(evaluation)
+    return Lead(name, numbers.sel(order), draws.sel(order), pairs, reason, beside, own, few)
 
 
 def _wants_truth(evaluation: xr.DataTree) -> bool:
@@ -146,9 +154,9 @@ def headline(evaluation: xr.DataTree, found: Lead | None) -> Facts:
                 "width": "", "note": "", "panel": "", "other": None}  # fmt: skip
     first, *rest = found.systems
     here, d = found.numbers.isel({SYSTEM: 0}).sel({SCOPE: THESE}), found.digits
-    few, against = checks.are_few(evaluation), average_annotator.against(found.beside, first)
+    against = average_annotator.against(found.beside, first)
     against["from"] = ""
-    if few and against["beside"]:
+    if found.few and against["beside"]:
         units = checks.sampled_units(evaluation)
         against |= {"beside": "open", "from": units.counted(units.n)}
     facts: Facts = {
@@ -164,13 +172,13 @@ def headline(evaluation: xr.DataTree, found: Lead | None) -> Facts:
     if rest:
         best = found.best
         facts |= {
-            "second": rest[0], "state": _state(best[0], few=few),
+            "second": rest[0], "state": _state(best[0], few=found.few),
             "best": best[0],
             "either": sum(best[:2]) >= SURE,
             "second_value": value_of(
                 found.name, share(float(found.numbers["mean"].sel({SCOPE: THESE})[1]), d)
             ),
-            "equal": [] if few else found.equal,
+            "equal": found.equal,
         }  # fmt: skip
     return facts
 

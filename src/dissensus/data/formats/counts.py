@@ -21,7 +21,7 @@ from dissensus.data.formats._table import ReadOptions, Table
 from dissensus.data.formats.wide import split, with_groups
 from dissensus.data.nested import with_silent
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
-from dissensus.errors import AnnotationError, relocated, warn_caller
+from dissensus.errors import AnnotationError, folded, relocated, warn_caller
 from dissensus.kernels.types import Floats, Ints
 
 MOST: Final = 5_000_000
@@ -93,7 +93,7 @@ def _refuse_total(votes: Floats, names: list[str], table: str) -> None:
         return
     totals = (2 * some == some.sum(axis=1, keepdims=True)).all(axis=0)
     for name in np.array(names, dtype=object)[votes.any(axis=0)][totals].tolist():
-        if str(name).strip().lower() in _TOTALS:
+        if folded(name) in _TOTALS:
             raise AnnotationError(
                 f"{table}: column {name!r}", expected="the votes for one label",
                 found="the sum of the other columns, in every row",
