@@ -157,6 +157,7 @@ def test_demo_shows_the_known_truth(tmp_path, monkeypatch):
     assert "truth" in (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.filterwarnings("ignore:The pilot has labels of 9 items")  # on purpose: fast
 def test_check_models_and_plan(files):
     assert "annotators per item" in call("check", files[0]).output
     assert "inverse_rank" in call("models").output

@@ -68,6 +68,7 @@ def test_checks_and_models(files):
     assert models[0]["kinds"] == ["nominal", "ordinal"]
 
 
+@pytest.mark.filterwarnings("ignore:The pilot has labels of 9 items")  # on purpose: fast
 def test_a_plan_is_its_numbers_without_draws(files):
     found = said("plan", files[0], "--annotators", "2,3", "--items", "20,40",
                  "--seed", 1, "--no-progress")  # fmt: skip

@@ -85,3 +85,29 @@ def test_what_no_plan_takes_is_refused_by_name(pilot, more):
         dx.plan(pilot, threshold=3, **more)
     with pytest.raises(dx.ArgumentError, match=r"^studys: .*Did you mean studies=\?"):
         dx.plan(pilot, studys=3, **more)
+
+
+@pytest.mark.parametrize(
+    ("n_items", "n_annotators", "settings", "words"),
+    [
+        (19, 2, {}, "labels of 19 items"),
+        (30, 1, {}, "one label of each item"),
+        (20, 2, {}, None),
+        (30, 1, {"prior_count": 1}, None),
+    ],
+)
+def test_a_pilot_that_says_little_is_called_so(n_items, n_annotators, settings, words, recwarn):
+    few = dx.simulate.study(n_items, n_annotators, 3, kind="nominal", random_seed=1).annotations
+    dx.plan(few, annotators=(2,), items=(20,), draws=20, random_seed=1, **settings)
+    said = [str(one.message) for one in recwarn if one.category is dx.DesignWarning]
+    assert len(said) == (words is not None)
+    assert all(words in text for text in said)
+
+
+def test_one_label_of_each_item_makes_planned_widths_too_wide():
+    # Simulated, to be held against a pilot with five labels of each item: what is warned of.
+    whole = dx.simulate.study(200, 5, 3, kind="nominal", random_seed=3).annotations
+    once = whole.isel(annotation=np.unique(whole["item_code"], return_index=True)[1])
+    with pytest.warns(dx.DesignWarning, match="one label of each item"):
+        alone = dx.plan(once, annotators=(3,), items=(100,), random_seed=1)["half_width"].item()
+    assert alone > 1.5 * dx.plan(whole, (3,), (100,), random_seed=1)["half_width"].item()

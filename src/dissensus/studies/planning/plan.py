@@ -15,7 +15,7 @@ from dissensus import arguments, models
 from dissensus.data.pairs import are_votes
 from dissensus.data.predictions import Features
 from dissensus.dims import ANNOTATOR, ITEM
-from dissensus.errors import AnnotationError, ArgumentError, brief
+from dissensus.errors import AnnotationError, ArgumentError, DesignWarning, brief, warn_caller
 from dissensus.kernels.dirichlet import draw_dirichlet
 from dissensus.kernels.majority import leaned
 from dissensus.kernels.random import generator
@@ -24,11 +24,13 @@ from dissensus.metrics._insight import insight_of
 from dissensus.sampling import fitting
 from dissensus.sampling.learned_prior import LEARNED, learned, plausibilities
 from dissensus.statistics._reader_words import is_reader_study
+from dissensus.statistics._resampling import FEW_UNITS
 from dissensus.studies.planning.judged import half_width, plan_votes
 from dissensus.studies.planning.labels import plan_labels
 from dissensus.studies.planning.readers import plan_readers
 from dissensus.studies.planning.reliability import plan_reliability
 from dissensus.studies.planning.studies import counts, level, share
+from dissensus.wording import counted
 
 _REPEATS = 10
 _WARM_UP = 100
@@ -57,6 +59,7 @@ def planned(
     truths = fit["posterior"]["plausibility"].isel(chain=0).to_numpy()
     rng = generator(random_seed, "plan")
     prob = level(prob)
+    _warn_of_little(pilot, learned=isinstance(prior_count, str))
     # One study of each size, since the learned prior depends on the number of items.
     how = (accuracy, reliability, prior_count, draws, rng)
     studies = [[_study(truths, n, k, *how) for k in sizes["items"]] for n in sizes["annotators"]]
@@ -73,6 +76,24 @@ def planned(
         coords={ANNOTATOR: sizes["annotators"], ITEM: sizes["items"]},
         attrs={"accuracy": accuracy, "reliability": reliability, "probability": prob},
     )
+
+
+def _warn_of_little(pilot: xr.Dataset, *, learned: bool) -> None:
+    """Warn if the pilot says little of how often annotators differ."""
+    labelled, times = np.unique(pilot["item_code"], return_counts=True)
+    if learned and times.max() < 2:
+        warn_caller(
+            "The pilot has one label of each item, and so does not show how often annotators "
+            "differ: the planned widths are the prior's, and can be twice too wide. Have some items "
+            "labelled by two annotators, or set prior_count=",
+            DesignWarning,
+        )
+    elif len(labelled) < FEW_UNITS:
+        warn_caller(
+            f"The pilot has labels of {counted(len(labelled), 'item')}. With fewer than "
+            f"{FEW_UNITS}, planned widths are rough: other items would give other widths",
+            DesignWarning,
+        )
 
 
 def _study(
@@ -164,7 +185,8 @@ def plan(
     Parameters
     ----------
     pilot : xarray.Dataset or DataTree
-        Nominal or ordinal annotations of a first few dozen items. To plan reliability: numbers,
+        Nominal or ordinal annotations of a first few dozen items, some of them labelled by two
+        annotators or more. To plan reliability: numbers,
         ordered labels or two labels, or a fit. To plan areas: a reader study with one or two
         modalities, for new readers and new cases, with at least 90 % of all scores (each reader,
         case and modality). To plan win rates: votes of people, from `dissensus.pairs`.
@@ -274,8 +296,7 @@ def plan(
     Examples
     --------
     >>> import dissensus as dx
-    >>> pilot = dx.annotations({"item": [1, 1, 2, 2], "annotator": list("abab"),
-    ...                         "label": ["x", "y", "x", "x"]})
+    >>> pilot = dx.simulate.study(30, 2, 3, kind="nominal", random_seed=1).annotations
     >>> result = dx.plan(pilot, annotators=(1, 8), items=(50,), random_seed=1)
     >>> bool(result.certainty.sel(annotator=8) > result.certainty.sel(annotator=1))
     True
