@@ -68,6 +68,19 @@ def test_what_is_wrong_is_named(change, options, words):
         dx.pairs(FRAME.assign(**change), **{**SIDES, **options})
 
 
+def test_words_for_sides_and_tables_of_winners_have_their_hints():
+    rows = {"left": list("xyx"), "right": list("yzz"), "winner": ["a", "tie", "b"]}
+    with pytest.raises(dx.AnnotationError, match=r"\.replace\(\{'a': 'left', 'b': 'right'\}\)"):
+        dx.pairs(rows)
+    with pytest.raises(dx.AnnotationError, match=r"ties=\['tie', 'a', 'b'\]"):  # some are named
+        dx.pairs({**rows, "left": list("xyx") * 2, "right": list("yzz") * 2,
+                  "winner": ["a", "tie", "b", "x", "left", "z"]})  # fmt: skip
+    rows = {"winner": ["x", "y"], "loser": ["y", "z"]}
+    with pytest.raises(dx.AnnotationError, match="type left='winner', right='loser'"):
+        dx.pairs(rows)
+    assert dx.pairs(rows, left="winner", right="loser")["outcome"].to_numpy().tolist() == [0, 0]
+
+
 def test_numbers_are_the_same_names_written_otherwise():
     votes = dx.pairs({"left": [3.5, 4.0], "right": [4, 3], "winner": [4, 4]})
     assert votes["system"].to_numpy().tolist() == [3.0, 3.5, 4.0]

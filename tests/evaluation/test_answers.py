@@ -252,3 +252,18 @@ def test_items_without_predictions_are_no_disagreement(ann, pred):
         other = agreements(votes_of(rest, some), 50, rng[1], new_items=new)
         for a, b in zip(one, other, strict=True):
             np.testing.assert_allclose(a, b)
+
+
+def test_agreement_by_items_is_said_where_labels_are_many_on_some():
+    """90 items with 3 labels x, 10 with 20 of which half are x: by items .95, by labels .787."""
+    rows = [(i, k, "x") for i in range(90) for k in range(3)]
+    rows += [(i, k, "xy"[k % 2]) for i in range(90, 100) for k in range(20)]
+    item, annotator, label = zip(*rows, strict=True)
+    ann = dx.annotations({"item": item, "annotator": annotator, "label": label})
+    pred = dx.predictions({"item": range(100), "system": ["m"] * 100, "label": ["x"] * 100})
+    result = dx.evaluate(ann, pred, **RUN, **LEAN)
+    (said,) = sentences("answers", opening.answers(result, "m"))
+    assert "on .79 of these items (.95 if each item, not each label, counts once; ann" in said
+    even = dx.annotations({"item": item[:270], "annotator": annotator[:270], "label": label[:270]})
+    result = dx.evaluate(even, pred.isel(item=slice(90)), **RUN, **LEAN)
+    assert opening.answers(result, "m")["by_items"] is None

@@ -15,6 +15,7 @@ import dissensus as dx
 from dissensus.evaluation.next_votes import information, next_votes
 from dissensus.evaluation.rerun import rerun
 from dissensus.evaluation.votes import misfit
+from dissensus.wording import spoken_probability
 
 QUIET = {"random_seed": 1, "progressbar": False}
 SAMPLE = ("chain", "draw")
@@ -40,16 +41,20 @@ def test_the_leaderboard_is_of_the_fit(result):
     np.testing.assert_allclose(  # a matrix product rounds by where its arrays lie
         dx.win_rate(result, as_cast=False, random_seed=1).to_numpy(), rate, rtol=1e-14
     )
+    strength = board["strength"].to_numpy()  # beside verdicts, opponents may differ
     for place in np.ndindex(rate.shape):
-        ahead = (rate[place[:2]] > rate[place]).sum()
+        ahead = (strength[place[:2]] > strength[place]).sum()
         assert board["rank"].to_numpy()[place] == 1 + ahead
     posterior = result["posterior"].to_dataset()
     on_these = posterior["strength"] + posterior["item_effect"].mean("item")
     xr.testing.assert_allclose(
         board["strength"].drop_attrs(), on_these - on_these.mean("system"), atol=1e-12
     )
-    assert board.attrs == {"model": "bradley_terry", "scope": "these items"}
-    compared = dx.compare(board["win_rate"])
+    assert board.attrs == {
+        "model": "bradley_terry", "scope": "these items", "order": "strength",
+    }  # fmt: skip
+    assert not board["group"].any()
+    compared = dx.compare(board["strength"])
     for name, values in result["comparison"].to_dataset().data_vars.items():
         xr.testing.assert_allclose(values, compared[name])
 
@@ -264,6 +269,49 @@ def test_next_votes_are_of_open_neighbours(result):
         known = information(m, tie, spreads, new_items=False)
         expected = (1.645**2 / m**2 - 1 / v) / known if m > 0 else np.inf
         assert row["more"] == pytest.approx(max(expected, 1))
+
+
+def test_systems_that_nobody_compared_are_not_ordered():
+    """Groups x and y: no vote and no verdict compares systems of different groups."""
+    rng = np.random.default_rng(3)
+    rows = [[f"{name}{k}" for k in rng.choice(3, 2, replace=False)] for name in "xy" * 60]
+    votes = dx.pairs({
+        "left": [left for left, _ in rows], "right": [right for _, right in rows],
+        "winner": [min(row) if rng.random() < 0.8 else max(row) for row in rows],
+    })  # fmt: skip
+    with pytest.warns(dx.DesignWarning, match="No votes compare systems of different groups"):
+        made = dx.evaluate(votes, draws=300, **QUIET)
+    board = made["leaderboard"].to_dataset()
+    names = [name[0] for name in board["system"].to_numpy().tolist()]
+    assert board["group"].to_numpy().tolist() == [int(name == "y") for name in names]
+    assert set(dx.summary(made)["doubt"]) == {"no votes compare systems of 2 groups"}
+    asked = next_votes(made)
+    assert (asked["first"].str[0] == asked["second"].str[0]).all()
+    said = dx.describe(made)
+    assert said.startswith("No best of 6 systems can be named: no votes compare systems of 2 group")
+    for name in "xy":
+        own = board["win_rate"].sel(system=[f"{name}{k}" for k in range(3)])
+        best = spoken_probability(float((own.argmax("system") == 0).mean()))
+        assert f"{name}0 is the best of 3 in its group with probability {best}" in said
+
+
+def test_votes_to_settle_an_order_are_for_its_own_probability():
+    """Without verdicts the order is by win rate, and strengths may say something else."""
+    made = dx.evaluate(study(), draws=300, **QUIET)
+    board, posterior = made["leaderboard"].to_dataset(), made["posterior"].to_dataset()
+    assert board.attrs["order"] == "win_rate"
+    for row in next_votes(made).to_dict("records"):
+        rate, strength = (
+            (board[name].sel(system=row["first"]) - board[name].sel(system=row["second"]))
+            .to_numpy().ravel() for name in ("win_rate", "strength")
+        )  # fmt: skip
+        slope = np.polyfit(strength, rate, 1)[0]
+        m, v = rate.mean() / slope, rate.var() / slope**2
+        names = ("tie", "item_spread", "item_tie_spread")
+        tie, *spreads = (float(posterior[name].mean()) for name in names)
+        known = information(m, tie, spreads, new_items=False)
+        assert row["more"] == pytest.approx(max((1.645**2 / m**2 - 1 / v) / known, 1))
+        assert row["better"] == pytest.approx((rate > 0).mean())
 
 
 @pytest.mark.filterwarnings("ignore:The chains have not run")

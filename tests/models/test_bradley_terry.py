@@ -138,6 +138,11 @@ def test_what_only_priors_know_is_warned_of():
         bradley_terry.build(fixed, side=True)
     bradley_terry.build(dx.pairs({"left": list("ab"), "right": list("ba"), "winner": ["left"] * 2}),
                         side=True)  # fmt: skip
+    winners = {"winner": list("abc") * 4, "loser": list("bca") * 4}
+    winners = dx.pairs(winners, left="winner", right="loser")
+    bradley_terry.build(winners)
+    with pytest.warns(dx.DesignWarning, match="In each of 12 votes, the answer on the left won"):
+        bradley_terry.build(winners, side=True)
 
 
 @pytest.mark.filterwarnings("ignore::dissensus.errors.ConvergenceWarning")

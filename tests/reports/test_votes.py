@@ -91,7 +91,7 @@ def test_numbers_are_those_of_the_draws(result):
     names = [str(row[0]) for row in votes.better_table(result).bodies[0].rows]
     for row, first in zip(votes.better_table(result).bodies[0].rows, names, strict=True):
         for cell, second in zip(row[1:], names, strict=True):
-            one, two = (board["win_rate"].sel(system=name) for name in (first, second))
+            one, two = (board["strength"].sel(system=name) for name in (first, second))
             assert cell == "" if first == second else cell == float((one > two).mean())
     heard, systems = result["predictions"], result["predictions"]["system"].to_numpy()
     for name, _, alone, by_verdicts in votes.judge_table(result).bodies[0].rows:

@@ -100,12 +100,14 @@ _SYNONYMS: Final = {
     "label": "label class category rating value answer response annotation judgment judgement "
     "grade vote choice diagnosis prediction predicted predictedlabel pred score",
     "system": "system model method classifier algorithm modelversion",
+    "left": "left modela systema itema optiona answera responsea",
+    "right": "right modelb systemb itemb optionb answerb responseb",
     "rank": "rank ranking position place",
     "score": "score probability prob confidence",
     "confidence": "confidence certainty",
 }
 """Usual names of columns, by role."""
-_HAVE_FORMS: Final = frozenset({"annotator", "system", "label"})
+_HAVE_FORMS: Final = frozenset({"annotator", "system", "label", "left"})
 """Roles without a column in tables of another form, such as a column for each annotator."""
 
 

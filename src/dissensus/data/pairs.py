@@ -92,7 +92,10 @@ def pairs(
     wanted = {
         "left": left, "right": right, "winner": winner, "annotator": annotator, "item": item,
     }  # fmt: skip
-    column = columns(frame, wanted, needed=("left", "right", "winner"))
+    column = columns(
+        frame, wanted, needed=("left", "right", "winner"),
+        hint="Of a table of winners and losers, type left='winner', right='loser'",
+    )  # fmt: skip
     sides = {side: tables.encode(column[side], str(wanted[side])) for side in ("left", "right")}
     systems, codes = _together(sides)
     same = np.flatnonzero(codes["left"] == codes["right"])
@@ -194,16 +197,23 @@ def _require_outcomes(
     odd = won.values[np.unique(won.codes[bad])].tolist()
     known = {_name(name) for name in systems.tolist()}
     others = [word for word in odd if _name(word) not in known]
+    hint = "The winner must be one of the two systems of its row"
+    if len(others) == 2 and {_name(x) for x in won.values.tolist()} <= {*map(_name, [*odd, *ties])}:
+        left, right = others
+        hint = (
+            f"If these are the sides, type frame[{column!r}].replace({{{left!r}: 'left', "
+            f"{right!r}: 'right'}})"
+        )
+    elif others:
+        hint = f"If it means a tie, type ties={[*ties, *others][:5]}"
+        if len(others) > 1:
+            hint += "; words for the sides are the names of their columns: rename these"
     raise AnnotationError(
         f"column {column!r}", where=f"row {row}",
         expected=f"one of {shown(words, 7)}, or one of the systems of the row, {pair}",
         found=f"{brief(won.values[won.codes[row]].item())} (such rows: {bad.sum():,}"
         + (f", with {shown(odd)})" if len(odd) > 1 else ")"),
-        hint=misspelt(others, [*words, *systems.tolist()])
-        + (f"If it means a tie, type ties={[*ties, *others][:5]}" if len(others) else
-           "The winner must be one of the two systems of its row")
-        + ("; words for the sides are the names of their columns: rename these"
-           if len(others) > 1 else ""),
+        hint=misspelt(others, [*words, *systems.tolist()]) + hint,
     )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """The group ``answers``: three quantities that are all called accuracy, and which one leads.
 
-- Annotator agreement: a system's rate of agreement with a random annotator. It needs no model.
-  Human agreement is the same for two annotators.
+- Annotator agreement: a system's rate of agreement with the annotators' labels, each label counted
+  once. It needs no model. Human agreement is the same for two annotators.
 - Panel agreement: the rate at which a system gives the label that most of a large panel of such
   annotators would give.
 - Accuracy: the rate at which a system gives the one true label.
@@ -140,6 +140,13 @@ def votes_of(annotations: xr.Dataset, predictions: xr.Dataset | None) -> Votes:
     first_part = np.flatnonzero(np.diff(cell[by_cell], prepend=-1))
     first_cell = np.flatnonzero(np.diff(used // n_labels, prepend=-1))
     return Votes(start, agrees, vote[by_cell], part[by_cell], first_part, first_cell)
+
+
+def by_items(votes: Votes) -> Floats:
+    """Return the observed agreement with an annotator (system), each item counted once."""
+    size = np.diff(np.append(votes.start, len(votes.agrees)))
+    each = np.add.reduceat(votes.agrees, votes.start) / size[:, None]
+    return np.asarray(each.mean(axis=0))
 
 
 def agreements(

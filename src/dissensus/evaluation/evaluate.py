@@ -165,7 +165,8 @@ def evaluate(
         - ``answers``: draws of ``annotator_agreement``, ``panel_agreement`` and ``accuracy``
           (chain, draw, system) and of ``human_agreement`` (chain, draw). The first is how often an
           annotator's label is the system's, the second how often a large panel's majority label is,
-          the third how often the one true label is. The last is agreement of two annotators.
+          the third how often the one true label is. The last is agreement of two annotators. In the
+          first and last, items with more labels count more.
         - ``posterior``: draws at the reference reliability.
         - ``metrics``: draws (chain, draw, reliability, scope, system); ``comparison`` of systems,
           ``diagnostics`` of these draws, and ``convergence`` of Markov chains.
@@ -193,10 +194,11 @@ def evaluate(
         ``truth_mean``; and ``annotations``, ``predictions``.
 
         Of votes: ``posterior`` and the other groups of the fit; ``leaderboard``, with draws of
-        ``win_rate``, ``rank`` (by win rate) and ``strength`` (chain, draw, system);
-        ``comparison`` of win rates; ``vote_check``, with shares of votes won by pair of systems,
-        observed and replicated; ``votes_alone``, the same without verdicts, if there are any; and
-        ``annotations``, ``predictions``.
+        ``win_rate``, ``rank`` and ``strength`` (chain, draw, system), and the ``group`` of each
+        system within which systems are compared; ``comparison`` by win rate, with verdicts by
+        strength, as is the rank (the attribute ``order`` says which); ``vote_check``, with shares
+        of votes won by pair of systems, observed and replicated; ``votes_alone``, the same without
+        verdicts, if there are any; and ``annotations``, ``predictions``.
 
     Raises
     ------

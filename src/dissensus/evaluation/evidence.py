@@ -292,7 +292,8 @@ def summary(evaluation: xr.DataTree | xr.Dataset, of: str | None = None) -> pd.D
           the reference reliability), ess_bulk, r_hat.
         - weighted_reliability: quantity, median. The interval of ``annotators_for_truth`` is
           equal-tailed; it is infinite if no number suffices, and mean and sd are NaN then.
-        - leaderboard: system (best first); the numbers are of its win rate. rank (median),
+        - leaderboard: system (best first); the numbers are of its win rate. ``doubt`` is also set
+          if no votes compare some systems. rank (median),
           rank_lower, rank_upper, probability_best, votes (on the system), ess_bulk, r_hat.
         - labels, of sets: element, quantity ("share", "krippendorff_alpha", "f1", "sensitivity",
           "specificity"), system, undefined. ``doubt`` is that of the label's fit.

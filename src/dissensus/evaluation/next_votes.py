@@ -22,9 +22,10 @@ _NODES: Final = 32
 def next_votes(evaluation: xr.DataTree) -> pd.DataFrame:
     r"""Return neighbours in the leaderboard whose order is open, the cheapest to settle first.
 
-    The order of two systems is open if P(better) is between .05 and .95. If a difference of
-    strengths has the posterior mean m and variance v, and a vote on the two systems adds the
-    information J to :math:`1 / v`, then P(better) is .95 after
+    Neighbours are those of one group, which votes or verdicts connect. Their order is open if
+    P(better) is between .05 and .95. If their difference has the posterior mean m and variance v,
+    and a vote on the two systems adds the information J to :math:`1 / v`, then P(better) is .95
+    after
 
     .. math:: n = \frac{1.645^2 / m^2 - 1 / v}{J}
 
@@ -35,7 +36,9 @@ def next_votes(evaluation: xr.DataTree) -> pd.DataFrame:
 
     with means over prompts, :math:`\eta \sim \mathrm{Normal}(m, 2 \sigma_u^2)` and the tendency to
     ties :math:`\mathrm{Normal}(\tau, \sigma_\tau^2)`. If the leaderboard is for the prompts at
-    hand, Var(E(y)), the variance between prompts, is left out: new votes are spread evenly.
+    hand, Var(E(y)), the variance between prompts, is left out: new votes are spread evenly. A
+    difference of win rates is divided by its slope against the difference of strengths, so that m
+    and v are on the scale of :math:`\eta`, and n is for the P(better) of the leaderboard.
 
     Assumptions: the difference stays as it is (the estimate changes with the votes, so that about
     half of all repetitions need more), voters are typical, and posteriors are normal. J is without
@@ -45,10 +48,11 @@ def next_votes(evaluation: xr.DataTree) -> pd.DataFrame:
     -------
     pandas.DataFrame
         Columns first, second (systems), better (the probability that the first is better), votes
-        (of the pair so far), and more (infinite if the first has no larger strength).
+        (of the pair so far), and more (infinite if the win rates do not grow with strengths).
     """
     board, posterior = evaluation[LEADERBOARD].to_dataset(), evaluation["posterior"].to_dataset()
-    order = np.argsort(-board["win_rate"].mean(SAMPLE).to_numpy(), kind="stable")
+    value = board[board.attrs["order"]].transpose(*SAMPLE, SYSTEM).to_numpy()
+    order = np.argsort(-value.mean(axis=(0, 1)), kind="stable")
     pairs = evaluation[COMPARISON].to_dataset()
     better = (pairs["probability_better"] + pairs["probability_equal"] / 2).to_numpy()
     strength = board["strength"].transpose(*SAMPLE, SYSTEM).to_numpy()
@@ -58,16 +62,19 @@ def next_votes(evaluation: xr.DataTree) -> pd.DataFrame:
         float(posterior[name].mean()) if name in posterior else 0.0
         for name in ("item_spread", "item_tie_spread")
     ]
-    names = board[SYSTEM].to_numpy().tolist()
+    names, group = board[SYSTEM].to_numpy().tolist(), board["group"].to_numpy()
     rows = []
+    order = order[np.argsort(group[order], kind="stable")]
     for first, second in pairwise(order.tolist()):
         p = float(better[first, second])
-        if not 1 - SURE < p < SURE:
+        if group[first] != group[second] or not 1 - SURE < p < SURE:
             continue
-        apart = strength[..., first] - strength[..., second]
-        m, v = float(apart.mean()), float(apart.var())
+        apart = value[..., first] - value[..., second]
+        along = strength[..., first] - strength[..., second]
+        slope = ((apart - apart.mean()) * (along - along.mean())).mean() / along.var()
         more = np.inf
-        if m > 0:
+        if slope > 0 and apart.mean() > 0:
+            m, v = float(apart.mean() / slope), float(apart.var() / slope**2)
             known = information(m, tie, spreads, new_items=board.attrs["scope"] == SCOPES[1])
             more = max(((_Z / m) ** 2 - 1 / v) / known, 1.0)
         rows.append((names[first], names[second], p, int(seen[first, second]), more))

@@ -13,7 +13,7 @@ from scipy.sparse import coo_array
 
 from dissensus import metrics, models
 from dissensus.data.contents import name_doubts
-from dissensus.data.pairs import checked_pairs
+from dissensus.data.pairs import checked_pairs, system_groups
 from dissensus.dims import ANNOTATOR, CHAIN, DRAW, ITEM, PAIR, SAMPLE, SCOPES, SYSTEM, VOTE
 from dissensus.errors import DissensusWarning, warn_caller
 from dissensus.evaluation.doubts import DOUBT, each, of_group
@@ -73,7 +73,7 @@ def evaluate_votes(
         )
     groups = {name: found[name].to_dataset() for name in _GROUPS if name in found.children}
     groups |= {LEADERBOARD: board, "annotations": votes}
-    compared: xr.Dataset = metrics.get("compare").function(board["win_rate"])
+    compared: xr.Dataset = metrics.get("compare").function(board[board.attrs["order"]])
     groups[COMPARISON] = compared.drop_vars(["difference", *SAMPLE])
     with warnings.catch_warnings():  # the fit with verdicts has warned of the same data
         warnings.simplefilter("ignore", DissensusWarning)
@@ -105,34 +105,51 @@ def leaderboard(fit: xr.DataTree, votes: xr.Dataset, *, new_items: bool, seed: A
     r"""Return draws of ``win_rate``, ``rank`` and ``strength`` (chain, draw, system).
 
     The rank is by win rate in each draw: 1 plus the number of systems with a larger one. Also with
-    verdicts, the votes are a sample: win rates are those of expected votes on the judged pairs. The
+    verdicts, the votes are a sample: win rates are those of expected votes on the judged pairs. On
+    these, systems may meet different opponents, so the rank is by strength then (``order``). The
     strength is over the same prompts as the win rate: of prompts at hand, it contains the systems'
-    mean effects on these.
+    mean effects on these. ``group`` (system) numbers the groups that votes or verdicts connect.
     """
     won = metrics.get("win_rate").function(
         fit, new_items=new_items, as_cast=False, random_seed=seed
     )
-    values = won.transpose(*SAMPLE, SYSTEM).to_numpy()
-    above = (values[..., None, :] > values[..., :, None]).sum(axis=-1)
     posterior = fit["posterior"].to_dataset()
+    order = "strength" if "beyond_judge" in posterior else "win_rate"
     strength = posterior["strength"]
     if "item_effect" in posterior and not new_items:
         strength = strength + posterior["item_effect"].mean(ITEM)
+    strength = (strength - strength.mean(SYSTEM)).assign_attrs(better="higher")
+    by = {"win_rate": won, "strength": strength}
+    values = by[order].transpose(*SAMPLE, SYSTEM).to_numpy()
+    above = (values[..., None, :] > values[..., :, None]).sum(axis=-1)
     out = xr.Dataset({
-        "win_rate": won,
-        "rank": won.copy(data=above + 1.0).assign_attrs(better="lower"),
-        "strength": (strength - strength.mean(SYSTEM)).assign_attrs(better="higher"),
+        **by, "rank": won.copy(data=above + 1.0).assign_attrs(better="lower"),
         "votes": (SYSTEM, _votes_of(votes, won.sizes[SYSTEM])),
+        "group": (SYSTEM, _groups(fit["constant_data"].to_dataset(), won[SYSTEM])),
     })  # fmt: skip
     has_items = "item_spread" in posterior
     scope = SCOPES[int(new_items)] if has_items or "beyond_judge" in posterior else ""
-    return out.assign_attrs(model=_MODEL, scope=scope)
+    return out.assign_attrs(model=_MODEL, scope=scope, order=order)
 
 
 def _votes_of(votes: xr.Dataset, n_systems: int) -> Any:
     """Return the number of votes on each system; verdicts may be of more systems than votes."""
     codes = np.concatenate([votes[f"{side}_code"].to_numpy() for side in ("left", "right")])
     return np.bincount(codes, minlength=n_systems)
+
+
+def _groups(known: xr.Dataset, systems: xr.DataArray) -> Any:
+    """Return the group of each system: votes, or verdicts, connect those of one group."""
+    pairs = ("left_code", "right_code") if "verdict" not in known else ("pair_left", "pair_right")
+    codes = {f"{side}_code": (VOTE, known[name].to_numpy())
+             for side, name in zip(("left", "right"), pairs, strict=True)}  # fmt: skip
+    return system_groups(xr.Dataset(codes, {SYSTEM: systems.to_numpy()}))
+
+
+def apart(evaluation: xr.DataTree) -> str:
+    """Return the doubt of all systems if they are of groups that nobody compared, or ""."""
+    n = int(evaluation[LEADERBOARD]["group"].max()) + 1
+    return f"no votes compare systems of {n:,} groups" if n > 1 else ""
 
 
 # A posterior predictive check: shares of votes won, pair by pair.
@@ -232,5 +249,6 @@ def leaderboard_rows(evaluation: xr.DataTree) -> pd.DataFrame:
     out["votes"] = board["votes"].to_numpy()
     out = out.assign(**{name: values.to_numpy() for name, values in diagnosed.items()})
     few = of_group(evaluation, LEADERBOARD)
-    out[DOUBT] = [few or own for own in each(out, tail)]
-    return out.sort_values("mean", ascending=False, kind="stable", ignore_index=True)
+    out[DOUBT] = [few or own or apart(evaluation) for own in each(out, tail)]
+    order = np.argsort(-board[board.attrs["order"]].mean(SAMPLE).to_numpy(), kind="stable")
+    return out.iloc[order].reset_index(drop=True)

@@ -9,6 +9,7 @@ import xarray as xr
 
 from dissensus.data.rows import ranking_code, voices_per
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, RELIABILITY, SCOPE, SYSTEM, other
+from dissensus.evaluation.answers import by_items, votes_of
 from dissensus.evaluation.doubts import of_answer
 from dissensus.plots._source import NEW, THESE, sides
 from dissensus.reports import evidence
@@ -31,6 +32,8 @@ ALONE: Final = (
 )
 
 
+_ANOTHER: Final = 0.01
+"""Agreement by items is given if it differs by more from that by labels."""
 _ANSWERS: Final = {"ranking": "ranking", "continuous": "score", "set": "answer"}
 
 
@@ -220,9 +223,19 @@ def answers(evaluation: xr.DataTree, system: object) -> Facts:
         "name": system, "scope": scope, "humans": humans,
         "of_all": " of all items" if scope == LABELLED else "",
         "agreement": float(own["annotator_agreement"].mean()),
+        "by_items": _by_items(evaluation, system),
         "panel": _with_interval(own["panel_agreement"]),
         "accuracy": _with_interval(own["accuracy"]) if has_accuracy else "",
     }  # fmt: skip
+
+
+def _by_items(evaluation: xr.DataTree, system: object) -> float | None:
+    """Return the agreement with an annotator by items, if it is another than by labels."""
+    predictions = evaluation["predictions"].to_dataset()
+    votes = votes_of(evaluation["annotations"].to_dataset(), predictions)
+    place = predictions[SYSTEM].to_numpy().tolist().index(system)
+    value = float(by_items(votes)[place])
+    return value if abs(value - votes.agrees[:, place].mean()) > _ANOTHER else None
 
 
 def _with_interval(draws: xr.DataArray) -> str:

@@ -12,7 +12,7 @@ from dissensus.dims import ANNOTATOR, ITEM, JUDGE, PAIR, SAMPLE, SYSTEM, VOTE, o
 from dissensus.evaluation.doubts import DOUBT, reasons
 from dissensus.evaluation.evidence import summary
 from dissensus.evaluation.next_votes import SURE, next_votes
-from dissensus.evaluation.votes import ALONE, CHECK, COMPARISON, LEADERBOARD, misfit
+from dissensus.evaluation.votes import ALONE, CHECK, COMPARISON, LEADERBOARD, apart, misfit
 from dissensus.reports import evidence
 from dissensus.reports.evidence import Facts
 from dissensus.reports.sentences import Name, interval, sentences
@@ -37,8 +37,8 @@ def said(topic: str, facts: Facts, *, page: bool = False) -> list[str]:
 
 
 def doubt(evaluation: xr.DataTree) -> str:
-    """Return the reason not to rely on win rates, or ""."""
-    return reasons(summary(evaluation)[DOUBT])
+    """Return why chains are too short to rely on win rates, or ""."""
+    return reasons(text for text in summary(evaluation)[DOUBT] if text != apart(evaluation))
 
 
 def unreliable(evaluation: xr.DataTree, *, page: bool = False) -> list[str]:
@@ -84,8 +84,22 @@ def headline(evaluation: xr.DataTree) -> Facts:
         "state": "sure" if best >= SURE else "likely" if best >= LIKELY else "open",
         "share": percent(round(first["mean"], 2)), "interval": _in_percent(first),
         "second": second[SYSTEM], "second_share": percent(round(second["mean"], 2)),
-        "pairs": _in_order(evaluation, rows),
+        "pairs": _in_order(evaluation, rows), "groups": _groups(evaluation),
+        "turned": not rows["mean"].is_monotonic_decreasing,
     }  # fmt: skip
+
+
+def _groups(evaluation: xr.DataTree) -> list[Facts]:
+    """Return the best system of each group that nobody compared with others; none of one group."""
+    board, out = evaluation[LEADERBOARD].to_dataset(), []
+    values = board[board.attrs["order"]].transpose(*SAMPLE, SYSTEM)
+    for n in range(int(board["group"].max()) + 1 if apart(evaluation) else 0):
+        own = values[..., (board["group"] == n).to_numpy()]
+        best = np.bincount(own.argmax(SYSTEM).to_numpy().ravel(), minlength=own.sizes[SYSTEM])
+        first = int(best.argmax())
+        out.append({"name": own[SYSTEM][first].item(), "n": own.sizes[SYSTEM],
+                    "best": float(best[first] / best.sum())})  # fmt: skip
+    return sorted(out, key=lambda group: -group["n"])
 
 
 def _in_percent(row: Any) -> str:
@@ -151,11 +165,11 @@ def better_table(evaluation: xr.DataTree) -> Table:
 def check_table(evaluation: xr.DataTree) -> Table:
     """Return the pairs whose shares of votes won are the farthest from what the model expects."""
     data = evaluation[CHECK].to_dataset()
-    _, apart = misfit(evaluation)
+    _, distance = misfit(evaluation)
     parts = spread(data["replicated"])
     names = evaluation["annotations"][SYSTEM].to_numpy()
     rows = []
-    for place in np.argsort(-np.abs(apart), kind="stable")[:_ROWS].tolist():
+    for place in np.argsort(-np.abs(distance), kind="stable")[:_ROWS].tolist():
         here = data.isel({PAIR: place})
         row = {part: float(values[place]) for part, values in parts.items()}
         rows.append([Name(names[int(here["first_code"])]), Name(names[int(here["second_code"])]),

@@ -236,11 +236,22 @@ def _apart(process: Process) -> Iterator[str]:
             "were exchanged: only their sum is estimated, and the priors divide it. Leave out "
             "side=True, or get votes with the sides exchanged."
         )
+    won = process.code("outcome")
+    won = won[won != 1]
+    if process.form.side and len(won) >= _TOO_MANY and len(np.unique(won)) == 1:
+        where = "left" if won[0] == 0 else "right"
+        yield (
+            f"In each of {len(won):,} votes, the answer on the {where} won: the {where} column "
+            "probably names the winners, and not what was shown there. Then side=True takes all "
+            "systems as equal: leave it out."
+        )
 
 
 _LEAST: Final = 2
 """Votes of a voter, or on a prompt, on average, from which on these are told apart. With one vote
 each, only priors tell their spreads from strengths, and chains take very long to go round."""
+_TOO_MANY: Final = 10
+"""Votes for one side of which none by chance goes to the other (1 in 500)."""
 _GROUPS: Final = 5
 """Number of groups that a warning lists."""
 

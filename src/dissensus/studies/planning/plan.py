@@ -84,8 +84,8 @@ def _warn_of_little(pilot: xr.Dataset, *, learned: bool) -> None:
     if learned and times.max() < 2:
         warn_caller(
             "The pilot has one label of each item, and so does not show how often annotators "
-            "differ: the planned widths are the prior's, and can be twice too wide. Have some items "
-            "labelled by two annotators, or set prior_count=",
+            "differ: the planned widths are the prior's, and can be twice too wide. Have some "
+            "items labelled by two annotators, or set prior_count=",
             DesignWarning,
         )
     elif len(labelled) < FEW_UNITS:
