@@ -223,3 +223,43 @@ def test_every_number_of_a_summary_is_that_of_its_draws(of):
         wrong += [(row["Index"], name, row[name], value) for name, value in expected.items()
                   if not np.isclose(row[name], value, rtol=1e-9, equal_nan=True)]  # fmt: skip
     assert wrong == []
+
+
+QUICK = {"draws": 40, "tune": 40, "chains": 2, "random_seed": 1, "progressbar": False}
+
+
+def _fit(model):
+    rng = np.random.default_rng(1)
+    if model == "dawid_skene":
+        study = dx.simulate.confusion_study(40, 5, 3, random_seed=1)
+        return dx.models.dawid_skene.fit(study.annotations, **QUICK)
+    if model == "cross_replication":
+        study = dx.simulate.replication_study(30, [5, 5], [3, 3], pools=["p", "q"], random_seed=1)
+        return dx.models.cross_replication.fit(study.annotations, **QUICK)
+    sides = np.array([rng.permutation(list("abc"))[:2] for _ in range(90)])
+    votes = {"left": sides[:, 0], "right": sides[:, 1], "item": np.arange(90) % 4,
+             "winner": rng.choice(["left", "right", "tie"], 90)}  # fmt: skip
+    return dx.models.bradley_terry.fit(dx.pairs(votes, item="item"), **QUICK)
+
+
+@pytest.mark.filterwarnings("ignore::dissensus.errors.DissensusWarning")
+@pytest.mark.parametrize("model", ["dawid_skene", "cross_replication", "bradley_terry"])
+def test_rows_of_a_fit_have_the_numbers_of_their_names(model):
+    """ArviZ 1.3.0 names values of q(a, b) as if they were q(b, a) where p(b) comes first."""
+    fit = _fit(model)
+    posterior = fit["posterior"].to_dataset()
+    tables = [dx.summary(fit)]
+    if model == "bradley_terry":  # the others have a dim "label", or dims that no order helps
+        tables.append(az.summary(fit))
+    several = 0
+    for table in tables:
+        for row, mean in table["mean"].items():
+            name, _, places = row.rstrip("]").partition("[")
+            values = posterior[name].mean(("chain", "draw"))
+            names = dict(zip(values.dims, places.split(", "), strict=False))
+            at = {dim: values[dim].to_numpy().astype(str).tolist().index(place)
+                  for dim, place in names.items()}  # fmt: skip
+            expected = float(values.isel(at))  # NaN for annotators of another pool
+            assert float(mean) == pytest.approx(expected, abs=0.006, rel=0.006, nan_ok=True)
+            several += len(at) > 1
+    assert several > 3

@@ -125,3 +125,11 @@ def test_few_annotators_of_different_leniency_are_cautioned_of(spread, cautious)
     found = dx.evaluate(ann, pred, **(MORE | {"components": "gaussian"}))
     topics = [topic for topic, _ in checks.cautions(found)]
     assert ("leniency" in topics) == cautious
+    assert ("few_people" in topics) != cautious
+    others = dx.annotations(dx.to_dataframe(ann).assign(
+        annotator=[f"{name} {item % 2}" for item, name in zip(
+            ann["item_code"].to_numpy(), ann["annotator"].to_numpy()[ann["annotator_code"]],
+            strict=True)]
+    ), kind="continuous")  # fmt: skip
+    found = dx.evaluate(others, pred, **(MORE | {"components": "gaussian"}))
+    assert "few_people" not in [topic for topic, _ in checks.cautions(found)]

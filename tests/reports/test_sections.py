@@ -297,3 +297,17 @@ def test_notes_of_agreement_are_shown(page):
     pred = dx.predictions({"item": [1, 2], "system": ["s"] * 2, "label": ["x", "y"]})
     found = page(dx.evaluate(ann, pred, draws=20, random_seed=1, progressbar=False))
     assert "undefined (NaN)" in found.text
+
+
+def test_annotators_who_are_left_out_have_fewer_items_or_smaller_ratios(evaluate, monkeypatch):
+    monkeypatch.setattr(sections, "_ROWS", 2)
+    ratios = {"a": 1.1, "b": 2.9, "c": 0.9, "d": 3.5}
+    result = with_ratios(evaluate(), {"s": 1.0}, ratios)
+    for items, shown, note in (
+        ([50, 50, 50, 20], ["b", "a"], "2 of 4 annotators, with fewer items or smaller ratios, "),
+        ([50, 30, 20, 10], ["a", "b"], "2 annotators with fewer items "),
+    ):
+        result["discrepancy"]["n_items"] = xr.DataArray(items, dims="annotator")
+        table = sections.annotator_table(result)
+        assert [str(row[0]) for row in table.bodies[0].rows] == shown
+        assert table.note == f"{note}are left out."

@@ -100,8 +100,8 @@ _SYNONYMS: Final = {
     "label": "label class category rating value answer response annotation judgment judgement "
     "grade vote choice diagnosis prediction predicted predictedlabel pred score",
     "system": "system model method classifier algorithm modelversion",
-    "left": "left modela systema itema optiona answera responsea",
-    "right": "right modelb systemb itemb optionb answerb responseb",
+    "left": "left modela systema itema answera responsea",
+    "right": "right modelb systemb itemb answerb responseb",
     "rank": "rank ranking position place",
     "score": "score probability prob confidence",
     "confidence": "confidence certainty",

@@ -16,7 +16,6 @@ from dissensus import arguments
 from dissensus.dims import (
     ANNOTATOR,
     ITEM,
-    LABEL,
     POOL,
     RELIABILITY,
     SAMPLE,
@@ -216,8 +215,6 @@ def ground_truth_rows(evaluation: xr.DataTree) -> pd.DataFrame:
 
 
 POSTERIOR = "posterior"
-_OTHER_NAME = "label_"
-"""`arviz.summary` uses the dim ``label`` for its rows, so that no variable may have it."""
 
 
 def posterior_rows(fit: xr.DataTree) -> pd.DataFrame:
@@ -238,15 +235,25 @@ def posterior_rows(fit: xr.DataTree) -> pd.DataFrame:
             hint="Summarise a metric, which needs little memory: "
             "arviz.summary(dx.certainty(fit).compute()). Or make all draws: fit.compute()",
         )  # fmt: skip
-    if LABEL in found.dims:
-        found = found.rename({LABEL: _OTHER_NAME})
-    table = az.summary(found)
+    with np.errstate(invalid="ignore"):  # constants, such as correlations of a pool with itself
+        table = az.summary(xr.Dataset(dict(map(_with_own_dims, found.data_vars.items()))))
     assert isinstance(table, pd.DataFrame)
     of_all, exact = of_fit(posterior), is_exact(posterior.attrs)
     own = [""] * len(table) if exact else each(table, table.get(_TAIL))
     table[DOUBT] = [of_all or doubt for doubt in own]
     table.attrs["left_out"] = left_out
     return table
+
+
+def _with_own_dims(variable: tuple[Any, xr.DataArray]) -> tuple[Any, xr.DataArray]:
+    """Return a variable, and its name, with dims that no other variable has.
+
+    `arviz.summary` (1.3) uses the dim ``label`` itself, and gives rows wrong names where variables
+    have the same dims in another order (`fitting.in_order_of_dims`).
+    """
+    name, values = variable
+    own = [dim for dim in values.dims if dim not in SAMPLE]
+    return name, values.rename({dim: f"{name} {dim}" for dim in own})
 
 
 # All tables.

@@ -430,7 +430,8 @@ def _draws(source: Any) -> tuple[xr.Dataset, str]:
         raise ArgumentError(
             "draws", expected="variables with the dims chain and draw",
             found=shown(bare) or "no variables",
-            hint="These are data: evaluate them, or fit a model"
+            hint="These are data: evaluate them, or fit a model (`dissensus check FILE` "
+            "describes a file)"
             if any(str(name).endswith("_code") for name in source.variables)
             else "A metric of a fit has them, and a statistic by dissensus.bayesian_bootstrap",
         )  # fmt: skip

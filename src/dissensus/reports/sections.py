@@ -406,14 +406,14 @@ def _ratio_table(evaluation: xr.DataTree, frame: pd.DataFrame, ratios: pd.DataFr
 
 
 def annotator_table(evaluation: xr.DataTree) -> Table | None:
-    """Return the discrepancy ratios of annotators, those with most items first."""
+    """Return the discrepancy ratios of annotators: most items first, then largest ratios."""
     people = ratios_of(summary(evaluation, "statistics"), "annotator_discrepancy_ratio")
     if not len(people):
         return None
     people = people[people["mean"].notna()]
     items = evaluation["discrepancy"]["n_items"].to_series()
     people = people.sort_index().assign(n=items.reindex(people.sort_index()[ANNOTATOR]).to_numpy())
-    people = people.sort_values("n", ascending=False, kind="stable")
+    people = people.sort_values(["n", "mean"], ascending=False, kind="stable")
     d = evidence.digits(people)
     body = [
         [Name(row[ANNOTATOR]), f"{int(row['n']):,}", share(row["observed"], d), between(row, d)]
@@ -421,8 +421,15 @@ def annotator_table(evaluation: xr.DataTree) -> Table | None:
     ]
     head = ["Annotator", "Items with two others", "Discrepancy ratio",
             f"New items, {evidence.level()}"]  # fmt: skip
-    left = len(people) - _ROWS
-    note = f"{left:,} annotators with fewer items are left out." if left > 0 else ""
+    note, left = "", people["n"][_ROWS:]
+    if len(left):
+        fewer = left.max() < people["n"].iloc[_ROWS - 1]
+        which = (
+            "annotators with fewer items"
+            if fewer
+            else (f"of {len(people):,} annotators, with fewer items or smaller ratios,")
+        )
+        note = f"{len(left):,} {which} are left out."
     title = "Annotators, each compared with the others"
     return Table("table-taken-out", title, head, [Body(-1, body)], note)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from importlib.metadata import version
+from itertools import islice, permutations
 from typing import Any, Final
 
 import numpy as np
@@ -103,7 +104,7 @@ def fitted(
 
     ``asked`` are the requested chains and draws, if an interruption can leave fewer.
     """
-    draws = xr.Dataset(posterior)
+    draws = xr.Dataset(in_order_of_dims(posterior))
     attrs = {
         "model": model,
         "inference": inference,
@@ -123,6 +124,35 @@ def fitted(
     tree = xr.DataTree.from_dict({name: data.assign_attrs(attrs) for name, data in groups.items()})
     tree.attrs.update(attrs)
     return tree
+
+
+_MOST_ORDERS: Final = 1000
+
+
+def in_order_of_dims(variables: Mapping[Any, xr.DataArray]) -> dict[Any, xr.DataArray]:
+    """Put variables of many dims first, if rows of `arviz.summary` would have wrong names.
+
+    ArviZ 1.3 stacks values along the dims of a variable and names along those of the Dataset, which
+    are in the order of first appearance: with p (b) before q (a, b), numbers of q are interchanged.
+
+    No order helps if there are q (a, b) and r (c, b), but no variable over a or c alone.
+
+    Examples
+    --------
+    >>> one = xr.DataArray([[[1.0]]], dims=("chain", "draw", "b"))
+    >>> both = one.expand_dims("a", 2)
+    >>> list(in_order_of_dims({"p": one, "q": both})), list(in_order_of_dims({"p": both}))
+    (['q', 'p'], ['p'])
+    """
+    every = [values.dims for values in variables.values()]
+    kinds = list(dict.fromkeys(every))
+    wide = [dims for dims in kinds if len(set(dims).difference(SAMPLE)) > 1]
+    for first in [(), *islice(permutations(wide), _MOST_ORDERS)]:
+        seen = list(dict.fromkeys(dim for dims in (*first, *every) for dim in dims))
+        if all(sorted(dims, key=seen.index) == list(dims) for dims in kinds):
+            place = {dims: n for n, dims in enumerate(first)}
+            return dict(sorted(variables.items(), key=lambda v: place.get(v[1].dims, len(place))))
+    return dict(variables)
 
 
 def repeats(annotations: xr.Dataset) -> dict[str, int]:
