@@ -12,6 +12,7 @@ from dissensus.cli.options import as_options
 from dissensus.cli.tables import results
 from dissensus.evaluation import doubts, runs
 from dissensus.reports import checks
+from dissensus.reports.sentences import sentences
 
 
 @pytest.fixture
@@ -214,3 +215,16 @@ def test_certain_labels_that_no_annotator_gave_are_named(evaluate):
     (facts,) = [facts for topic, facts in checks.cautions(tree) if topic == "never_given"]
     assert facts["names"] == repr(data["item"].to_numpy()[place].item())
     assert "although no annotator gave it" in " ".join(said([("never_given", facts)]))
+
+
+def test_shared_errors_cannot_be_checked_without_known_labels(evaluate):
+    result = evaluate()
+    assert "no_known_truth" not in [topic for topic, _ in checks.cautions(result)]
+    result["answers"].attrs["question"] = "truth"
+    result["accuracy"] = xr.Dataset(attrs={"n_known": 0})
+    (facts,) = [facts for topic, facts in checks.cautions(result) if topic == "no_known_truth"]
+    said_, *_, remedy = sentences("no_known_truth", facts)
+    assert said_.startswith("No true label is known")
+    assert "20 to 40 items" in remedy
+    result["accuracy"].attrs["n_known"] = 20
+    assert "no_known_truth" not in [topic for topic, _ in checks.cautions(result)]
