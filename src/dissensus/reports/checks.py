@@ -222,7 +222,8 @@ def _no_known_truth(evaluation: xr.DataTree) -> Topics:
     """
     data = evidence.group(evaluation, "accuracy")
     asked = evidence.group(evaluation, "answers").attrs.get("question") == TRUTH
-    return [("no_known_truth", {"wanted": "20 to 40"})] if asked and data.attrs.get("n_known", 1) == 0 else []
+    alone = asked and data.attrs.get("n_known", 1) == 0
+    return [("no_known_truth", {"wanted": "20 to 40"})] if alone else []
 
 
 def _never_given(evaluation: xr.DataTree) -> Topics:
