@@ -26,7 +26,9 @@ annotators have no effects, for data in which a name stands for different people
 
 The model has no effect of an annotator on an item, and none of clusters. If annotators repeat
 their labels of an item (``trial=``), ``sigma_item`` and the ICC are too high. If items of a cluster
-are alike (``cluster=``), intervals for new items are too narrow. A `DesignWarning` says so.
+are alike (``cluster=``), intervals for new items are too narrow. All annotators have one ``sigma``:
+if some have more noise, its intervals are too narrow for other annotators. A `DesignWarning` says
+so of all three.
 
 Priors and why. The priors are weakly informative, and can be set with ``priors=``. Standard
 deviations are half-t with 3 degrees of freedom, whose heavy tail allows data to overrule the prior:

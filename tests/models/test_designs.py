@@ -10,6 +10,7 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
+from dissensus.families.crossed.design import unequal_noise
 from dissensus.models import (
     cross_replication,
     crossed_effects,
@@ -95,6 +96,43 @@ def test_items_of_a_cluster_are_not_independent():
     assert "ICC and xCC are too narrow for new items" in found
     own = dx.annotations(table | {"patient": table["item"]}, cluster="patient", kind="continuous")
     assert said(crossed_effects, own) == ""
+
+
+def noisy(rng, spread, n_items=120, n_annotators=12):
+    """Numbers of all annotators on all items, whose noise has a log sd of ``spread``."""
+    item, who = (axis.ravel() for axis in np.indices((n_items, n_annotators)))
+    sd = np.exp(spread * rng.normal(size=n_annotators))
+    return rng.normal(size=n_items)[item] + sd[who] * rng.normal(size=len(item)), item, who
+
+
+def test_intervals_of_sigma_are_too_narrow_by_what_studies_with_other_annotators_differ():
+    """The mean residual variance of 400 studies varies so much more than the model says."""
+    rng = np.random.default_rng(2)
+    variances, factors = [], []
+    for _ in range(400):
+        value, item, who = noisy(rng, 0.3)
+        found = unequal_noise(value, item, who)
+        factors.append(1.0 if found is None else found[1])
+        table = value.reshape(120, 12)
+        rest = table - table.mean(axis=1, keepdims=True) - table.mean(axis=0) + table.mean()
+        variances.append((rest**2).sum() / (119 * 11))
+    v = np.array(variances)
+    expected = v.std() / (v.mean() * np.sqrt(2 / (119 * 11)))
+    assert np.sqrt(np.mean(np.square(factors))) == pytest.approx(expected, rel=0.1)
+    alike = [unequal_noise(*noisy(rng, 0.0)) for _ in range(300)]
+    assert sum(found is not None for found in alike) <= 2  # .3 expected
+
+
+def test_noise_that_differs_by_annotator_is_told():
+    value, item, who = noisy(np.random.default_rng(4), 0.4)
+    table = {"item": item, "annotator": [f"p{k}" for k in who], "label": value}
+    found = said(crossed_effects, dx.annotations(table, kind="continuous"))
+    sd, factor = unequal_noise(value, item, who)
+    assert f"residuals go from {sd.min():.3g} ('p{sd.argmin()}')" in found
+    assert f"by a factor of about {factor:.2g}" in found
+    assert "noise" not in said(
+        crossed_effects, dx.annotations(table, kind="continuous"), anonymous=True
+    )
 
 
 @cache
