@@ -310,10 +310,12 @@ def unequal_noise(value: Floats, cell: Ints, who: Ints) -> tuple[Floats, float] 
         return None
     each = np.where(known, np.bincount(who, rest**2) / np.where(known, free, 1.0), np.nan)
     weight = free[known] / free[known].sum()
-    v = float(weight @ each[known])
-    between = n / (n - 1) * float(weight**2 @ (each[known] - v) ** 2)
-    ratio = between / (2.0 * v**2 / free[known].sum()) if v > 0 else 0.0
-    if ratio < max(_TOO_NARROW**2, chi2.isf(_CHANCE, n - 1) / (n - 1)):
+    own = each[known]
+    v = float(weight @ own)
+    between = n / (n - 1) * float(np.sum(weight**2 * (own - v) ** 2))
+    ratio = between / (2.0 * v**2 / float(free[known].sum())) if v > 0 else 0.0
+    by_chance = float(chi2.isf(_CHANCE, n - 1)) / (n - 1)
+    if ratio < _TOO_NARROW**2 or ratio < by_chance:
         return None
     return np.sqrt(each), float(np.sqrt(ratio))
 
