@@ -301,8 +301,8 @@ def unequal_noise(value: Floats, cell: Ints, who: Ints) -> tuple[Floats, float] 
     """
     rest, size = value - value.mean(), [np.bincount(code) for code in (cell, who)]
     for _ in range(_PASSES):
-        for code, n in zip((cell, who), size, strict=True):
-            rest = rest - (np.bincount(code, rest) / np.maximum(n, 1))[code]
+        for code, count in zip((cell, who), size, strict=True):
+            rest = rest - (np.bincount(code, rest) / np.maximum(count, 1))[code]
     free = np.bincount(who, 1.0 - 1.0 / size[0][cell]) - 1.0
     known = free >= _FREE
     n = int(known.sum())
