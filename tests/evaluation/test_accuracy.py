@@ -208,6 +208,22 @@ def test_chains_that_part_are_left_out_or_warned_of_if_the_model_was_named(monke
 
 
 @pytest.mark.long
+def test_a_model_whose_chains_part_is_left_out_in_words(monkeypatch):
+    settled, least = accuracy._require_settled, accuracy.LEAST_EFFECTIVE
+
+    def refused(draws, plan, one):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(accuracy, "LEAST_EFFECTIVE", least if one.model == "dawid_skene" else 1e9)
+            settled(draws, plan, one)
+
+    monkeypatch.setattr(accuracy, "_require_settled", refused)
+    result = dx.evaluate(study().annotations, **QUIET | {"truth_model": "auto"})
+    notes = result["accuracy"].attrs["notes"]
+    assert "is left out because of chains that differ (minimum" in notes
+    assert "annotations: expected" not in notes
+
+
+@pytest.mark.long
 def test_single_annotators_whose_draws_hang_together_are_a_note(monkeypatch):
     settled = accuracy.settled
     monkeypatch.setattr(accuracy, "settled", lambda draws: settled(draws) | {

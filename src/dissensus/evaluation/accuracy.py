@@ -57,7 +57,7 @@ from dissensus.families.latent_truth.errors import LEARNED, checked_errors
 from dissensus.kernels.random import generator
 from dissensus.sampling import convergence, fitting
 from dissensus.statistics._votes import by_annotator
-from dissensus.wording import counted, listed
+from dissensus.wording import capital, counted, listed
 
 # The compared models of one true label.
 
@@ -308,7 +308,10 @@ def fits(annotations: xr.Dataset, run: Run) -> Fitted:
     if not done:
         raise problems[0][1]
     best, remarks = _best(done)
-    remarks += [f"Left out: {one.in_words}. {problem}" for one, problem in problems]
+    remarks += [
+        f"{capital(one.in_words)} is left out because of {problem.found}. {problem.hint}."
+        for one, problem in problems
+    ]
     taken, fit, kept = done[best]
     return Fitted(kept, fit, taken, remarks)
 
