@@ -12,11 +12,11 @@ theirs where the models are the same: votes without ties.
 
 Scores: mean log probability of the outcomes (win, tie, loss) of votes left out by voter, prompt or
 pair of systems. Voters and prompts without votes in the fit have new effects, from the spreads of
-each draw. Standard errors take votes of a fold together. "Constant share of ties": P(tie) = c,
-P(left) = (1 - c) logistic(k (s_l - s_r)); strengths s are maximum likelihood with ties as half a
-win each, c and k the most probable for the votes that are not left out. "Own ties of prompts":
-Davidson's model by maximum likelihood, and then a tendency to ties for each prompt, with a normal
-prior (1) about the common one.
+each draw; tastes are new for all voters. Standard errors take votes of a fold together. "Constant
+share of ties": P(tie) = c, P(left) = (1 - c) logistic(k (s_l - s_r)); strengths s are maximum
+likelihood with ties as half a win each, c and k the most probable for the votes that are not left
+out. "Own ties of prompts": Davidson's model by maximum likelihood, and then a tendency to ties for
+each prompt, with a normal prior (1) about the common one.
 
 Coverage: 89 % predictive intervals of a system's share of votes on a prompt that is left out, for
 systems with at least 10 votes there: same voters and pairs. "If right" is how often they contain
@@ -99,9 +99,14 @@ def by_model(seen: pd.DataFrame, out: pd.DataFrame, seed: int, form: dict[str, b
         return drawn, code
 
     ahead, tie = ahead_in(flat("strength"), out, systems), flat("tie")[:, None]
+    left, right = (np.searchsorted(systems, out[side]) for side in ("left", "right"))
+    if "annotator_taste_spread" in post:  # drawn anew for all voters: fits do not keep them
+        names, code = np.unique(out["voter"].to_numpy(), return_inverse=True)
+        taste = rng.normal(size=(len(ahead), len(names), len(systems)))
+        taste *= flat("annotator_taste_spread")[:, None, None]
+        ahead += taste[:, code, left] - taste[:, code, right]
     if "item_spread" in post:
         effect, code = effects("item_effect", "item_spread", "item", "item")
-        left, right = (np.searchsorted(systems, out[side]) for side in ("left", "right"))
         ahead += effect[:, code, left] - effect[:, code, right]
         of_item, _ = effects("item_tie", "item_tie_spread", "item", "item")
         tie = tie + of_item[:, code]

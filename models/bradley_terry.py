@@ -4,11 +4,12 @@ The story. A voter a sees answers of two systems, l and r, to a prompt i. An ans
 its system, and better or worse by what the system makes of the prompt. The answer on the left is
 ahead by the difference:
 
-.. math:: d = s_l + u_{il} - s_r - u_{ir}, \qquad
+.. math:: d = s_l + u_{il} + v_{al} - s_r - u_{ir} - v_{ar}, \qquad
     s_k \sim \mathrm{Normal}(0, \sigma_s^2), \quad u_{ik} \sim \mathrm{Normal}(0, \sigma_u^2),
+    \quad v_{ak} \sim \mathrm{Normal}(0, \sigma_v^2),
 
-s being the strength of a system and u how much better than usual it answers this prompt. The vote
-is
+s being the strength of a system, u how much better than usual it answers this prompt, and v how
+much more than others this voter likes it in all votes. The vote is
 
 .. math:: P(\mathrm{left}) : P(\mathrm{tie}) : P(\mathrm{right})
     = e^{\eta / 2} : e^{\tau + \tau_a + \tau_i} : e^{-\eta / 2}, \qquad \eta = g_a d + b + b_a.
@@ -22,6 +23,15 @@ Voters differ (``annotators=``). Some are sharper: they see differences that oth
 decide by chance (:math:`g_a`, ``annotator_sharpness``, 1 for a typical one). Some call more ties
 (:math:`\tau_a`, ``annotator_tie``). With ``side=True`` the answer on the left has an advantage, b
 (``side``), which differs by voter (``annotator_side``): voters favour what they see first.
+
+Voters have tastes: some like a system more, or less, than others do, in all their votes (v,
+``annotator_taste``). Strengths and win rates are for new voters, who differ as much as these.
+Without v, intervals are too narrow for them: of 60 voters on 15 beaches, two halves agree about the
+difference of two beaches, by 89 % intervals, in .78 of the cases without v, and in .89 with it.
+Tastes are in the model if voters differ, and if the votes tell tastes from chance: a vote on a
+system has, on average, at least one more vote of the same voter on this system beside it, and some
+system has votes of two voters. Where voters vote once or twice each, as in an arena, tastes matter
+little.
 
 Votes on one prompt are alike (``items=``): whoever votes on the same two answers votes on the same
 d. Without u and a, intervals take all votes as independent, and are too narrow. On 8,931 votes on
@@ -53,23 +63,23 @@ Strengths add up to 0: only differences mean something. A difference of 1 is odd
 typical prompt, by a typical voter; 173.7 points on the scale of chess.
 
 Priors and why. All are on the logit scale. The spread of strengths has a Rayleigh prior with scale
-2, as one system may win nearly always: the variance has an exponential one, which is flat where
-it is small. Systems are often few, and a prior with its mode at a spread of 0 pulls them together:
+2, as one system may win nearly always: the variance has an exponential one, which is flat where it
+is small. Systems are often few, and a prior with its mode at a spread of 0 pulls them together:
 intervals of the best and the worst would be too narrow. Other spreads are half-normal: of prompts
-with scale 1, and of log sharpness and advantage with .5, as they are details; of ties with 1.5, as
-voters, and prompts, may differ widely in their share of ties. :math:`\tau` is normal (0, 2) and b
-is normal (0, 1); w, W and t are normal (0, 2), and coefficients normal (0, 1).
+and of tastes with scale 1, and of log sharpness and advantage with .5, as they are details; of ties
+with 1.5, as voters, and prompts, may differ widely in their share of ties. :math:`\tau` is normal
+(0, 2) and b is normal (0, 1); w, W and t are normal (0, 2), and coefficients normal (0, 1).
 
 When to use it. To rank systems by preferences of people or of a language model
 (`dissensus.win_rate`, `dissensus.rank`, `dissensus.compare`). When not: if voters put three or more
 answers in order (`plackett_luce`); if one answer is right (`dawid_skene`). It assumes that systems
 can be ordered on one line: if A mostly beats B, B beats C and C beats A, it estimates that they are
-equal. It has no tastes: if a voter prefers one system in all votes, intervals for other voters are
-too narrow, and an evaluation says so.
+equal. Tastes are independent: if voters are of two kinds, with an order of systems in each, the
+strengths are means over both.
 
-The sampler is a Gibbs sampler of blocks: all strengths at once; the numbers of a prompt; those of
-a voter. Each moves on an ellipse about its mode given the rest, which leaves the posterior exact.
-NUTS on the same model serves as a check.
+The sampler is a Gibbs sampler of blocks: all strengths at once; the numbers of a prompt; a voter's
+tastes; a voter's other numbers. Each moves on an ellipse about its mode given the rest, which
+leaves the posterior exact. NUTS on the same model serves as a check.
 
 Source: Bradley & Terry (1952), "Rank analysis of incomplete block designs", Eq. 4; ties after
 Davidson (1970), Eq. 3; the flat variance after Morris & Lysy (2012), "Shrinkage estimation in
@@ -115,7 +125,9 @@ def build(
         Votes, from `dissensus.pairs`.
     annotators : bool, optional
         Whether voters differ. None is True if the votes name two or more, with two votes of each on
-        average or ``predictions`` beside them.
+        average or ``predictions`` beside them. Voters who differ have tastes if the votes tell them
+        from chance: a vote on a system has on average one vote or more of the same voter on the
+        same system beside it, and some system has votes of two voters.
     items : bool, optional
         Whether votes on one prompt are alike. None is True if the votes name two or more prompts,
         on the same condition, and if some system has votes on two (or there are ``predictions``).
@@ -125,9 +137,10 @@ def build(
         Whether a vote may be a tie. None is True if some are.
     priors : mapping, optional
         Widths of priors: the scales of ``strength_spread``, ``item_spread``, ``item_tie_spread``,
-        ``sharpness_spread``, ``annotator_tie_spread`` and ``annotator_side_spread``, and the
-        standard deviations of ``tie``, ``side``, ``judge_weight``, ``judge_system_weight``,
-        ``judge_tie`` and ``coefficient``. The others keep their defaults.
+        ``sharpness_spread``, ``annotator_tie_spread``, ``annotator_side_spread`` and
+        ``annotator_taste_spread``, and the standard deviations of ``tie``, ``side``,
+        ``judge_weight``, ``judge_system_weight``, ``judge_tie`` and ``coefficient``. The others
+        keep their defaults.
     predictions : xarray.Dataset, optional
         Judges' verdicts, from `dissensus.pairs`, whose ``annotator`` is the judge: on every pair
         of answers that has votes, and on any others; every judge on the same pairs. If a judge
@@ -143,11 +156,11 @@ def build(
     pymc.Model
         With ``strength`` (system), ``strength_spread``, ``tie`` if there are ties, ``side`` if it
         is asked for; of voters ``annotator_sharpness``, ``annotator_tie`` and ``annotator_side``
-        (annotator) with their spreads; of prompts with votes ``item_effect`` (item, system) and
-        ``item_spread``, and if there are ties ``item_tie`` (item) and ``item_tie_spread``; with
-        verdicts ``beyond_judge`` (system), ``judge_weight``, ``judge_system_weight`` and
-        ``judge_tie`` (judge); ``coefficient`` (term) of covariates; and the observed ``outcome``
-        (vote): 0 left, 1 tie, 2 right.
+        (annotator) and ``annotator_taste`` (annotator, system) with their spreads; of prompts with
+        votes ``item_effect`` (item, system) and ``item_spread``, and if there are ties ``item_tie``
+        (item) and ``item_tie_spread``; with verdicts ``beyond_judge`` (system), ``judge_weight``,
+        ``judge_system_weight`` and ``judge_tie`` (judge); ``coefficient`` (term) of covariates; and
+        the observed ``outcome`` (vote): 0 left, 1 tie, 2 right.
 
     Raises
     ------
@@ -200,6 +213,10 @@ def _model(process: Process) -> Any:
         if form.items:
             effect = pm.Normal("item_effect", 0.0, spread("item_spread"), dims=(ITEM, SYSTEM))
             ahead = ahead + effect[item, left] - effect[item, right]
+        if form.tastes:
+            sd = spread("annotator_taste_spread")
+            taste = pm.Normal("annotator_taste", 0.0, sd, dims=(ANNOTATOR, SYSTEM))
+            ahead = ahead + taste[who, left] - taste[who, right]
         tie: Any = _NEVER
         of_judges: Any = 0.0
         if known is not None:
@@ -290,7 +307,7 @@ def fit(
     log_likelihood : bool
         Add the log-likelihood of each vote, and ``log_prior``, for `arviz.psense_summary`.
     posterior_predictive : bool
-        Add new votes by the same voters on the same pairs.
+        Add new votes by the same voters, with their tastes, on the same pairs.
     keep_items : bool
         Keep the draws of ``item_effect`` and, with ties, ``item_tie``: `dissensus.win_rate`
         needs them, but for new prompts without verdicts.
@@ -298,8 +315,9 @@ def fit(
     Returns
     -------
     xarray.DataTree
-        ``posterior`` with the variables of `build`. Attributes summarise r-hat and effective sample
-        size.
+        ``posterior`` with the variables of `build`, but for ``annotator_taste``, of which only the
+        spread is kept: there are as many as voters times systems. Attributes summarise r-hat and
+        effective sample size.
 
     Raises
     ------

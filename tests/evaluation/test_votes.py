@@ -198,13 +198,15 @@ def test_a_circle_does_not_fit():
 
 @pytest.mark.long
 @pytest.mark.parametrize("new_items", [False, True])
-def test_a_vote_adds_as_much_as_in_a_simulation(new_items):
+@pytest.mark.parametrize("taste", [0.0, 0.6])
+def test_a_vote_adds_as_much_as_in_a_simulation(new_items, taste):
     """The variance of the score of n votes, over its slope squared: the delta method."""
-    rng, n, apart, spreads = np.random.default_rng(1), 400, 0.6, (0.8, 1.1)
+    rng, n, apart, spreads = np.random.default_rng(1), 400, 0.6, (0.8, 1.1, taste)
     eta = apart + np.sqrt(2) * spreads[0] * rng.normal(size=(20_000, n))
     tie = -0.3 + spreads[1] * rng.normal(size=eta.shape)
     if not new_items:  # the same prompts in all repetitions
         eta, tie = np.tile(eta[0], (len(eta), 1)), np.tile(tie[0], (len(eta), 1))
+    eta = eta + np.sqrt(2) * taste * rng.normal(size=eta.shape)  # of new voters
 
     def shares(eta):
         odds = np.exp([eta / 2, tie[: len(eta)], -eta / 2])
@@ -244,7 +246,7 @@ def test_so_many_votes_settle_an_order():
         rows = cast([tuple(rng.choice(list("abcd"), 2, replace=False)) for _ in range(240)])
         (m, v), n = gap(rows), 200
         after, w = gap(rows + cast([("a", "b")] * n))
-        known = information((m + after) / 2, -np.inf, (0.0, 0.0), new_items=False)
+        known = information((m + after) / 2, -np.inf, (0.0, 0.0, 0.0), new_items=False)
         ratios.append((1 / w - 1 / v) / (n * known))
     assert np.mean(ratios) == pytest.approx(1, abs=0.25)
 
@@ -264,7 +266,7 @@ def test_next_votes_are_of_open_neighbours(result):
         draws = [board["strength"].sel(system=row[side]) for side in ("first", "second")]
         apart = (draws[0] - draws[1]).to_numpy()
         m, v = apart.mean(), apart.var()
-        names = ("tie", "item_spread", "item_tie_spread")
+        names = ("tie", "item_spread", "item_tie_spread", "annotator_taste_spread")
         tie, *spreads = (float(posterior[name].mean()) for name in names)
         known = information(m, tie, spreads, new_items=False)
         expected = (1.645**2 / m**2 - 1 / v) / known if m > 0 else np.inf
@@ -309,7 +311,7 @@ def test_votes_to_settle_an_order_are_for_its_own_probability():
         m, v = rate.mean() / slope, rate.var() / slope**2
         names = ("tie", "item_spread", "item_tie_spread")
         tie, *spreads = (float(posterior[name].mean()) for name in names)
-        known = information(m, tie, spreads, new_items=False)
+        known = information(m, tie, (*spreads, 0.0), new_items=False)
         assert row["more"] == pytest.approx(max((1.645**2 / m**2 - 1 / v) / known, 1))
         assert row["better"] == pytest.approx((rate > 0).mean())
 

@@ -9,6 +9,7 @@ import pytest
 import xarray as xr
 
 import dissensus as dx
+from dissensus.metrics._pairs import vote_on
 
 
 def tree(**values):
@@ -66,6 +67,23 @@ def test_win_rates_on_new_prompts_integrate_over_them(draws):
     own = rng.normal(size=(2, 4, 40_000)) * draws["item_tie_spread"][..., None]
     expected = brute(s, draws["tie"][..., None] + own, draws["side"][..., None]).mean(axis=-1)
     np.testing.assert_allclose(found, np.moveaxis(expected, 0, -1), atol=0.006)
+
+
+@pytest.mark.parametrize("new_items", [False, True])
+def test_win_rates_are_those_of_voters_with_tastes_of_their_own(draws, new_items):
+    """Of each draw 40,000 new voters, beside nodes."""
+    draws["annotator_taste_spread"] = np.random.default_rng(3).uniform(0.5, 1.5, (2, 4))
+    found = dx.win_rate(tree(**draws), new_items=new_items)
+    rng, n = np.random.default_rng(2), 40_000
+    taste = rng.normal(size=(2, 4, n, 3)) * draws["annotator_taste_spread"][..., None, None]
+    at = np.resize(np.arange(5), n)
+    quality, own = draws["item_effect"][:, :, at], draws["item_tie"][:, :, at]
+    if new_items:
+        quality = rng.normal(size=(2, 4, n, 3)) * draws["item_spread"][..., None, None]
+        own = rng.normal(size=(2, 4, n)) * draws["item_tie_spread"][..., None]
+    s = draws["strength"][:, :, None] + quality + taste
+    expected = brute(s, draws["tie"][..., None] + own, draws["side"][..., None]).mean(axis=-1)
+    np.testing.assert_allclose(found, np.moveaxis(expected, 0, -1), atol=0.008)
 
 
 @pytest.mark.parametrize("ties", [True, False])
@@ -143,6 +161,7 @@ def judged(n=1, cast=((), ()), **values):
     }
     dims["judge_system_weight"] = ["judge"]
     dims |= {name: ["annotator"] for name in one if name.startswith("annotator_")}
+    dims["annotator_taste_spread"] = []
     posterior = xr.Dataset({
         name: (["chain", "draw", *dims.get(name, [])],
                np.broadcast_to(value, (1, n, *np.shape(value))).copy())
@@ -208,6 +227,30 @@ def test_win_rates_on_judged_pairs_are_means_of_votes_cast_and_drawn():
     assert len(np.unique(found.sel(system="c").to_numpy().round(9))) == 5
     xr.testing.assert_identical(found, dx.win_rate(fit, random_seed=1))
     assert found.dims == ("chain", "draw", "system")
+
+
+@pytest.mark.parametrize("as_cast", [True, False])
+def test_votes_that_were_not_cast_are_by_voters_with_new_tastes(as_cast):
+    fit, one, known = judged(60_000, ([0], [0]), annotator_taste_spread=1.1)
+    found = dx.win_rate(fit, as_cast=as_cast, random_seed=1)
+    rng, each = np.random.default_rng(2), []
+    for _ in range(3000):
+        taste = one["item_effect"] + 1.1 * rng.normal(size=3)
+        each.append(expected_votes({**one, "item_effect": taste}, known))
+    left_won = np.mean(each, axis=0)
+    left_won[0] = 1.0 if as_cast else left_won[0]
+    np.testing.assert_allclose(found.mean(("chain", "draw")), rates(left_won), atol=0.012)
+
+
+def test_a_voter_has_the_same_tastes_in_all_votes():
+    """The votes of one voter on two pairs with a system in common go together."""
+    fit, _, known = judged(20_000, annotator_taste_spread=3.0, annotator_sharpness=[1.0] * 2)
+    draws = fit["posterior"].to_dataset().isel(chain=0).rename(draw="sample")
+    votes = vote_on(draws, known, np.random.default_rng(1), expected=False)
+    same = votes.who[:, 0] == votes.who[:, 1]  # pairs 0 and 1: the first system on the left
+    together, apart = (np.corrcoef(votes.won[at, :2].T)[0, 1] for at in (same, ~same))
+    assert together > 0.15
+    assert abs(apart) < 0.05
 
 
 def test_win_rates_where_all_pairs_were_voted_on_are_those_of_the_votes():

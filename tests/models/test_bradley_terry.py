@@ -7,8 +7,10 @@ import pytest
 from gradients import disagreements, points_of
 from scipy import optimize, stats
 from scipy.special import expit
+from vote_fits import with_tastes
 
 import dissensus as dx
+from dissensus.families.pairs.process import process
 from dissensus.models import bradley_terry
 
 QUIET = {"random_seed": 1, "progressbar": False}
@@ -59,7 +61,8 @@ FORMS = {
 def test_draws_go_with_the_gradient_of_the_model(form):
     made, options = FORMS[form]
     votes = votes_of(study(150, 4, 4, 3, **made)[0])
-    fit = bradley_terry.fit(votes, draws=2000, tune=500, chains=2, **options, **QUIET)
+    fit = with_tastes(votes, draws=2000, **options)
+    assert ("annotator_taste" in fit["posterior"]) == options.get("annotators", True)
     model = bradley_terry.build(votes, **options)
     assert disagreements(model, points=points_of(fit, model, _moved)) == {}
 
@@ -177,15 +180,13 @@ def test_one_number_is_what_quadrature_gives():
 @pytest.mark.filterwarnings("ignore::dissensus.errors.ConvergenceWarning")
 def test_log_likelihoods_and_new_votes_follow_the_definition():
     votes = votes_of(study(60, 4, 3, 2)[0])
-    fit = bradley_terry.fit(
-        votes, draws=300, chains=2, side=True, log_likelihood=True, posterior_predictive=True,
-        **QUIET,
-    )  # fmt: skip
+    fit = with_tastes(votes, draws=300, side=True)
     post = fit["posterior"].to_dataset().isel(chain=1, draw=-1)
     left, right, said = (votes[name].to_numpy() for name in ("left_code", "right_code", "outcome"))
     who, item = votes["annotator_code"].to_numpy(), votes["item_code"].to_numpy()
     s, u = post["strength"].to_numpy(), post["item_effect"].to_numpy()
-    eta = s[left] + u[item, left] - s[right] - u[item, right]
+    v = post["annotator_taste"].to_numpy()
+    eta = s[left] + u[item, left] + v[who, left] - s[right] - u[item, right] - v[who, right]
     eta = post["annotator_sharpness"].to_numpy()[who] * eta
     eta += float(post["side"]) + post["annotator_side"].to_numpy()[who]
     tie = float(post["tie"]) + post["annotator_tie"].to_numpy()[who]
@@ -241,7 +242,8 @@ def test_parts_are_there_where_votes_name_them_or_where_asked():
         return set(bradley_terry.fit(votes, **options, **few)["posterior"].data_vars)
 
     plain = {"strength", "strength_spread", "tie"}
-    voters = {"annotator_sharpness", "sharpness_spread", "annotator_tie", "annotator_tie_spread"}
+    voters = {"annotator_sharpness", "sharpness_spread", "annotator_tie", "annotator_tie_spread",
+              "annotator_taste_spread"}  # fmt: skip
     assert names(dx.pairs(frame)) == plain
     spreads = {"item_spread", "item_tie_spread"}
     assert names(votes_of(frame)) == plain | voters | spreads | {"item_effect", "item_tie"}
@@ -256,6 +258,25 @@ def test_parts_are_there_where_votes_name_them_or_where_asked():
         alone = dx.pairs({**frame, column: less}, **{column: column})
         assert names(alone) == plain
         assert spread in names(alone, **{other: True})
+
+
+@pytest.mark.filterwarnings("ignore::dissensus.errors.ConvergenceWarning")
+def test_tastes_are_there_where_votes_tell_them_from_chance():
+    frame, *_ = study(60, 4, 3, 2)
+
+    def has(who, **options):
+        votes = dx.pairs({**frame, "annotator": who}, annotator="annotator")
+        return bool(process(votes, annotators=True, **options).form.tastes)
+
+    assert has(frame["annotator"])
+    assert not has(["one"] * 60)
+    assert not has([n // 2 for n in range(60)])  # few votes of a voter on a system, but some
+    assert has([n // 2 if n < 20 else -1 - n % 2 for n in range(60)])  # two voters have many votes
+    # Each system has the votes of one voter, but for the groups that no votes connect.
+    own = {"left": list("ac") * 9, "right": list("bd") * 9, "winner": ["left", "right"] * 9}
+    apart = dx.pairs({**own, "who": list("vw") * 9}, annotator="who")
+    with pytest.warns(dx.DesignWarning, match="No votes compare systems of different groups"):
+        assert not process(apart, annotators=True).form.tastes
 
 
 @pytest.mark.long

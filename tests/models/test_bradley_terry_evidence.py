@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from gradients import disagreements, points_of
+from vote_fits import with_tastes
 
 import dissensus as dx
 from dissensus.models import bradley_terry
@@ -79,7 +80,7 @@ def given(form, **made):
 @pytest.mark.parametrize("form", list(FORMS))
 def test_draws_go_with_the_gradient_of_the_model(form):
     votes, options = given(form)
-    fit = bradley_terry.fit(votes, draws=2000, tune=500, chains=2, **options, **QUIET)
+    fit = with_tastes(votes, draws=2000, **options)
     model = bradley_terry.build(votes, **options)
     name = "beyond_judge" if "predictions" in options else "strength"
 

@@ -731,7 +731,7 @@ TOP_OF = {
         "rasch": "mean_ability ability_spread difficulty_spread prevalence",
         "plackett_luce": "concentration label_weight",
         "bradley_terry": "strength_spread tie item_spread item_tie_spread sharpness_spread "
-        "annotator_tie_spread",
+        "annotator_tie_spread annotator_taste_spread",
         "dirichlet": "concentration label_weight",
         "normal_scores": "prior_mean prior_count prior_shape prior_variance",
     }.items()

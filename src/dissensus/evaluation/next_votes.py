@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Final
@@ -34,15 +35,16 @@ def next_votes(evaluation: xr.DataTree) -> pd.DataFrame:
 
     .. math:: J = \frac{(\overline{Var(y)} / 2)^2}{\overline{Var(y)} + Var(E(y))}
 
-    with means over prompts, :math:`\eta \sim \mathrm{Normal}(m, 2 \sigma_u^2)` and the tendency to
-    ties :math:`\mathrm{Normal}(\tau, \sigma_\tau^2)`. If the leaderboard is for the prompts at
-    hand, Var(E(y)), the variance between prompts, is left out: new votes are spread evenly. A
+    with means over prompts and voters, :math:`\eta \sim \mathrm{Normal}(m, 2 \sigma_u^2 + 2
+    \sigma_v^2)` and the tendency to ties :math:`\mathrm{Normal}(\tau, \sigma_\tau^2)`. If the
+    leaderboard is for the prompts at hand, new votes are spread evenly over them: of Var(E(y)) only
+    the share of voters' tastes counts, :math:`\sigma_v^2 / (\sigma_u^2 + \sigma_v^2)`. A
     difference of win rates is divided by its slope against the difference of strengths, so that m
     and v are on the scale of :math:`\eta`, and n is for the P(better) of the leaderboard.
 
     Assumptions: the difference stays as it is (the estimate changes with the votes, so that about
-    half of all repetitions need more), voters are typical, and posteriors are normal. J is without
-    judges' verdicts; m and v are from the fit with them.
+    half of all repetitions need more), voters are typical, each new vote is by another voter, and
+    posteriors are normal. J is without judges' verdicts; m and v are from the fit with them.
 
     Returns
     -------
@@ -60,7 +62,7 @@ def next_votes(evaluation: xr.DataTree) -> pd.DataFrame:
     tie = float(posterior["tie"].mean()) if "tie" in posterior else -np.inf
     spreads = [
         float(posterior[name].mean()) if name in posterior else 0.0
-        for name in ("item_spread", "item_tie_spread")
+        for name in ("item_spread", "item_tie_spread", "annotator_taste_spread")
     ]
     names, group = board[SYSTEM].to_numpy().tolist(), board["group"].to_numpy()
     rows = []
@@ -85,22 +87,25 @@ def next_votes(evaluation: xr.DataTree) -> pd.DataFrame:
 def information(apart: float, tie: float, spreads: Sequence[float], *, new_items: bool) -> float:
     """Return what a vote adds to the information on a difference of strengths; see `next_votes`.
 
-    ``spreads`` are the prompts': ``item_spread`` and ``item_tie_spread``.
+    ``spreads`` are ``item_spread``, ``item_tie_spread`` and ``annotator_taste_spread``.
 
     Examples
     --------
-    >>> information(0.0, float("-inf"), (0.0, 0.0), new_items=False)
+    >>> information(0.0, float("-inf"), (0.0, 0.0, 0.0), new_items=False)
     0.25
     """
     nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES)
     weights = np.multiply.outer(weights, weights).ravel() / weights.sum() ** 2
-    eta = apart + np.sqrt(2.0) * spreads[0] * np.repeat(nodes, _NODES)
+    spread = math.hypot(spreads[0], spreads[2])
+    eta = apart + np.sqrt(2.0) * spread * np.repeat(nodes, _NODES)
     tied = tie + spreads[1] * np.tile(nodes, _NODES)
     odds = np.exp(np.stack([eta / 2, tied, -eta / 2]))
     left, _, right = odds / odds.sum(axis=0)
     mean, variance = left - right, left + right - (left - right) ** 2
     within = weights @ variance
-    between = weights @ mean**2 - (weights @ mean) ** 2 if new_items else 0.0
+    between = weights @ mean**2 - (weights @ mean) ** 2
+    if not new_items:
+        between *= (spreads[2] / spread) ** 2 if spread > 0.0 else 0.0
     return float((within / 2) ** 2 / (within + between))
 
 

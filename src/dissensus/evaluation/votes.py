@@ -14,7 +14,7 @@ from scipy.sparse import coo_array
 from dissensus import metrics, models
 from dissensus.data.contents import name_doubts
 from dissensus.data.pairs import checked_pairs, system_groups
-from dissensus.dims import ANNOTATOR, CHAIN, DRAW, ITEM, PAIR, SAMPLE, SCOPES, SYSTEM, VOTE
+from dissensus.dims import CHAIN, DRAW, ITEM, PAIR, SAMPLE, SCOPES, SYSTEM, VOTE
 from dissensus.errors import DissensusWarning, warn_caller
 from dissensus.evaluation.doubts import DOUBT, each, of_group
 from dissensus.evaluation.provenance import provenance
@@ -161,7 +161,8 @@ def _vote_check(
 ) -> xr.Dataset:  # fmt: skip
     """Return the share of votes that the first of a pair wins: observed, and in replicates.
 
-    A replicate has new votes of the same voters on the same pairs and prompts.
+    A replicate has new votes of the same voters, with tastes drawn anew, on the same pairs and
+    prompts.
     """
     posterior = fit["posterior"].to_dataset()
     step = max(1, posterior.sizes[CHAIN] * posterior.sizes[DRAW] // _REPLICATES)
@@ -183,35 +184,12 @@ def _vote_check(
         return np.asarray((sums @ np.where(turned, 1.0 - won, won).T).T)
 
     flat = drawn.transpose(*SAMPLE, VOTE).to_numpy()
-    outcomes = flat.reshape(-1, flat.shape[-1])
-    replicated = shares(outcomes).reshape(*flat.shape[:2], -1)
-    tastes = {} if ANNOTATOR not in votes.coords else {"p_tastes": _tastes(votes, outcomes)}
+    replicated = shares(flat.reshape(-1, flat.shape[-1])).reshape(*flat.shape[:2], -1)
     return xr.Dataset({
         "observed": (PAIR, shares(votes["outcome"].to_numpy()[None])[0]),
         "replicated": ((*SAMPLE, PAIR), replicated),
         "votes": (PAIR, count), "first_code": (PAIR, pair[0]), "second_code": (PAIR, pair[1]),
-    }, attrs=tastes)  # fmt: skip
-
-
-def _tastes(votes: xr.Dataset, outcomes: Floats) -> float:
-    r"""Return P(replicated voters differ as much in the systems that they prefer as these do).
-
-    ``outcomes`` are replicates (replicate, vote). The difference is :math:`\sum_{vs} r_{vs}^2 /
-    n_{vs}` over voters and systems, where :math:`r_{vs}` is how much more of its :math:`n_{vs}`
-    votes by the voter a system won than in the mean of the replicates.
-    """
-    left, right = (votes[f"{side}_code"].to_numpy() for side in ("left", "right"))
-    who, n = votes["annotator_code"].to_numpy().astype(np.int64), votes.sizes[SYSTEM]
-    cell, row = np.unique(np.concatenate([who * n + left, who * n + right]), return_inverse=True)
-    sign, vote = np.repeat([1.0, -1.0], len(who)), np.tile(np.arange(len(who)), 2)
-    sums = coo_array((sign, (row, vote)), shape=(len(cell), len(who))).tocsr()
-    size, expected = np.bincount(row), outcomes.mean(axis=0)
-
-    def differences(outcome: Floats) -> Floats:
-        return np.asarray(((sums @ (expected - outcome).T * 0.5) ** 2 / size[:, None]).sum(axis=0))
-
-    observed = differences(votes["outcome"].to_numpy()[None].astype(np.float64))
-    return float((differences(outcomes) >= observed).mean())
+    })  # fmt: skip
 
 
 def misfit(evaluation: xr.DataTree) -> tuple[float, Floats]:

@@ -54,7 +54,7 @@ def win_rate_rows(
 
 _NODES: Final = 16, 8
 """Number of values on a new prompt: of the difference between two systems, and of ties. Win rates
-are right to .0003 for spreads up to 2."""
+are right to .0004 for spreads up to 2, on prompts at hand to .001."""
 
 
 def win_rate(
@@ -101,17 +101,18 @@ def win_rate(
     Notes
     -----
     All other systems are met equally often, whatever the votes were on, and votes are those of a
-    typical voter: one with the median sharpness and tendency to ties, to whom each system is shown
-    on the left in half of the votes. On new prompts the effects of prompts, and their tendencies to
-    ties, are averaged over their normal distributions. Without effects of prompts and without
-    verdicts ``new_items`` changes nothing. Without verdicts, covariates of answers are equal.
+    new voter with the median sharpness and tendency to ties, to whom each system is shown on the
+    left in half of the votes. The voter's tastes are averaged over their normal distribution
+    (``annotator_taste_spread``). On new prompts the effects of prompts, and their tendencies to
+    ties, are averaged over theirs. Without effects of prompts and without verdicts ``new_items``
+    changes nothing. Without verdicts, covariates of answers are equal.
 
     With judges' verdicts (``predictions=``) the rate is that of people's votes on the judged pairs,
     one vote on each: the votes that were cast, and draws of those that were not, by a random one of
-    the voters. With ``new_items`` prompts are drawn anew (Bayesian bootstrap), and votes are
-    expected ones. A ``panel`` has all votes that were cast on a pair, and as many more as it takes,
-    each of a random voter (who may have voted before); with ``new_items`` or ``as_cast=False`` all
-    its votes are drawn.
+    the voters, whose tastes are drawn anew. With ``new_items`` prompts are drawn anew (Bayesian
+    bootstrap), and votes are expected ones. A ``panel`` has all votes that were cast on a pair, and
+    as many more as it takes, each of a random voter (who may have voted before); with ``new_items``
+    or ``as_cast=False`` all its votes are drawn.
 
     Source: the probabilities of Davidson (1970), "On extending the Bradley-Terry model to
     accommodate ties in paired comparison experiments", Eq. 3.
@@ -138,10 +139,8 @@ def win_rate(
         )  # fmt: skip
     ahead = draws["strength"]
     ties = draws["tie"] if "tie" in draws else xr.DataArray(-np.inf)
-    apart, tied, weights = np.zeros(1), np.zeros(1), np.ones(1)
-    if "item_spread" in draws and new_items:
-        apart, tied, weights = _new_prompts(draws)
-    elif "item_spread" in draws:
+    apart, tied, weights = _unseen(draws, new_items=new_items)
+    if "item_spread" in draws and not new_items:
         _require_effects(draws, "Fit with keep_items=True, or type new_items=True")
         ahead = ahead + draws["item_effect"]
         if "item_tie" in draws:
@@ -160,14 +159,24 @@ def win_rate(
     )  # fmt: skip
 
 
-def _new_prompts(draws: xr.Dataset) -> tuple[Floats, Floats, Floats]:
-    """Return what new prompts add to differences and ties (chain, draw, node), and weights."""
-    with_ties = "item_tie_spread" in draws
+def _unseen(draws: xr.Dataset, *, new_items: bool) -> tuple[Floats, Floats, Floats]:
+    """Return what new voters' tastes, and new prompts, add to differences and ties, and weights.
+
+    Arrays are (chain, draw, node), weights (node).
+    """
+    asked = {"annotator_taste_spread": True, "item_spread": new_items}
+    spreads = [draws[name].to_numpy() for name, is_new in asked.items() if is_new and name in draws]
+    if not spreads:
+        return np.zeros(1), np.zeros(1), np.ones(1)
+    with_ties = new_items and "item_tie_spread" in draws
     n_apart, n_tied = _NODES if with_ties else (2 * _NODES[0], 1)
+    if not new_items:  # fewer are as exact for small spreads, and there are the prompts at hand
+        n_apart = int(np.clip(np.ceil(6.0 * np.max(spreads)), 4, _NODES[0]))
     (x, of_x), (y, of_y) = (np.polynomial.hermite_e.hermegauss(n) for n in (n_apart, n_tied))
     weights = np.multiply.outer(of_x, of_y).ravel()
     # The difference of two systems has twice the variance.
-    apart = np.sqrt(2.0) * draws["item_spread"].to_numpy()[..., None] * np.repeat(x, n_tied)
+    spread = np.sqrt(2.0 * sum(np.square(spreads)))
+    apart = spread[..., None] * np.repeat(x, n_tied)
     tied = np.zeros(len(weights))
     if with_ties:
         tied = draws["item_tie_spread"].to_numpy()[..., None] * np.tile(y, n_apart)
@@ -282,14 +291,24 @@ def vote_on(
             ahead += draws[name].to_numpy() @ known[said].to_numpy().T
     row = np.arange(len(ahead))[:, None]
     who = rng.integers(draws.sizes.get(ANNOTATOR, 1), size=ahead.shape)
+    nodes, weights, tastes = np.ones(1), np.ones(1), np.zeros(1)
+    if "annotator_taste_spread" in draws:
+        spread = draws["annotator_taste_spread"].to_numpy()[:, None]
+        if expected:
+            nodes, weights = np.polynomial.hermite_e.hermegauss(_NODES[1])
+            tastes = np.sqrt(2.0) * spread
+        else:
+            voter = (row * draws.sizes[ANNOTATOR] + who) * n
+            tastes = spread * _apart_by_taste(np.stack([voter + left, voter + right]), rng)
     if "annotator_sharpness" in draws:
-        ahead *= draws["annotator_sharpness"].to_numpy()[row, who]
+        sharp = draws["annotator_sharpness"].to_numpy()[row, who]
+        ahead, tastes = ahead * sharp, tastes * sharp
     if "side" in draws:
         side = draws["side"].to_numpy()[:, None]
         if "annotator_side" in draws:
             side = side + draws["annotator_side"].to_numpy()[row, who]
         ahead += side * rng.choice([-1.0, 1.0], size=ahead.shape)
-    small, odds = np.exp(-0.5 * np.abs(ahead)), 0.0
+    odds, at = 0.0, None
     if "tie" in draws:
         ties = draws["tie"].to_numpy()[:, None]
         ties = ties + draws["judge_tie"].to_numpy() @ known["verdict_tie"].to_numpy().T
@@ -303,15 +322,32 @@ def vote_on(
         if "annotator_tie" in draws:
             ties = ties + draws["annotator_tie"].to_numpy()[row, who]
         odds = np.exp(ties)
+    if not expected:
+        at = rng.uniform(size=ahead.shape)
+    each = (_won(ahead + x * tastes, odds, at) * w for x, w in zip(nodes, weights, strict=True))
+    return Votes(np.asarray(sum(each) / weights.sum()), who)
+
+
+def _apart_by_taste(keys: Ints, rng: np.random.Generator) -> Floats:
+    """Draw voters' tastes, and return the difference in each vote (sample, pair), in spreads.
+
+    ``keys`` (side, sample, pair) tell apart samples, voters and systems.
+    """
+    found, place = np.unique(keys, return_inverse=True)
+    one, two = rng.normal(size=len(found))[place].reshape(keys.shape)
+    return np.asarray(one - two)
+
+
+def _won(ahead: Floats, odds: Any, at: Floats | None) -> Floats:
+    """Return what the left wins of votes: what to expect, or by uniform numbers ``at``."""
+    small = np.exp(-0.5 * np.abs(ahead))
     total = 1.0 + small * (small + odds)
     leads = 1.0 / total  # the side that is ahead wins
     tied = small * odds / total
-    if expected:
-        won = leads + 0.5 * tied
-    else:
-        at = rng.uniform(size=ahead.shape)
+    won = leads + 0.5 * tied
+    if at is not None:
         won = np.where(at < leads, 1.0, np.where(at < leads + tied, 0.5, 0.0))
-    return Votes(np.where(ahead >= 0, won, 1.0 - won), who)
+    return np.where(ahead >= 0, won, 1.0 - won)
 
 
 def rank(fit: xr.DataTree) -> xr.DataArray:

@@ -30,7 +30,7 @@ from dissensus.reports.trust import Box
 from dissensus.reports.votes import doubt, said
 from dissensus.sampling import convergence
 from dissensus.sampling.intervals import spread
-from dissensus.wording import capital, counted, probability, share, short
+from dissensus.wording import capital, counted, share, short
 
 _LIMIT: Final = 0.05
 _Z: Final = 1.645
@@ -193,10 +193,7 @@ def _circle(won: Any, check: xr.Dataset, first: int, second: int) -> int | None:
 
 def _voters(evaluation: xr.DataTree) -> Box:
     question = "Do voters differ, or does one decide?"
-    rule = (
-        f"Fine means: two voters or more, of whom none gave more than {share(_MOST)} of votes, "
-        f"and who prefer the same systems but for chance (p {share(_LIMIT)} or more)."
-    )
+    rule = f"Fine means: two voters or more, of whom none gave more than {share(_MOST)} of votes."
     known = vote_contents(evaluation["annotations"].to_dataset())
     if "annotators" not in known:
         reason = "The votes do not name voters. Votes of one voter are alike: intervals may be too "
@@ -217,14 +214,10 @@ def _voters(evaluation: xr.DataTree) -> Box:
                      for n in (sharp.argmin(), sharp.argmax()))  # fmt: skip
         reason += (f" Their sharpness goes from {low} to {high}, 1 being typical: the model takes "
                    "it into account.")  # fmt: skip
-    p = evaluation[CHECK].attrs.get("p_tastes", 1.0)
-    if p < _LIMIT and part <= _MOST:
-        reason += (
-            f" They differ in the systems that they prefer (p {probability(p)}), which the model "
-            "does not contain: for other voters, intervals are too narrow."
-        )
-        remedy = "Get votes of more voters, or report the leaderboard as that of these voters."
-        return Box(question, "careful", reason, rule, remedy)
+    if "annotator_taste_spread" in posterior:
+        sd = share(float(posterior["annotator_taste_spread"].mean()))
+        reason += (f" They differ in what they think of a system by a standard deviation of {sd} "
+                   "(logits): intervals are for new voters who differ as much.")  # fmt: skip
     if part <= _MOST:
         return Box(question, "fine", reason, rule)
     return Box(question, "careful", reason, rule, f"Get votes of others, or evaluate the votes "

@@ -12,7 +12,16 @@ import dissensus as dx
 from dissensus.families import base
 from dissensus.families.pairs import fit
 from dissensus.families.pairs.kernels import effects, mover, strengths
-from dissensus.families.pairs.kernels.votes import CELL, ITEM_TIE, OWN, SHARP, SIDE, STRENGTH, TIE
+from dissensus.families.pairs.kernels.votes import (
+    CELL,
+    ITEM_TIE,
+    OWN,
+    SHARP,
+    SIDE,
+    STRENGTH,
+    TASTE,
+    TIE,
+)
 from dissensus.families.pairs.process import SCALES, process
 from dissensus.kernels.compiled import inner
 from dissensus.kernels.random import started
@@ -52,13 +61,15 @@ def log_posterior(chain, changed):
     left, right, item, who = (
         of[f"{name}_code"].to_numpy() for name in ("left", "right", "item", "annotator")
     )
-    strength, common, cell, own, spread = (
-        np.asarray(now[name]) for name in ("strength", "common", "cell", "own", "spread")
+    strength, common, cell, own, spread, taste = (
+        np.asarray(now[name]) for name in ("strength", "common", "cell", "own", "spread", "taste")
     )
+    favour = taste.reshape(*taste.shape[:-1], 2, 2)  # (voter, system)
     quality, tie_of_item = cell[..., [[0, 1], [3, 4]]], cell[..., [2, 5]]  # a, b, ties of each
     sharp, tie, side = own[..., SHARP], own[..., TIE], own[..., SIDE]
     ahead = strength[..., left] - strength[..., right]
     ahead = ahead + quality[..., item, left] - quality[..., item, right]
+    ahead = ahead + favour[..., who, left] - favour[..., who, right]
     eta = np.exp(sharp[..., who]) * ahead + common[..., SIDE - 1, None] + side[..., who]
     odds = common[..., TIE - 1, None] + tie_of_item[..., item] + tie[..., who]
     logits = np.stack(np.broadcast_arrays(eta / 2, odds, -eta / 2))
@@ -68,7 +79,7 @@ def log_posterior(chain, changed):
         return norm.logpdf(x, 0.0, spread[..., place, None]).sum(axis=-1)
 
     total = said.sum(axis=-1) + normal(strength, STRENGTH) + normal(tie_of_item, ITEM_TIE)
-    total += normal(quality.reshape(*quality.shape[:-2], 4), CELL)
+    total += normal(quality.reshape(*quality.shape[:-2], 4), CELL) + normal(taste, TASTE)
     for k in range(3):
         total += normal(own[..., k], OWN + k)
     total += norm.logpdf(common, 0.0, chain.prior[:2] ** -0.5).sum(axis=-1)
@@ -78,7 +89,7 @@ def log_posterior(chain, changed):
 
 
 def by_grid(log_density, center, reach, n=41):
-    """Return means and standard deviations of a block of three numbers."""
+    """Return means and standard deviations of a block of two or three numbers."""
     axes = [np.linspace(c - r, c + r, n) for c, r in zip(center, reach, strict=True)]
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(center))
     weight = log_density(points)
@@ -101,7 +112,8 @@ BLOCKS = {
     ),
     "a prompt": (
         lambda c: effects.draw_cells(
-            c.state, c.votes, c.form, c.par, c.reference[1], mover.KEEP, c.table, c.work, c.rows
+            c.state, c.votes, c.form, c.par, c.reference[1], mover.KEEP, c.table, c.work, c.rows,
+            c.ordered, CELL,
         ),
         lambda c: c.par.cell[:3].copy(),
         lambda c, x: {"cell": np.concatenate([x, np.tile(c.par.cell[3:], (len(x), 1))], axis=1)},
@@ -109,10 +121,18 @@ BLOCKS = {
     "a voter": (
         lambda c: effects.draw_annotators(
             c.state, c.votes, c.form, c.par, c.reference[2], mover.KEEP, c.table, c.work, c.rows,
-            c.own,
+            c.ordered,
         ),
         lambda c: c.par.own[1].copy(),
         lambda c, x: {"own": np.stack([np.tile(c.par.own[0], (len(x), 1)), x], axis=1)},
+    ),
+    "a voter's tastes": (
+        lambda c: effects.draw_cells(
+            c.state, c.votes, c.form, c.par, c.reference[3], mover.KEEP, c.table, c.work, c.rows,
+            c.ordered, TASTE,
+        ),
+        lambda c: c.par.taste[2:].copy(),
+        lambda c, x: {"taste": np.concatenate([np.tile(c.par.taste[:2], (len(x), 1)), x], axis=1)},
     ),
 }  # fmt: skip
 
@@ -126,7 +146,7 @@ def test_a_block_follows_its_density_given_the_others(chain, block):
         chain.par.common[SIDE - 1] = 0.0
         chain.par.own[:, SIDE] = 0.0
     fixed = chain.par._replace(**{name: part.copy() for name, part in chain.par._asdict().items()})
-    out = np.empty((MOVES, 3))
+    out = np.empty((MOVES, len(numbers(chain))))
     for place in range(MOVES):
         draw(chain)
         out[place] = numbers(chain)
@@ -149,7 +169,7 @@ def test_a_spread_is_stretched_along_its_density(chain, of):
     for place in range(len(logs)):
         effects.stretch(
             chain.state, chain.votes, chain.form, chain.par, chain.scale, of, chain.table,
-            chain.own[0], chain.rows,
+            chain.ordered[0], chain.rows,
         )  # fmt: skip
         logs[place] = np.log(chain.par.spread[of] / start["spread"][of])
     x = np.linspace(logs.min() - 1.0, logs.max() + 1.0, 2001)
@@ -162,6 +182,8 @@ def test_a_spread_is_stretched_along_its_density(chain, of):
     elif of in (CELL, ITEM_TIE):
         mine = is_tie == (of == ITEM_TIE)
         moved, n = {"cell": start["cell"] * np.where(mine, by, 1.0)}, mine.sum()
+    elif of == TASTE:
+        moved, n = {"taste": start["taste"] * by}, 4
     else:
         mine = np.arange(3) == of - OWN
         moved, n = {"own": start["own"] * np.where(mine, by[..., None], 1.0)}, 2
@@ -185,22 +207,47 @@ def test_the_unit_of_strengths_moves_along_its_density(chain):
         logs[place] = np.log(start["spread"][STRENGTH] / chain.par.spread[STRENGTH])
     x = np.linspace(logs.min() - 1.0, logs.max() + 1.0, 2001)[:, None]
     is_tie = np.isin(np.arange(6), [2, 5])
-    smaller = np.isin(np.arange(6), [STRENGTH, CELL])
+    smaller = np.isin(np.arange(7), [STRENGTH, CELL, TASTE])
     more = np.zeros((len(x), *start["own"].shape))
     more[..., SHARP] = x
     changed = {
         "strength": start["strength"] * np.exp(-x),
         "cell": start["cell"] * np.where(is_tie, 1.0, np.exp(-x)),
+        "taste": start["taste"] * np.exp(-x),
         "own": start["own"] + more, "spread": start["spread"] * np.where(smaller, np.exp(-x), 1.0),
     }  # fmt: skip
     chain.par = chain.par._replace(**start)
-    n = 2 + 4 + 2  # strengths, what prompts make of systems, and the spreads of both
+    n = 2 + 4 + 4 + 3  # strengths, what prompts make of systems, tastes, and the spreads of each
     weight = log_posterior(chain, changed) - n * x[:, 0]
     weight = np.exp(weight - logsumexp(weight))
     mean = weight @ x[:, 0]
     sd = np.sqrt(weight @ (x[:, 0] - mean) ** 2)
     assert abs(logs.mean() - mean) < 4 * sd / np.sqrt(len(logs) / 6)
     assert logs.std() == pytest.approx(sd, rel=0.06)
+
+
+@pytest.mark.long
+def test_strengths_move_given_their_sums_with_prompts_and_with_tastes(chain):
+    """Along both shifts the density is normal, with precisions that are sums of those of parts."""
+    par, precision = chain.par, chain.par.spread**-2.0
+    chain.par.strength[:] = [1.0, -0.5]
+    places = 0, [0, 3], [0, 2]  # of the first system: its strength, cells and tastes
+    start = [np.atleast_1d(x)[at].copy() for x, at in
+             zip((par.strength, par.cell, par.taste), ([0], *places[1:]), strict=True)]  # fmt: skip
+    ahead = par.strength[0] + par.cell[0] + par.taste[0]
+    out = np.empty(MOVES)
+    for place in range(MOVES):
+        for of in (CELL, TASTE):
+            effects._draw_means_of_cells(chain.state, chain.votes, chain.form, par, chain.prior, of)
+        out[place] = par.strength[0]
+    assert par.strength[0] + par.cell[0] + par.taste[0] == pytest.approx(ahead)
+    own = precision[STRENGTH], precision[CELL], precision[TASTE]
+    curvature = np.full((2, 2), own[0]) + np.diag([2 * own[1], 2 * own[2]])
+    slope = [own[k] * start[k].sum() - own[0] * start[0][0] for k in (1, 2)]
+    mean = start[0][0] + np.linalg.solve(curvature, slope).sum()
+    sd = np.sqrt(np.linalg.inv(curvature).sum())
+    assert abs(out.mean() - mean) < 4 * sd / np.sqrt(MOVES / 6)
+    assert out.std() == pytest.approx(sd, rel=0.03)
 
 
 @inner
@@ -249,7 +296,7 @@ def test_every_spread_has_its_turn(chain, monkeypatch, few):
     monkeypatch.setattr(fit, "_FEW", few)
     turns = []
     monkeypatch.setattr(effects, "stretch", lambda *args: turns.append(args[5]))
-    chain.advance(-6, 6)
-    each = 6 if few else 2
-    assert len(turns) == 6 * each
-    assert np.bincount(turns, minlength=6).tolist() == [each] * 6
+    chain.advance(-7, 7)
+    each = 7 if few else 2
+    assert len(turns) == 7 * each
+    assert np.bincount(turns, minlength=7).tolist() == [each] * 7

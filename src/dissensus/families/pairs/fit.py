@@ -19,12 +19,14 @@ from dissensus.families.pairs.kernels.votes import (
     SHARP,
     SIDE,
     STRENGTH,
+    TASTE,
     TIE,
     Parameters,
     empty_rows,
+    empty_table,
     log_likelihoods,
 )
-from dissensus.families.pairs.process import SCALES, Process
+from dissensus.families.pairs.process import SCALES, Process, cells
 from dissensus.kernels.random import started
 from dissensus.kernels.types import Array, Floats
 from dissensus.sampling import convergence
@@ -42,10 +44,11 @@ class Trace(NamedTuple):
     common: Floats  # (draw, 2)
     cell: Floats  # (draw, cell)
     own: Floats  # (draw, annotator, 3)
-    spread: Floats  # (draw, 6)
+    spread: Floats  # (draw, 7)
     coefficient: Floats  # (draw, covariate)
     each: Floats  # (draw, distinct vote): log-likelihood, if it is asked for
     log_likelihood: Floats  # (draw)
+    taste: Floats  # (draw, voters' cell), if new votes are asked for
 
 
 class PairsFit(base.Fit[Process, Trace]):
@@ -79,7 +82,7 @@ class PairsFit(base.Fit[Process, Trace]):
         process = self.process
         if trace.cell.shape[-1] == 0:
             return trace
-        item, system = process.cells()
+        item, system = cells(process.votes[0].prompts)
         of = [CELL] * len(process.systems) + [ITEM_TIE] * process.form.ties
         shape = (*trace.spread.shape[:2], len(process.names(ITEM)), len(of))
         cell = rng.normal(size=shape)
@@ -111,6 +114,8 @@ class PairsFit(base.Fit[Process, Trace]):
                     spread = self._named(draws.spread[..., OWN + of])
                     out[f"annotator_{name}_spread"] = spread
                     out[f"annotator_{name}"] = self._named(draws.own[..., of], ANNOTATOR)
+        if form.tastes:
+            out["annotator_taste_spread"] = self._named(draws.spread[..., TASTE])
         diagnostics = convergence.diagnosed_parameters(out)
         if form.items and self.options.keep:
             n_systems = len(process.systems)
@@ -164,8 +169,14 @@ class PairsFit(base.Fit[Process, Trace]):
         return xr.Dataset({"outcome": ((*SAMPLE, VOTE), draws.each[..., place])})
 
     def posterior_predictive(self, draws: Trace, rng: np.random.Generator) -> xr.Dataset:
-        """Draw new votes of the same annotators on the same pairs."""
-        drawn = []
+        """Draw new votes of the same annotators on the same pairs.
+
+        Their tastes are drawn from the spread if draws of them were not kept.
+        """
+        drawn, n_cells = [], len(self.process.votes[0].voters.system)
+        if draws.taste.shape[-1] < n_cells:
+            taste = rng.normal(size=(*draws.log_likelihood.shape, n_cells))
+            draws = draws._replace(taste=taste * draws.spread[..., TASTE, None])
         for chain in range(len(draws.strength)):  # probabilities take eight times three the room
             part = Trace(*(values[chain : chain + 1] for values in draws))
             left, tie, _ = np.moveaxis(probabilities(self.process, part), -1, 0)
@@ -212,6 +223,9 @@ def probabilities(process: Process, draws: Trace) -> Floats:
     eta = draws.strength[..., left] - draws.strength[..., right]
     if form.items:
         eta += draws.cell[..., item, left] - draws.cell[..., item, right]
+    if form.tastes:
+        one, two = process.taste_places
+        eta += draws.taste[..., one] - draws.taste[..., two]
     along, tied = process.along, process.tied
     eta += draws.coefficient[..., : along.shape[1]] @ along.T
     tie = draws.common[..., TIE - 1, None] if form.ties else -np.inf
@@ -234,27 +248,32 @@ def probabilities(process: Process, draws: Trace) -> Floats:
 class Chain:
     """A chain with its state and trace."""
 
-    scratch = frozenset({"work", "table", "own", "rows"})
+    scratch = frozenset({"work", "table", "ordered", "rows"})
 
     def __init__(
         self, process: Process, rng: np.random.Generator, draws: int, options: base.FitOptions
     ) -> None:
         self.process, self.form = process, process.form
         self.votes, _ = process.votes
-        n_systems, n_cells = len(process.systems), len(self.votes.cell_system)
-        n_people, n_votes = len(self.votes.annotator_start) - 1, len(self.votes.left)
+        prompts, voters = self.votes.prompts, self.votes.voters
+        n_systems, n_cells, n_tastes = len(process.systems), len(prompts.system), len(voters.system)
+        n_people, n_votes = len(voters.start) - 1, len(self.votes.left)
         self.prior = process.precisions()
         n_common = len(self.prior)
         self.par = Parameters(
             rng.normal(0.0, 0.5, n_systems), np.array([rng.normal(-0.5, 0.5), 0.0]),
             rng.normal(0.0, 0.3, n_cells), rng.normal(0.0, 0.2, (n_people, 3)),
-            rng.uniform(0.3, 1.0, len(SCALES)), np.zeros(n_common - 2),
+            np.append(rng.uniform(0.3, 1.0, TASTE), 0.5), np.zeros(n_common - 2),
+            np.zeros(n_tastes),
         )  # fmt: skip
         self.scale = np.array([process.priors[name] for name in SCALES])
-        self.reference = np.zeros(n_systems + n_common), np.zeros(n_cells), np.zeros((n_people, 3))
-        largest = np.diff(self.votes.cell_start).max(initial=0)
+        self.reference = (
+            np.zeros(n_systems + n_common), np.zeros(n_cells), np.zeros((n_people, 3)),
+            np.zeros(n_tastes),
+        )  # fmt: skip
+        largest = max(np.diff(of.cell_start).max(initial=0) for of in (prompts, voters))
         self.work = mover.room(int(max(n_systems + n_common, largest, 3)))
-        self.table, self.own = np.empty((5, n_votes)), np.empty((2, n_votes))
+        self.table, self.ordered = empty_table(n_votes), empty_table(n_votes)
         self.rows = empty_rows(n_votes)
         self.begun = np.zeros(1, dtype=np.int64)  # number of sweeps
         self.state = started(rng.integers(2**64, dtype=np.uint64))
@@ -266,6 +285,7 @@ class Chain:
             form.annotators & form.ties,
             form.annotators & form.side,
             form.items & form.ties,
+            form.tastes,
         )
         self.stretched = np.flatnonzero(has)
         kept = n_cells if options.keep or options.posterior_predictive else 0
@@ -274,12 +294,13 @@ class Chain:
             np.empty((draws, n_people if self.form.annotators else 0, 3)),
             np.empty((draws, len(SCALES))), np.empty((draws, n_common - 2)),
             np.empty((draws, n_votes if options.log_likelihood else 0)), np.empty(draws),
+            np.empty((draws, n_tastes if options.posterior_predictive else 0)),
         )  # fmt: skip
 
     def advance(self, first: int, n: int) -> None:
         """Go through n sweeps, the first of which is draw ``first``; before 0 is the warm-up."""
         votes, form, par, work = self.votes, self.form, self.par, self.work
-        every, cells, own = self.reference
+        every, prompts, own, tastes = self.reference
         for sweep in range(n):
             how = mover.KEEP if first + sweep >= 0 else mover.LEARN
             if self.begun[0] < _JUMPS and first + sweep < 0:
@@ -288,14 +309,17 @@ class Chain:
             strengths.draw_strengths(
                 self.state, votes, form, par, self.prior, every, how, self.table, work, self.rows
             )
-            if form.items:
-                effects.draw_cells(
-                    self.state, votes, form, par, cells, how, self.table, work, self.rows
-                )
+            for has, reference, of in ((form.items, prompts, CELL), (form.tastes, tastes, TASTE)):
+                if has:
+                    effects.draw_cells(
+                        self.state, votes, form, par, reference, how, self.table, work, self.rows,
+                        self.ordered, of,
+                    )  # fmt: skip
             if form.annotators:
                 effects.draw_annotators(
-                    self.state, votes, form, par, own, how, self.table, work, self.rows, self.own
-                )
+                    self.state, votes, form, par, own, how, self.table, work, self.rows,
+                    self.ordered,
+                )  # fmt: skip
             effects.draw_spreads(self.state, votes, form, par, self.scale)
             n_spreads = len(self.stretched)  # with few votes they need all of them, else two
             turns = [first + sweep, first + sweep + n_spreads // 2]
@@ -303,8 +327,9 @@ class Chain:
             for turn in range(n_spreads) if few else turns:
                 of = self.stretched[turn % n_spreads]
                 effects.stretch(
-                    self.state, votes, form, par, self.scale, of, self.table, self.own[0], self.rows
-                )
+                    self.state, votes, form, par, self.scale, of, self.table, self.ordered[0],
+                    self.rows,
+                )  # fmt: skip
             if form.items or form.annotators:
                 effects.draw_means(self.state, votes, form, par, self.prior, self.scale)
             if first >= 0:
@@ -313,7 +338,8 @@ class Chain:
     def replay(self, values: Mapping[str, Array]) -> None:
         """Store draws of the PyMC model's variables."""
         par, form, process = self.par, self.form, self.process
-        item, system = process.cells() if form.items else (None, None)
+        item, system = cells(self.votes.prompts)
+        who, favoured = cells(self.votes.voters)
         for place in range(len(values["strength"])):
             known = process.evidence
             par.strength[:] = values["strength"][place]
@@ -332,10 +358,12 @@ class Chain:
                 if has:
                     par.common[of] = values[name][place]
             if form.items:
-                cells = values["item_effect"][place]
+                numbers = values["item_effect"][place]
                 if form.ties:
-                    cells = np.column_stack([cells, values["item_tie"][place]])
-                par.cell[:] = cells[item, system]
+                    numbers = np.column_stack([numbers, values["item_tie"][place]])
+                par.cell[:] = numbers[item, system]
+            if "annotator_taste" in values:
+                par.taste[:] = values["annotator_taste"][place][who, favoured]
             if form.annotators:
                 par.own[:, SHARP] = np.log(values["annotator_sharpness"][place])
                 for has, of, name in ((form.ties, TIE, "tie"), (form.side, SIDE, "side")):
@@ -356,6 +384,8 @@ class Chain:
             trace.cell[place] = par.cell
         if trace.own.shape[1]:
             trace.own[place] = par.own
+        if trace.taste.shape[1]:
+            trace.taste[place] = par.taste
         total = log_likelihoods(self.votes, self.form, par, self.table, self.rows)
         trace.log_likelihood[place] = total
         if trace.each.shape[1]:

@@ -17,6 +17,7 @@ from dissensus.families.pairs.kernels.votes import (
     Parameters,
     Votes,
     empty_rows,
+    empty_table,
     log_likelihoods,
 )
 from dissensus.families.pairs.process import process
@@ -62,8 +63,9 @@ def maximum_likelihood(pairs: xr.Dataset, *, side: bool = False) -> xr.Dataset:
     n = n_systems + form.ties + form.side
     at, rows = np.zeros(n), empty_rows(len(votes.left))
     par = Parameters(
-        np.zeros(n_systems), np.zeros(2), np.empty(0), np.zeros((1, 3)), np.ones(6), np.empty(0)
-    )
+        np.zeros(n_systems), np.zeros(2), np.empty(0), np.zeros((1, 3)), np.ones(7), np.empty(0),
+        np.empty(0),
+    )  # fmt: skip
     if not _climb(at, votes, form, n_systems, rows):
         raise _infinite(at, made.systems, form)
     strength = at[:n_systems] - at[:n_systems].mean()
@@ -73,7 +75,7 @@ def maximum_likelihood(pairs: xr.Dataset, *, side: bool = False) -> xr.Dataset:
         par.common[TIE - 1] = out["tie"] = at[n_systems]
     if form.side:
         par.common[SIDE - 1] = out["side"] = at[n - 1]
-    table = np.empty((5, len(votes.left)))
+    table = empty_table(len(votes.left))
     out["log_likelihood"] = log_likelihoods(votes, form, par, table, rows)
     return xr.Dataset(out, {SYSTEM: made.systems})
 

@@ -17,13 +17,14 @@ from dissensus.data.pairs import checked_pairs, copies, system_groups
 from dissensus.dims import ANNOTATOR, ITEM, SYSTEM, VOTE
 from dissensus.errors import ArgumentError, DesignWarning, brief, shown, warn_caller
 from dissensus.families.pairs.evidence import Evidence, remarks, with_evidence
-from dissensus.families.pairs.kernels.votes import Form, Votes
+from dissensus.families.pairs.kernels.votes import Cells, Form, Votes
 from dissensus.kernels.types import Array, Floats, Ints
 
 KINDS: Final = ("pair",)
 SCALES: Final = {
     "strength_spread": 2.0, "item_spread": 1.0, "sharpness_spread": 0.5,
     "annotator_tie_spread": 1.5, "annotator_side_spread": 0.5, "item_tie_spread": 1.5,
+    "annotator_taste_spread": 1.0,
 }  # fmt: skip
 """The scales of spreads' priors, in the order of `kernels.votes.Parameters`.
 
@@ -108,35 +109,50 @@ class Process:
             rows, axis=0, return_index=True, return_inverse=True, return_counts=True
         )
         item, left, right, who, outcome, _ = distinct.T
-        cell_item = cell_system = np.empty(0, dtype=np.int64)
-        places = [np.empty(0, dtype=np.int64)] * 3  # of the left and right system, and of ties
-        if self.form.items:
-            width = n_systems + self.form.ties  # after the systems a prompt's tendency to ties
-            ends = [left, right, np.full_like(left, n_systems)][: 2 + self.form.ties]
-            cells, code = np.unique([item * width + end for end in ends], return_inverse=True)
-            found = code.reshape(len(ends), -1).astype(np.int64)
-            places = [*found, *places[len(found) :]]
-            cell_item, cell_system = np.divmod(cells, width)
-        n_people = max(len(self.names(ANNOTATOR)), 1)
-        of_left, of_right, of_tie = places
+        n_people, form = max(len(self.names(ANNOTATOR)), 1), self.form
         side, weight = 1.0 - outcome, times.astype(float)
-        by_annotator = np.argsort(who, kind="stable")
+        ends = [left, right, np.full_like(left, n_systems)]
+        prompts, voters = (
+            _sorted(group, n, side, weight, ends[:n_ends], n_systems)
+            for group, n, n_ends in (
+                (item, n_items, (2 + form.ties) * form.items), (who, n_people, 2 * form.tastes)
+            )
+        )  # fmt: skip
         return Votes(
-            left.copy(), right.copy(), of_left, of_right, of_tie, who.copy(), side, weight,
-            np.searchsorted(item, np.arange(n_items + 1)),
-            np.searchsorted(cell_item, np.arange(n_items + 1)), cell_system,
-            by_annotator, np.concatenate([[0], np.cumsum(np.bincount(who, minlength=n_people))]),
-            side[by_annotator], weight[by_annotator], self.along[first], self.tied[first],
+            left.copy(), right.copy(), who.copy(), side, weight, prompts, voters,
+            self.along[first], self.tied[first],
         ), place  # fmt: skip
 
-    def cells(self) -> tuple[Ints, Ints]:
-        """Return the item and the system of each cell of the kernel.
+    @property
+    def taste_places(self) -> tuple[Ints, Ints]:
+        """The places of each vote's two systems among the voters' cells of the kernel."""
+        votes, place = self.votes
+        at = np.argsort(votes.voters.order)[place]
+        return votes.voters.left[at], votes.voters.right[at]
 
-        With ties, an item's last one is its tendency, whose system is the number of systems.
-        """
-        votes, _ = self.votes
-        item = np.repeat(np.arange(len(votes.cell_start) - 1), np.diff(votes.cell_start))
-        return item, votes.cell_system
+
+def cells(of: Cells) -> tuple[Ints, Ints]:
+    """Return the prompt, or the voter, and the system of each cell of the kernel.
+
+    With ties, a prompt's last one is its tendency, whose system is the number of systems.
+    """
+    return np.repeat(np.arange(len(of.cell_start) - 1), np.diff(of.cell_start)), of.system
+
+
+def _sorted(
+    group: Ints, n: int, side: Floats, weight: Floats, ends: list[Ints], n_systems: int
+) -> Cells:
+    """Sort votes by prompt or voter, of whom there are n; ``ends`` are the systems of cells."""
+    order, width = np.argsort(group, kind="stable"), n_systems + 1
+    keys = np.array([group * width + end for end in ends], dtype=np.int64)
+    found, code = np.unique(keys, return_inverse=True)
+    places = code.reshape(len(ends), len(group)).astype(np.int64).take(order, axis=1)
+    left, right, tie = [*places, *np.empty((3, 0), dtype=np.int64)][:3]
+    owner, system = np.divmod(found, width)
+    return Cells(
+        order, np.searchsorted(group[order], np.arange(n + 1)), side[order], weight[order],
+        left, right, tie, np.searchsorted(owner, np.arange(n + 1)), system,
+    )  # fmt: skip
 
 
 def process(
@@ -148,7 +164,7 @@ def process(
     pairs, evidence = with_evidence(checked_pairs(pairs), predictions, answers)
     arguments.one_of("sampler", sampler, ("gibbs", "nuts"))
     arguments.flags(side=side)
-    alone = predictions is None and _on_one_prompt(pairs)
+    alone = predictions is None and _of_one(ITEM, pairs)
     asked = {}
     for name, value, dim in (("annotators", annotators, ANNOTATOR), ("items", items, ITEM)):
         if value is not None:
@@ -170,7 +186,11 @@ def process(
             "ties", expected="True or None, since some votes are ties", found="False",
             hint="Leave them out: pairs.isel(vote=pairs[\"outcome\"].to_numpy() != 1)",
         )  # fmt: skip
-    form = Form(int(tied or bool(ties)), int(side), int(asked["items"]), int(asked["annotators"]))
+    tastes = asked["annotators"] and _has_tastes(pairs)
+    form = Form(
+        int(tied or bool(ties)), int(side), int(asked["items"]), int(asked["annotators"]),
+        int(tastes),
+    )  # fmt: skip
     made = Process(pairs, form, _priors(priors), evidence)
     known = () if evidence is None else remarks(evidence, len(made.systems))
     nested = [_NESTED] if form.items and alone else []
@@ -186,14 +206,30 @@ _NESTED: Final = (
 )
 
 
-def _on_one_prompt(pairs: xr.Dataset) -> bool:
-    """Return whether each system has votes on a single prompt."""
-    if ITEM not in pairs.coords:
+def _of_one(dim: str, pairs: xr.Dataset) -> bool:
+    """Return whether each system has votes on a single prompt, or by a single voter."""
+    if dim not in pairs.coords:
         return False
-    item, n = pairs["item_code"].to_numpy(), pairs.sizes[ITEM]
-    sides = [pairs[f"{side}_code"].to_numpy() for side in ("left", "right")]
-    cells = np.unique(np.concatenate([side * n + item for side in sides]))
-    return len(cells) == len(np.unique(np.concatenate(sides)))
+    systems, counts = _votes_of_cells(dim, pairs)
+    return len(counts) == len(np.unique(systems))
+
+
+def _has_tastes(pairs: xr.Dataset) -> bool:
+    """Return whether votes tell voters' tastes from chance, and from strengths.
+
+    There are as many pairs of votes of a voter on a system as votes, or more: a vote has on average
+    one such vote or more beside it.
+    """
+    _, counts = _votes_of_cells(ANNOTATOR, pairs)
+    return bool((counts**2).sum() >= _LEAST * counts.sum()) and not _of_one(ANNOTATOR, pairs)
+
+
+def _votes_of_cells(dim: str, pairs: xr.Dataset) -> tuple[Ints, Ints]:
+    """Return the system of each cell, prompt or voter and system, and its number of votes."""
+    group, n = pairs[f"{dim}_code"].to_numpy().astype(np.int64), pairs.sizes[dim]
+    sides = [pairs[f"{side}_code"].to_numpy() * n + group for side in ("left", "right")]
+    found, counts = np.unique(np.concatenate(sides), return_counts=True)
+    return found // n, counts
 
 
 def _priors(given: Any) -> dict[str, float]:

@@ -23,9 +23,12 @@ from dissensus.families.pairs.kernels.votes import (
     SHARP,
     SIDE,
     STRENGTH,
+    TASTE,
+    TASTES,
     TENDENCY,
     TIE,
     TIED,
+    Cells,
     Form,
     G,
     Parameters,
@@ -42,7 +45,8 @@ from dissensus.kernels.types import Floats, Ints
 from dissensus.kernels.variates import normal
 from dissensus.kernels.vectors import exp
 
-# What systems are better or worse by on one prompt. With ties, the last number is its tendency.
+# What systems are better or worse by on one prompt, or for one voter. With ties, the last number of
+# a prompt is its tendency.
 
 
 @inner
@@ -110,26 +114,41 @@ def _log_density_of_item(
 _move_item = mover(_slopes_of_item, _log_density_of_item)
 
 
+@inner
+def _cells_of(of: int, votes: Votes, par: Parameters) -> tuple[Cells, Floats]:
+    """Return the cells that have a spread, of voters or prompts, and their numbers."""
+    return (votes.voters, par.taste) if of == TASTE else (votes.prompts, par.cell)
+
+
 @kernel
 def draw_cells(
     state: State, votes: Votes, form: Form, par: Parameters, reference: Floats, how: int,
-    table: Floats, work: Room, rows: Floats,
+    table: Floats, work: Room, rows: Floats, ordered: Floats, of: int,
 ) -> None:  # fmt: skip
-    """Draw the numbers of every prompt's cells."""
+    """Draw the numbers of every prompt's cells (``of`` is `CELL`), or of every voter's (`TASTE`).
+
+    ``ordered`` (row, vote) is scratch.
+    """
     fill_table(votes, form, par, table)
-    for t in range(len(votes.left) if form.ties else 0):
-        table[TENDENCY, t] -= par.cell[votes.cell_tie[t]]
-    precision = par.spread[CELL] ** -2.0
-    of_tie = par.spread[ITEM_TIE] ** -2.0 if form.ties else 0.0
-    for item in range(len(votes.item_start) - 1):
-        low, high = votes.cell_start[item], votes.cell_start[item + 1]
-        if low == high:  # a prompt without votes
+    cells, x = _cells_of(of, votes, par)
+    others = CELLS if of == TASTE else TASTES
+    ties = form.ties > 0 and of == CELL
+    for place in range(len(cells.order)):
+        t = cells.order[place]
+        ordered[G, place], ordered[ADVANTAGE, place] = table[G, t], table[ADVANTAGE, t]
+        ordered[GAP, place] = table[GAP, t] + table[others, t]
+        ordered[TENDENCY, place] = table[TENDENCY, t] - (x[cells.tie[place]] if ties else 0.0)
+    precision = par.spread[of] ** -2.0
+    of_tie = par.spread[ITEM_TIE] ** -2.0 if ties else 0.0
+    for k in range(len(cells.start) - 1):
+        low, high = cells.cell_start[k], cells.cell_start[k + 1]
+        if low == high:  # a prompt or a voter without votes
             continue
-        begin, end = votes.item_start[item], votes.item_start[item + 1]
+        begin, end = cells.start[k], cells.start[k + 1]
         _move_item(
-            state, par.cell[low:high], reference[low:high], high - low, how, work,
-            votes.cell_left[begin:end], votes.cell_right[begin:end], votes.side[begin:],
-            votes.weight[begin:], table[:, begin:end], rows, low, precision, of_tie,
+            state, x[low:high], reference[low:high], high - low, how, work,
+            cells.left[begin:end], cells.right[begin:end], cells.side[begin:],
+            cells.weight[begin:], ordered[:, begin:end], rows, low, precision, of_tie,
         )  # fmt: skip
 
 
@@ -216,21 +235,23 @@ _draw_sharp = slicer(_log_sharp)
 @kernel
 def draw_annotators(
     state: State, votes: Votes, form: Form, par: Parameters, reference: Floats, how: int,
-    table: Floats, work: Room, rows: Floats, own: Floats,
+    table: Floats, work: Room, rows: Floats, ordered: Floats,
 ) -> None:  # fmt: skip
-    """Draw the three numbers of every annotator; ``own`` (row, vote) is scratch."""
+    """Draw the three numbers of every annotator; ``ordered`` (row, vote) is scratch."""
     fill_table(votes, form, par, table)
     precision = np.empty(3)
     for k in range(3):
         precision[k] = par.spread[OWN + k] ** -2.0
-    for place in range(len(votes.by_annotator)):
-        t = votes.by_annotator[place]
-        own[0, place], own[1, place] = table[GAP, t] + table[CELLS, t], table[TENDENCY, t]
+    voters = votes.voters
+    for place in range(len(voters.order)):
+        t = voters.order[place]
+        ordered[0, place] = table[GAP, t] + table[CELLS, t] + table[TASTES, t]
+        ordered[1, place] = table[TENDENCY, t]
     side = par.common[SIDE - 1]
-    for who in range(len(votes.annotator_start) - 1):
-        begin, end = votes.annotator_start[who], votes.annotator_start[who + 1]
-        ahead, tendency = own[0, begin:end], own[1, begin:end]
-        said, weight = votes.side_by_annotator[begin:], votes.weight_by_annotator[begin:]
+    for who in range(len(voters.start) - 1):
+        begin, end = voters.start[who], voters.start[who + 1]
+        ahead, tendency = ordered[0, begin:end], ordered[1, begin:end]
+        said, weight = voters.side[begin:], voters.weight[begin:]
         x = par.own[who]
         for t in range(len(ahead) if form.ties else 0):
             tendency[t] -= x[TIE]
@@ -301,6 +322,8 @@ def _has(form: Form, of: int) -> bool:
         return form.items > 0
     if of == ITEM_TIE:
         return form.items > 0 and form.ties > 0
+    if of == TASTE:
+        return form.tastes > 0
     if form.annotators == 0:
         return False
     return (
@@ -316,6 +339,23 @@ def _is_of(of: int, system: int, n_systems: int) -> bool:
     return (of == ITEM_TIE) == (system == n_systems)
 
 
+@inner
+def _multiply(factor: float, of: int, votes: Votes, par: Parameters) -> None:
+    """Multiply a spread, and all numbers that have it."""
+    par.spread[of] *= factor
+    if of == STRENGTH:
+        for k in range(len(par.strength)):
+            par.strength[k] *= factor
+    elif of in (CELL, ITEM_TIE, TASTE):
+        cells, x = _cells_of(of, votes, par)
+        for c in range(len(x)):
+            if _is_of(of, cells.system[c], len(par.strength)):
+                x[c] *= factor
+    else:
+        for k in range(len(par.own)):
+            par.own[k, of - OWN] *= factor
+
+
 @kernel
 def draw_spreads(state: State, votes: Votes, form: Form, par: Parameters, scale: Floats) -> None:
     """Draw each spread given the numbers that have it."""
@@ -327,11 +367,12 @@ def draw_spreads(state: State, votes: Votes, form: Form, par: Parameters, scale:
             n = len(par.strength)
             for k in range(n):
                 square += par.strength[k] ** 2
-        elif of in (CELL, ITEM_TIE):
-            for c in range(len(par.cell)):
-                if _is_of(of, votes.cell_system[c], len(par.strength)):
+        elif of in (CELL, ITEM_TIE, TASTE):
+            cells, x = _cells_of(of, votes, par)
+            for c in range(len(x)):
+                if _is_of(of, cells.system[c], len(par.strength)):
                     n += 1
-                    square += par.cell[c] ** 2
+                    square += x[c] ** 2
         else:
             n = len(par.own)
             for k in range(n):
@@ -350,40 +391,26 @@ def stretch(
     for t in range(len(votes.left)):
         if of == STRENGTH:
             own[t] = table[G, t] * (par.strength[votes.left[t]] - par.strength[votes.right[t]])
-        elif of == CELL:
-            own[t] = table[G, t] * table[CELLS, t]
+        elif of in (CELL, TASTE):
+            own[t] = table[G, t] * table[CELLS if of == CELL else TASTES, t]
         elif of == ITEM_TIE:
-            own[t] = par.cell[votes.cell_tie[t]]
-        elif of >= OWN:
+            own[t] = par.cell[votes.prompts.tie[t]]
+        else:
             own[t] = par.own[votes.annotator[t], of - OWN]
     factor = math.exp(_draw_stretch(
         state, 0.0, 0.5, votes.side, votes.weight, table, own, rows, of, par.spread[of], scale[of]
     ))  # fmt: skip
-    par.spread[of] *= factor
-    if of == STRENGTH:
-        for k in range(len(par.strength)):
-            par.strength[k] *= factor
-    elif of in (CELL, ITEM_TIE):
-        for c in range(len(par.cell)):
-            if _is_of(of, votes.cell_system[c], len(par.strength)):
-                par.cell[c] *= factor
-    else:
-        for k in range(len(par.own)):
-            par.own[k, of - OWN] *= factor
+    _multiply(factor, of, votes, par)
 
 
 @inner
 def _log_scale(
-    x: float, n: float, total: float, square: float, own: float, strength: float, cell: float,
-    strength_scale: float, cell_scale: float, n_along: float, along: float,
+    x: float, n: float, total: float, square: float, own: float, n_others: float, others: float,
 ) -> float:  # fmt: skip
+    """``others`` is the sum of squares of what becomes smaller, in units of the priors' scales."""
     moved = square + 2.0 * x * total + n * x * x
     factor = math.exp(-x)
-    out = -0.5 * moved / (own * own) - 0.5 * (strength * factor / strength_scale) ** 2 - x
-    out -= 0.5 * along * factor * factor + (n_along + 1.0) * x  # 1 by the Rayleigh prior
-    if cell > 0.0:
-        out -= 0.5 * (cell * factor / cell_scale) ** 2 + x
-    return out
+    return -0.5 * moved / (own * own) - 0.5 * others * factor * factor - n_others * x
 
 
 _draw_scale = slicer(_log_scale)
@@ -397,32 +424,9 @@ def draw_means(
     state: State, votes: Votes, form: Form, par: Parameters, prior: Floats, scale: Floats
 ) -> None:
     """Draw strengths, ties and side; answers' quality, prompts and annotators stay as they are."""
-    if form.items:
-        n_systems = len(par.strength)
-        every = n_systems + form.ties  # the last is the tendency to ties
-        mean, total, n = np.empty(every), np.zeros(every), np.zeros(every)
-        for k in range(n_systems):
-            mean[k] = par.strength[k]
-        if form.ties:
-            mean[n_systems] = par.common[TIE - 1]
-        for c in range(len(par.cell)):
-            k = votes.cell_system[c]
-            total[k] += mean[k] + par.cell[c]
-            n[k] += 1.0
-        shift = np.empty(every)
-        for k in range(every):
-            of_tie = k == n_systems
-            own = par.spread[ITEM_TIE if of_tie else CELL] ** -2.0
-            precision = n[k] * own
-            precision += prior[TIE - 1] if of_tie else par.spread[STRENGTH] ** -2.0
-            drawn = total[k] * own / precision + normal(state) / math.sqrt(precision)
-            shift[k], mean[k] = drawn - mean[k], drawn
-        for k in range(n_systems):
-            par.strength[k] = mean[k]
-        if form.ties:
-            par.common[TIE - 1] = mean[n_systems]
-        for c in range(len(par.cell)):
-            par.cell[c] -= shift[votes.cell_system[c]]
+    for of in (CELL, TASTE):  # strengths given their sums with the one, then with the other
+        if _has(form, of):
+            _draw_means_of_cells(state, votes, form, par, prior, of)
     if form.annotators:
         for of in range(TIE, SIDE + 1):
             if not _has(form, OWN + of):
@@ -440,6 +444,39 @@ def draw_means(
 
 
 @inner
+def _draw_means_of_cells(
+    state: State, votes: Votes, form: Form, par: Parameters, prior: Floats, of: int
+) -> None:
+    """Draw strengths, and of prompts the tendency to ties, given their sums with cells."""
+    cells, x = _cells_of(of, votes, par)
+    n_systems, ties = len(par.strength), form.ties > 0 and of == CELL
+    every = n_systems + ties  # the last is the tendency to ties
+    mean, total, n = np.empty(every), np.zeros(every), np.zeros(every)
+    for k in range(n_systems):
+        mean[k] = par.strength[k]
+    if ties:
+        mean[n_systems] = par.common[TIE - 1]
+    for c in range(len(x)):
+        k = cells.system[c]
+        total[k] += mean[k] + x[c]
+        n[k] += 1.0
+    shift = np.empty(every)
+    for k in range(every):
+        of_tie = k == n_systems
+        own = par.spread[ITEM_TIE if of_tie else of] ** -2.0
+        precision = n[k] * own
+        precision += prior[TIE - 1] if of_tie else par.spread[STRENGTH] ** -2.0
+        drawn = total[k] * own / precision + normal(state) / math.sqrt(precision)
+        shift[k], mean[k] = drawn - mean[k], drawn
+    for k in range(n_systems):
+        par.strength[k] = mean[k]
+    if ties:
+        par.common[TIE - 1] = mean[n_systems]
+    for c in range(len(x)):
+        x[c] -= shift[cells.system[c]]
+
+
+@inner
 def _draw_unit(
     state: State, votes: Votes, par: Parameters, form: Form, prior: Floats, scale: Floats
 ) -> None:
@@ -450,24 +487,24 @@ def _draw_unit(
     for a in range(n):
         total += par.own[a, SHARP]
         square += par.own[a, SHARP] ** 2
-    cell = par.spread[CELL] if form.items else 0.0
-    n_along, along = votes.along.shape[1], 0.0
+    n_along = votes.along.shape[1]
+    # Numbers keep their ratio to their spread: the density changes by the priors of spreads and
+    # coefficients, and has a factor exp(-x) for each. Strengths' has one more, by Rayleigh's prior.
+    n_others, others = 1.0 + n_along, 0.0
     for c in range(n_along):
-        along += prior[SIDE + c] * par.coefficient[c] ** 2
+        others += prior[SIDE + c] * par.coefficient[c] ** 2
+    for of in (STRENGTH, CELL, TASTE):
+        if _has(form, of):
+            n_others += 1.0
+            others += (par.spread[of] / scale[of]) ** 2
     x = _draw_scale(
-        state, 0.0, 0.2, float(n), total, square, par.spread[OWN + SHARP], par.spread[STRENGTH],
-        cell, scale[STRENGTH], scale[CELL], float(n_along), along,
-    )  # fmt: skip
+        state, 0.0, 0.2, float(n), total, square, par.spread[OWN + SHARP], n_others, others
+    )
     factor = math.exp(-x)
     for a in range(n):
         par.own[a, SHARP] += x
-    for k in range(len(par.strength)):
-        par.strength[k] *= factor
-    par.spread[STRENGTH] *= factor
     for c in range(n_along):
         par.coefficient[c] *= factor
-    if form.items:
-        for c in range(len(par.cell)):
-            if _is_of(CELL, votes.cell_system[c], len(par.strength)):
-                par.cell[c] *= factor
-        par.spread[CELL] *= factor
+    for of in (STRENGTH, CELL, TASTE):
+        if _has(form, of):
+            _multiply(factor, of, votes, par)

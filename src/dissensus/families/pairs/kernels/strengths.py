@@ -21,6 +21,7 @@ from dissensus.families.pairs.kernels.votes import (
     SECOND_TIED,
     SIDE,
     STRENGTH,
+    TASTES,
     TENDENCY,
     TIE,
     TIED,
@@ -152,7 +153,7 @@ def draw_strengths(
     fill_table(votes, form, par, table)
     rest = table[:3]
     for t in range(len(votes.left)):  # without what is drawn
-        eta = table[G, t] * table[CELLS, t] + table[ADVANTAGE, t]
+        eta = table[G, t] * (table[CELLS, t] + table[TASTES, t]) + table[ADVANTAGE, t]
         tie = 0.0
         if form.side:
             eta -= par.common[SIDE - 1]

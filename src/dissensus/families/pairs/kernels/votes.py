@@ -3,7 +3,8 @@ r"""Votes on pairs, what a chain knows, and the probability of a vote.
 A vote t of an annotator a on the systems l and r, which answered the prompt i, has
 
 .. math::
-    \eta_t = e^{\lambda_a} (s_l + u_{il} - s_r - u_{ir} + z_t' \beta) + b + b_a, \qquad
+    \eta_t = e^{\lambda_a} (s_l + u_{il} + v_{al} - s_r - u_{ir} - v_{ar} + z_t' \beta)
+      + b + b_a, \qquad
     P(\mathrm{left}) : P(\mathrm{tie}) : P(\mathrm{right})
       = e^{\eta_t / 2} : e^{\tau + \tau_i + \tau_a + w_t' \gamma} : e^{-\eta_t / 2}.
 
@@ -24,26 +25,34 @@ from dissensus.kernels.types import Floats, Ints
 from dissensus.kernels.vectors import exp, log, unchecked
 
 
+class Cells(NamedTuple):
+    """Votes sorted by prompt, or by voter, and its cells: pairs of a prompt (voter) and a system.
+
+    After its systems a prompt has one cell more for its tendency to ties. Places among cells are
+    empty where a model has none; ``tie`` also without ties, and of voters.
+    """
+
+    order: Ints  # Votes; what follows by vote is in this order
+    start: Ints  # (prompt + 1): its votes
+    side: Floats  # 1 left, 0 tie, -1 right
+    weight: Floats  # Number of equal votes
+    left: Ints  # Places among cells
+    right: Ints
+    tie: Ints
+    cell_start: Ints  # (prompt + 1): its cells
+    system: Ints  # (cell); the number of systems for a tendency to ties
+
+
 class Votes(NamedTuple):
-    """Votes sorted by prompt; without prompts all are of one, without cells."""
+    """Votes sorted by prompt; without prompts, or voters, all are of one, without cells."""
 
     left: Ints
     right: Ints
-    # Places among cells, pairs of prompt and system, after which each prompt has one more for its
-    # tendency to ties. Empty without prompts; the last also without ties.
-    cell_left: Ints
-    cell_right: Ints
-    cell_tie: Ints
     annotator: Ints  # 0 where voters are not told apart
     side: Floats  # 1 left, 0 tie, -1 right
     weight: Floats  # Number of equal votes
-    item_start: Ints  # (item + 1): its votes
-    cell_start: Ints  # (item + 1): its cells
-    cell_system: Ints  # (cell); the number of systems for a tendency to ties
-    by_annotator: Ints  # Votes, sorted by annotator
-    annotator_start: Ints  # (annotator + 1)
-    side_by_annotator: Floats  # The side and the weight in this order
-    weight_by_annotator: Floats
+    prompts: Cells
+    voters: Cells
     along: Floats  # (vote, covariate of the difference)
     tied: Floats  # (vote, covariate of ties)
 
@@ -55,6 +64,7 @@ class Form(NamedTuple):
     side: int
     items: int
     annotators: int
+    tastes: int
 
 
 class Parameters(NamedTuple):
@@ -64,13 +74,14 @@ class Parameters(NamedTuple):
     common: Floats  # (2): tendency to ties, advantage of the left side
     cell: Floats  # (cell): what systems are better by, and each prompt's tendency to ties
     own: Floats  # (annotator, 3): log sharpness, tendency to ties, advantage of the left side
-    spread: Floats  # (6): of strengths, cells, annotators' three numbers, prompts' ties
+    spread: Floats  # (7): of strengths, cells, annotators' three numbers, prompts' ties, tastes
     coefficient: Floats  # (covariate): of the difference, then of ties
+    taste: Floats  # (voters' cell): what systems are better by for a voter
 
 
 SHARP, TIE, SIDE = range(3)
 """The columns of `Parameters.own`; those of `Parameters.common` are one less."""
-STRENGTH, CELL, OWN, ITEM_TIE = 0, 1, 2, 5
+STRENGTH, CELL, OWN, ITEM_TIE, TASTE = 0, 1, 2, 5, 6
 """Places in `Parameters.spread`; annotators' are `OWN`, `OWN` + 1 and `OWN` + 2, and `ITEM_TIE` is
 that of prompts' tendencies to ties."""
 
@@ -78,10 +89,10 @@ that of prompts' tendencies to ties."""
 NEVER = -np.inf
 """The tendency to ties where no vote is one."""
 
-G, GAP, CELLS, ADVANTAGE, TENDENCY = range(5)
+G, GAP, CELLS, ADVANTAGE, TENDENCY, TASTES = range(6)
 """The rows of a table of votes: sharpness, the difference in strengths and covariates, the
-difference between the answers to this prompt, the advantage of the left side, and the tendency to
-ties."""
+difference between the answers to this prompt, the advantage of the left side, the tendency to
+ties, and the difference in the voter's tastes."""
 
 ETA, TIED, OUT, FIRST, FIRST_TIED, SECOND, SECOND_TIED, CROSS = range(8)
 """The rows of what blocks write of their votes: eta and the tendency to ties; the log probability;
@@ -92,6 +103,11 @@ _FEW = 8
 _MOST = 700.0
 """By so much more than half of eta the tendency to ties is taken to exceed it at the most: only
 ties are left, and the exponential would be too large."""
+
+
+def empty_table(n: int) -> Floats:
+    """Make room for the table of so many votes."""
+    return np.empty((6, n))
 
 
 def empty_rows(n: int) -> Floats:
@@ -186,13 +202,17 @@ def fill_table(votes: Votes, form: Form, par: Parameters, table: Floats) -> None
     for t in range(n):
         table[GAP, t] = par.strength[left[t]] - par.strength[right[t]]
         table[G, t], table[CELLS, t], table[ADVANTAGE, t] = 1.0, 0.0, side
-        table[TENDENCY, t] = every
+        table[TENDENCY, t], table[TASTES, t] = every, 0.0
     if form.items:
-        for t in range(n):
-            table[CELLS, t] = par.cell[votes.cell_left[t]] - par.cell[votes.cell_right[t]]
+        for t in range(n):  # which are in the order of prompts
+            table[CELLS, t] = par.cell[votes.prompts.left[t]] - par.cell[votes.prompts.right[t]]
     if form.items and form.ties:
         for t in range(n):
-            table[TENDENCY, t] += par.cell[votes.cell_tie[t]]
+            table[TENDENCY, t] += par.cell[votes.prompts.tie[t]]
+    if form.tastes:
+        one, two = votes.voters.left, votes.voters.right
+        for place in range(n):
+            table[TASTES, votes.voters.order[place]] = par.taste[one[place]] - par.taste[two[place]]
     if form.annotators:
         sharp = np.empty(len(par.own))
         for a in range(len(sharp)):
@@ -217,7 +237,8 @@ def fill_table(votes: Votes, form: Form, par: Parameters, table: Floats) -> None
 def write_eta(table: Floats, rows: Floats) -> None:
     """Write how far the left side is ahead of the right in each vote."""
     for t in range(table.shape[1]):
-        rows[ETA, t] = table[G, t] * (table[GAP, t] + table[CELLS, t]) + table[ADVANTAGE, t]
+        gap = table[GAP, t] + table[CELLS, t] + table[TASTES, t]
+        rows[ETA, t] = table[G, t] * gap + table[ADVANTAGE, t]
 
 
 @kernel
