@@ -179,3 +179,15 @@ def test_more_systems_and_states_of_the_verdict(result):
     assert "Of 3 pairs of neighbours in the order, 2 cannot be told apart: good and fair" in plain(
         votes.said("headline", facts | {"pairs": [pair] * 2})
     )
+
+
+def test_whose_votes_the_win_rates_are_of_is_said():
+    rng = np.random.default_rng(2)
+    sides = np.array([rng.permutation(list("abc"))[:2] for _ in range(90)])
+    rows = {"left": sides[:, 0], "right": sides[:, 1], "winner": sides[:, 0], "who": np.arange(90)}
+    quick = {"draws": 20, "tune": 20, "random_seed": 1, "progressbar": False}
+    for who, words in ((rows["who"] % 5, "a new voter, whose tastes differ"), (None, "a typical")):
+        table = rows | {"who": rows["who"] if who is None else who}
+        named = {} if who is None else {"annotator": "who"}
+        result = dx.evaluate(dx.pairs(table, **named), **quick)
+        assert f"and {words}" in " ".join(votes.said("intervals", votes.intervals(result)))

@@ -121,6 +121,7 @@ def intervals(evaluation: xr.DataTree) -> Facts:
     return {
         "name": evidence.interval_title(), "scope": evaluation[LEADERBOARD].attrs["scope"],
         "prompts": f"the {counted(n, 'prompt')}", "verdicts": verdicts,
+        "tastes": "annotator_taste_spread" in evaluation["posterior"],
         "judged": _judged(evaluation["predictions"].to_dataset()) if verdicts else "",
     }  # fmt: skip
 
