@@ -75,6 +75,10 @@ def test_words_for_sides_and_tables_of_winners_have_their_hints():
     with pytest.raises(dx.AnnotationError, match=r"ties=\['tie', 'a', 'b'\]"):  # some are named
         dx.pairs({**rows, "left": list("xyx") * 2, "right": list("yzz") * 2,
                   "winner": ["a", "tie", "b", "x", "left", "z"]})  # fmt: skip
+    with pytest.raises(dx.AnnotationError, match=r"\(\{'A': 'left', 'B': 'right'\}\)"):
+        dx.pairs({**rows, "winner": ["B", "A", "B"]})  # whichever comes first
+    with pytest.raises(dx.AnnotationError, match=r"ties=\['tie', 'both bad', 'both good'\]"):
+        dx.pairs({**rows, "winner": ["both bad", "both good", "tie"]})
     rows = {"winner": ["x", "y"], "loser": ["y", "z"]}
     with pytest.raises(dx.AnnotationError, match="type left='winner', right='loser'"):
         dx.pairs(rows)

@@ -297,6 +297,19 @@ def test_systems_that_nobody_compared_are_not_ordered():
         assert f"{name}0 is the best of 3 in its group with probability {best}" in said
 
 
+@pytest.mark.filterwarnings("ignore::dissensus.errors.DissensusWarning")
+def test_systems_without_votes_and_short_chains_beside_groups():
+    votes = dx.pairs({"left": list("abca"), "right": list("bcad"), "winner": list("abcd")})
+    made = dx.evaluate(votes.isel(vote=slice(3)), draws=20, **QUIET)  # d has no vote
+    doubts = set(dx.summary(made)["doubt"])
+    assert all(text.endswith("; no votes compare systems of 2 groups") for text in doubts)
+    said = dx.describe(made)
+    assert said.startswith("Do not rely on the following numbers: only 20 draws")
+    assert "of 2 groups. " in said
+    assert "best of 3 in its group" in said
+    assert "1 more group is not listed." in said
+
+
 def test_votes_to_settle_an_order_are_for_its_own_probability():
     """Without verdicts the order is by win rate, and strengths may say something else."""
     made = dx.evaluate(study(), draws=300, **QUIET)

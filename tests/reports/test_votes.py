@@ -67,7 +67,10 @@ def test_golden_words(result):
         "verdicts of judge on 48 pairs of answers."
     )
     (step,) = votes.said("next", votes.next_facts(result))
-    more = re.fullmatch(r"Get about ([\d,]+) more votes on good against fair \(so far 22; .*", step)
+    more = re.fullmatch(
+        r"Get about ([\d,]+) more votes by as many new voters on good against fair \(so far 22; .*",
+        step,
+    )
     assert float(more[1].replace(",", "")) == pytest.approx(pair["more"], rel=0.1)
     assert "| Win rate | strong |" in dx.describe(result, "markdown")
 

@@ -198,11 +198,12 @@ def _require_outcomes(
     known = {_name(name) for name in systems.tolist()}
     others = [word for word in odd if _name(word) not in known]
     hint = "The winner must be one of the two systems of its row"
-    if len(others) == 2 and {_name(x) for x in won.values.tolist()} <= {*map(_name, [*odd, *ties])}:
-        left, right = others
+    sides = sorted(others, key=_name)
+    both = tuple(_name(word).lower() for word in sides)
+    if both in _SIDES and {_name(x) for x in won.values.tolist()} <= {*map(_name, [*odd, *ties])}:
         hint = (
-            f"If these are the sides, type frame[{column!r}].replace({{{left!r}: 'left', "
-            f"{right!r}: 'right'}})"
+            f"If these are the sides, type frame[{column!r}].replace({{{sides[0]!r}: 'left', "
+            f"{sides[1]!r}: 'right'}})"
         )
     elif others:
         hint = f"If it means a tie, type ties={[*ties, *others][:5]}"
@@ -215,6 +216,10 @@ def _require_outcomes(
         + (f", with {shown(odd)})" if len(odd) > 1 else ")"),
         hint=misspelt(others, [*words, *systems.tolist()]) + hint,
     )  # fmt: skip
+
+
+_SIDES: Final = {("a", "b"), ("1", "2"), ("first", "second")}
+"""Words that name the left and the right side, in this order."""
 
 
 def are_votes(data: Any) -> bool:

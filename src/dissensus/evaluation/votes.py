@@ -227,6 +227,7 @@ def leaderboard_rows(evaluation: xr.DataTree) -> pd.DataFrame:
     out["votes"] = board["votes"].to_numpy()
     out = out.assign(**{name: values.to_numpy() for name, values in diagnosed.items()})
     few = of_group(evaluation, LEADERBOARD)
-    out[DOUBT] = [few or own or apart(evaluation) for own in each(out, tail)]
+    shared = apart(evaluation)
+    out[DOUBT] = ["; ".join(filter(None, (few or own, shared))) for own in each(out, tail)]
     order = np.argsort(-board[board.attrs["order"]].mean(SAMPLE).to_numpy(), kind="stable")
     return out.iloc[order].reset_index(drop=True)

@@ -54,7 +54,7 @@ def win_rate_rows(
 
 _NODES: Final = 16, 8
 """Number of values on a new prompt: of the difference between two systems, and of ties. Win rates
-are right to .0004 for spreads up to 2, on prompts at hand to .001."""
+are right to .0004 for spreads up to 2, on prompts at hand to .0015."""
 
 
 def win_rate(

@@ -38,7 +38,10 @@ def said(topic: str, facts: Facts, *, page: bool = False) -> list[str]:
 
 def doubt(evaluation: xr.DataTree) -> str:
     """Return why chains are too short to rely on win rates, or ""."""
-    return reasons(text for text in summary(evaluation)[DOUBT] if text != apart(evaluation))
+    shared = apart(evaluation)
+    return reasons(
+        text.removesuffix(shared).removesuffix("; ") for text in summary(evaluation)[DOUBT]
+    )
 
 
 def unreliable(evaluation: xr.DataTree, *, page: bool = False) -> list[str]:
@@ -85,12 +88,16 @@ def headline(evaluation: xr.DataTree) -> Facts:
         "share": percent(round(first["mean"], 2)), "interval": _in_percent(first),
         "second": second[SYSTEM], "second_share": percent(round(second["mean"], 2)),
         "pairs": _in_order(evaluation, rows), "groups": _groups(evaluation),
+        "n_groups": int(evaluation[LEADERBOARD]["group"].max()) + 1,
         "turned": not rows["mean"].is_monotonic_decreasing,
     }  # fmt: skip
 
 
 def _groups(evaluation: xr.DataTree) -> list[Facts]:
-    """Return the best system of each group that nobody compared with others; none of one group."""
+    """Return the best system of each group that nobody compared with others.
+
+    None if all are one group; groups of one system are left out.
+    """
     board, out = evaluation[LEADERBOARD].to_dataset(), []
     values = board[board.attrs["order"]].transpose(*SAMPLE, SYSTEM)
     for n in range(int(board["group"].max()) + 1 if apart(evaluation) else 0):
@@ -99,7 +106,7 @@ def _groups(evaluation: xr.DataTree) -> list[Facts]:
         first = int(best.argmax())
         out.append({"name": own[SYSTEM][first].item(), "n": own.sizes[SYSTEM],
                     "best": float(best[first] / best.sum())})  # fmt: skip
-    return sorted(out, key=lambda group: -group["n"])
+    return sorted((group for group in out if group["n"] > 1), key=lambda group: -group["n"])
 
 
 def _in_percent(row: Any) -> str:
@@ -137,9 +144,15 @@ def table(evaluation: xr.DataTree, most: int = _ROWS, name: str = "table-verdict
         for row in rows[:most].to_dict("records")
     ]  # fmt: skip
     left = len(rows) - len(body)
-    note = f"{counted(left, 'system')} with lower win rates below." if left else ""
+    note = f"{counted(left, 'system')} with {_less(evaluation)} below." if left else ""
     return Table(name, "Leaderboard", list(head), [Body(-1, body)], note, stacked=True,
                  reason=reasons(rows[DOUBT]))  # fmt: skip
+
+
+def _less(evaluation: xr.DataTree) -> str:
+    """Return in words by what the systems left out are lower."""
+    by_strength = evaluation[LEADERBOARD].attrs["order"] == "strength"
+    return "less strength" if by_strength else "lower win rates"
 
 
 def _ranks(row: Any) -> str:
@@ -158,7 +171,7 @@ def better_table(evaluation: xr.DataTree) -> Table:
         for i, name in enumerate(kept)
     ]
     left = len(names) - len(kept)
-    note = f"{counted(left, 'system')} with lower win rates are left out." if left else ""
+    note = f"{counted(left, 'system')} with {_less(evaluation)} are left out." if left else ""
     return Table("table-better", "P(row better than column)", ["", *map(Name, kept)],
                  [Body(-1, rows)], note, tinted=True)  # fmt: skip
 
@@ -279,6 +292,7 @@ def next_facts(evaluation: xr.DataTree) -> Facts:
         "pairs": [row | {"more": _rounded(row["more"])}
                   for row in cheap[:_STEPS].to_dict("records")],
         "costly": costly, "random": random, "unreliable": False,
+        "tastes": "annotator_taste_spread" in posterior,
     }  # fmt: skip
 
 

@@ -104,6 +104,14 @@ def test_a_pilot_that_says_little_is_called_so(n_items, n_annotators, settings, 
     assert all(words in text for text in said)
 
 
+def test_a_pilot_with_one_item_labelled_twice_says_as_little():
+    ann = dx.simulate.study(30, 2, 3, kind="nominal", random_seed=1).annotations
+    first = np.unique(ann["item_code"], return_index=True)[1]
+    second = np.setdiff1d(np.arange(ann.sizes["annotation"]), first)[:1]
+    with pytest.warns(dx.DesignWarning, match="two labels of only 1 item"):
+        dx.plan(ann.isel(annotation=np.sort([*first, *second])), (2,), (20,), draws=20)
+
+
 def test_one_label_of_each_item_makes_planned_widths_too_wide():
     # Simulated, to be held against a pilot with five labels of each item: what is warned of.
     whole = dx.simulate.study(200, 5, 3, kind="nominal", random_seed=3).annotations

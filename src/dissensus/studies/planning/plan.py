@@ -81,11 +81,17 @@ def planned(
 def _warn_of_little(pilot: xr.Dataset, *, learned: bool) -> None:
     """Warn if the pilot says little of how often annotators differ."""
     labelled, times = np.unique(pilot["item_code"], return_counts=True)
-    if learned and times.max() < 2:
+    several = int((times > 1).sum())
+    if learned and several < min(FEW_UNITS, len(labelled)):
+        which = (
+            f"two labels of only {counted(several, 'item')}"
+            if several
+            else ("one label of each item")
+        )
         warn_caller(
-            "The pilot has one label of each item, and so does not show how often annotators "
-            "differ: the planned widths are the prior's, and can be twice too wide. Have some "
-            "items labelled by two annotators, or set prior_count=",
+            f"The pilot has {which}, and so does not show how often annotators differ: the planned "
+            "widths are mostly the prior's, and can be twice too wide. Have some items labelled by "
+            "two annotators, or set prior_count=",
             DesignWarning,
         )
     elif len(labelled) < FEW_UNITS:
