@@ -333,10 +333,12 @@ def _sentences(ranked: xr.Dataset, further: int, model: str) -> list[str]:
     half = int(np.searchsorted(np.cumsum(gain), 0.5 * gain.sum())) + 1
     places = digits_for([float(along[half - 1]) - now])
     items = counted(n, "item")
-    told = f"he most probable label is expected to be right on {share(now, places)} of {items}"
-    out = ["A label is right here if more annotators would give it than any other.", f"T{told}."]
-    if model != PANEL:
-        out = [f"If annotators err independently, t{told}; if they err alike, on fewer."]
+    told = f"most probable label is expected to be right on {share(now, places)} of {items}"
+    if model == PANEL:
+        out = ["A label is right here if more annotators would give it than any other."]
+        out.append(f"The {told}.")
+    else:
+        out = [f"If annotators err independently, the {told}; if they err alike, on fewer."]
     if not gain.any():
         return [
             *out,

@@ -112,6 +112,11 @@ class Votes(NamedTuple):
     first_cell: Ints
     """(item with votes): position of its first label."""
 
+    @property
+    def size(self) -> Ints:
+        """Number of votes (item with votes)."""
+        return np.diff(np.append(self.start, len(self.agrees)))
+
 
 def votes_of(annotations: xr.Dataset, predictions: xr.Dataset | None) -> Votes:
     """Collect the first choices of all annotators, on items with predictions if there are any."""
@@ -144,8 +149,7 @@ def votes_of(annotations: xr.Dataset, predictions: xr.Dataset | None) -> Votes:
 
 def by_items(votes: Votes) -> Floats:
     """Return the observed agreement with an annotator (system), each item counted once."""
-    size = np.diff(np.append(votes.start, len(votes.agrees)))
-    each = np.add.reduceat(votes.agrees, votes.start) / size[:, None]
+    each = np.add.reduceat(votes.agrees, votes.start) / votes.size[:, None]
     return np.asarray(each.mean(axis=0))
 
 
@@ -171,7 +175,7 @@ def _drawn(
 ) -> tuple[Floats, Floats]:
     """Return one block of draws of `agreements`."""
     n_votes, n_systems = votes.agrees.shape
-    size = np.diff(np.append(votes.start, n_votes))
+    size = votes.size
     several = size > 1
     if new_items:
         of_item = rng.standard_exponential((draws, len(size)))

@@ -146,7 +146,7 @@ def _groups(known: xr.Dataset, systems: xr.DataArray) -> Any:
     return system_groups(xr.Dataset(codes, {SYSTEM: systems.to_numpy()}))
 
 
-def apart(evaluation: xr.DataTree) -> str:
+def doubt_of_groups(evaluation: xr.DataTree) -> str:
     """Return the doubt of all systems if they are of groups that nobody compared, or ""."""
     n = int(evaluation[LEADERBOARD]["group"].max()) + 1
     return f"no votes compare systems of {n:,} groups" if n > 1 else ""
@@ -227,7 +227,7 @@ def leaderboard_rows(evaluation: xr.DataTree) -> pd.DataFrame:
     out["votes"] = board["votes"].to_numpy()
     out = out.assign(**{name: values.to_numpy() for name, values in diagnosed.items()})
     few = of_group(evaluation, LEADERBOARD)
-    shared = apart(evaluation)
+    shared = doubt_of_groups(evaluation)
     out[DOUBT] = ["; ".join(filter(None, (few or own, shared))) for own in each(out, tail)]
     order = np.argsort(-board[board.attrs["order"]].mean(SAMPLE).to_numpy(), kind="stable")
     return out.iloc[order].reset_index(drop=True)

@@ -105,7 +105,7 @@ def win_rate(
     left in half of the votes. The voter's tastes are averaged over their normal distribution
     (``annotator_taste_spread``). On new prompts the effects of prompts, and their tendencies to
     ties, are averaged over theirs. Without effects of prompts and without verdicts ``new_items``
-    changes nothing. Without verdicts, covariates of answers are equal.
+    changes only rounding. Without verdicts, covariates of answers are equal.
 
     With judges' verdicts (``predictions=``) the rate is that of people's votes on the judged pairs,
     one vote on each: the votes that were cast, and draws of those that were not, by a random one of

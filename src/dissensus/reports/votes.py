@@ -12,7 +12,14 @@ from dissensus.dims import ANNOTATOR, ITEM, JUDGE, PAIR, SAMPLE, SYSTEM, VOTE, o
 from dissensus.evaluation.doubts import DOUBT, reasons
 from dissensus.evaluation.evidence import summary
 from dissensus.evaluation.next_votes import SURE, next_votes
-from dissensus.evaluation.votes import ALONE, CHECK, COMPARISON, LEADERBOARD, apart, misfit
+from dissensus.evaluation.votes import (
+    ALONE,
+    CHECK,
+    COMPARISON,
+    LEADERBOARD,
+    doubt_of_groups,
+    misfit,
+)
 from dissensus.reports import evidence
 from dissensus.reports.evidence import Facts
 from dissensus.reports.sentences import Name, interval, sentences
@@ -38,7 +45,7 @@ def said(topic: str, facts: Facts, *, page: bool = False) -> list[str]:
 
 def doubt(evaluation: xr.DataTree) -> str:
     """Return why chains are too short to rely on win rates, or ""."""
-    shared = apart(evaluation)
+    shared = doubt_of_groups(evaluation)
     return reasons(
         text.removesuffix(shared).removesuffix("; ") for text in summary(evaluation)[DOUBT]
     )
@@ -100,7 +107,7 @@ def _groups(evaluation: xr.DataTree) -> list[Facts]:
     """
     board, out = evaluation[LEADERBOARD].to_dataset(), []
     values = board[board.attrs["order"]].transpose(*SAMPLE, SYSTEM)
-    for n in range(int(board["group"].max()) + 1 if apart(evaluation) else 0):
+    for n in range(int(board["group"].max()) + 1 if doubt_of_groups(evaluation) else 0):
         own = values[..., (board["group"] == n).to_numpy()]
         best = np.bincount(own.argmax(SYSTEM).to_numpy().ravel(), minlength=own.sizes[SYSTEM])
         first = int(best.argmax())

@@ -9,7 +9,7 @@ finite.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -310,11 +310,10 @@ def unequal_noise(value: Floats, cell: Ints, who: Ints) -> tuple[Floats, float] 
     >>> item, who = (axis.ravel() for axis in np.indices((20, 2)))
     >>> unequal_noise(np.arange(40.0), item, who)  # None: all residuals are 0
     """
-    rest, size = value - value.mean(), [np.bincount(code) for code in (cell, who)]
+    rest = value - value.mean()
     for _ in range(_PASSES):
-        for code, count in zip((cell, who), size, strict=True):
-            rest = rest - (np.bincount(code, rest) / np.maximum(count, 1))[code]
-    free = np.bincount(who, 1.0 - 1.0 / size[0][cell]) - 1.0
+        rest = _without_means(rest, (cell, who))
+    free = np.bincount(who, 1.0 - 1.0 / np.bincount(cell)[cell]) - 1.0
     known = free >= _FREE
     n = int(known.sum())
     if n < 2:
@@ -387,16 +386,20 @@ def require_unexplained(value: Floats, cell: Ints, member: Ints | None, whose: s
     )
 
 
+def _without_means(rest: Floats, codes: Sequence[Ints]) -> Floats:
+    """Subtract means of groups, of items and then of annotators, in turn."""
+    for code in codes:
+        rest = rest - (np.bincount(code, rest) / np.maximum(np.bincount(code), 1))[code]
+    return rest
+
+
 def _left(value: Floats, cell: Ints, member: Ints | None) -> bool:
     """Return whether a residual remains, by subtracting means of items and annotators in turn."""
     rest = value - value.mean()
     nothing = _NEGLIGIBLE**2 * float(rest @ rest)
     for _ in range(_ROUNDS):
         before = float(rest @ rest)
-        for code in (cell, member):
-            if code is not None:
-                n = np.bincount(code)
-                rest = rest - (np.bincount(code, rest) / np.maximum(n, 1))[code]
+        rest = _without_means(rest, (cell,) if member is None else (cell, member))
         after = float(rest @ rest)
         if after <= nothing:
             return False

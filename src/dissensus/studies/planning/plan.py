@@ -14,6 +14,7 @@ import xarray as xr
 from dissensus import arguments, models
 from dissensus.data.pairs import are_votes
 from dissensus.data.predictions import Features
+from dissensus.data.rows import statements_per
 from dissensus.dims import ANNOTATOR, ITEM
 from dissensus.errors import AnnotationError, ArgumentError, DesignWarning, brief, warn_caller
 from dissensus.kernels.dirichlet import draw_dirichlet
@@ -80,23 +81,21 @@ def planned(
 
 def _warn_of_little(pilot: xr.Dataset, *, learned: bool) -> None:
     """Warn if the pilot says little of how often annotators differ."""
-    labelled, times = np.unique(pilot["item_code"], return_counts=True)
-    several = int((times > 1).sum())
-    if learned and several < min(FEW_UNITS, len(labelled)):
-        which = (
-            f"two labels of only {counted(several, 'item')}"
-            if several
-            else ("one label of each item")
-        )
+    times = statements_per(pilot, ITEM)
+    labelled, several = int((times > 0).sum()), int((times > 1).sum())
+    if learned and several < min(FEW_UNITS, labelled):
+        which = "one label of each item"
+        if several:
+            which = f"two labels of only {counted(several, 'item')}"
         warn_caller(
             f"The pilot has {which}, and so does not show how often annotators differ: the planned "
             "widths are mostly the prior's, and can be twice too wide. Have some items labelled by "
             "two annotators, or set prior_count=",
             DesignWarning,
         )
-    elif len(labelled) < FEW_UNITS:
+    elif labelled < FEW_UNITS:
         warn_caller(
-            f"The pilot has labels of {counted(len(labelled), 'item')}. With fewer than "
+            f"The pilot has labels of {counted(labelled, 'item')}. With fewer than "
             f"{FEW_UNITS}, planned widths are rough: other items would give other widths",
             DesignWarning,
         )
@@ -192,10 +191,10 @@ def plan(
     ----------
     pilot : xarray.Dataset or DataTree
         Nominal or ordinal annotations of a first few dozen items, some of them labelled by two
-        annotators or more. To plan reliability: numbers,
-        ordered labels or two labels, or a fit. To plan areas: a reader study with one or two
-        modalities, for new readers and new cases, with at least 90 % of all scores (each reader,
-        case and modality). To plan win rates: votes of people, from `dissensus.pairs`.
+        annotators or more. To plan reliability: numbers, ordered labels or two labels, or a fit. To
+        plan areas: a reader study with one or two modalities, for new readers and new cases, with
+        at least 90 % of all scores (each reader, case and modality). To plan win rates: votes of
+        people, from `dissensus.pairs`.
     annotators : sequence of int, optional
         Annotators of each item to try: 1, 2, 3, 5, 8 and 12 by default; with ``predictions=`` 3,
         and of pairs one vote on each.
