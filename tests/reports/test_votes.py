@@ -130,7 +130,9 @@ def test_boxes_warn(result):
     few = ann.isel(vote=np.isin(ann["left_code"] + 4 * ann["right_code"], (1, 4, 2 + 12, 3 + 8)))
     box = votes_page.boxes(with_group(result, "annotations", few))[3]
     assert (box.state, "Only the verdicts determine" in box.reason) == ("careful", True)
-    alone = with_group(result, "annotations", few).drop_nodes("predictions")
+    board = result["leaderboard"].to_dataset()
+    apart = board.assign(group=("system", [0, 0, 1, 1]))  # strong and weak are 2 and 3
+    alone = with_group(with_group(result, "annotations", few), "leaderboard", apart)
     box = votes_page.boxes(alone)[3]
     assert (box.state, "Only the prior determines" in box.reason) == ("stop", True)
     assert "2 groups ('fair', 'good' | 'strong', 'weak')" in box.reason

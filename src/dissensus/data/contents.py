@@ -82,7 +82,9 @@ def vote_contents(votes: xr.Dataset) -> dict[str, Any]:
     >>> found["votes"], found["ties"], found["groups"]
     (2, 0, [['a', 'b']])
     """
-    names, group = votes[SYSTEM].to_numpy(), system_groups(votes)
+    names = votes[SYSTEM].to_numpy()
+    left, right = (votes[name].to_numpy() for name in ("left_code", "right_code"))
+    group = system_groups(left, right, len(names))
     out: dict[str, Any] = {
         "kind": votes.attrs["kind"],
         "votes": votes.sizes[VOTE],

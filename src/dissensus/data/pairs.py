@@ -263,16 +263,12 @@ def copies(pairs: xr.Dataset) -> str:
     )
 
 
-def system_groups(pairs: xr.Dataset) -> Ints:
-    """Return the group of each system: votes connect those of one group.
+def system_groups(left: Ints, right: Ints, n: int) -> Ints:
+    """Return the group of each of n systems: votes on two of them connect those of one group.
 
-    Examples
-    --------
-    >>> system_groups(pairs({"left": list("ac"), "right": list("bd"), "winner": list("ac")}))
+    >>> system_groups(np.array([0, 2]), np.array([1, 3]), 4)
     array([0, 0, 1, 1])
     """
-    left, right = pairs["left_code"].to_numpy(), pairs["right_code"].to_numpy()
-    n = pairs.sizes[SYSTEM]
     _, group = connected_components(coo_array((np.ones(len(left)), (left, right)), (n, n)))
     return np.asarray(group, dtype=np.int64)
 

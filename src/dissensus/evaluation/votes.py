@@ -125,7 +125,7 @@ def leaderboard(fit: xr.DataTree, votes: xr.Dataset, *, new_items: bool, seed: A
     out = xr.Dataset({
         **by, "rank": won.copy(data=above + 1.0).assign_attrs(better="lower"),
         "votes": (SYSTEM, _votes_of(votes, won.sizes[SYSTEM])),
-        "group": (SYSTEM, _groups(fit["constant_data"].to_dataset(), won[SYSTEM])),
+        "group": (SYSTEM, _groups(fit["constant_data"].to_dataset(), won.sizes[SYSTEM])),
     })  # fmt: skip
     has_items = "item_spread" in posterior
     scope = SCOPES[int(new_items)] if has_items or "beyond_judge" in posterior else ""
@@ -138,12 +138,11 @@ def _votes_of(votes: xr.Dataset, n_systems: int) -> Any:
     return np.bincount(codes, minlength=n_systems)
 
 
-def _groups(known: xr.Dataset, systems: xr.DataArray) -> Any:
+def _groups(known: xr.Dataset, n_systems: int) -> Any:
     """Return the group of each system: votes, or verdicts, connect those of one group."""
-    pairs = ("left_code", "right_code") if "verdict" not in known else ("pair_left", "pair_right")
-    codes = {f"{side}_code": (VOTE, known[name].to_numpy())
-             for side, name in zip(("left", "right"), pairs, strict=True)}  # fmt: skip
-    return system_groups(xr.Dataset(codes, {SYSTEM: systems.to_numpy()}))
+    form = "pair_{}" if "verdict" in known else "{}_code"
+    left, right = (known[form.format(side)].to_numpy() for side in ("left", "right"))
+    return system_groups(left, right, n_systems)
 
 
 def doubt_of_groups(evaluation: xr.DataTree) -> str:

@@ -12,7 +12,6 @@ import xarray as xr
 
 from dissensus import plots
 from dissensus.data.contents import vote_contents
-from dissensus.data.pairs import system_groups
 from dissensus.dims import ANNOTATOR, PAIR, SAMPLE, SYSTEM, VOTE
 from dissensus.errors import shown
 from dissensus.evaluation.doubts import of_group
@@ -240,9 +239,7 @@ def _connected(evaluation: xr.DataTree) -> Box:
     first, second = (short(group[0]) for group in groups[:2])
     reason = f"No: no votes compare systems of {len(groups)} groups ({names}). "
     remedy = f"Get votes on pairs of different groups, such as {first} and {second}."
-    heard = evaluation.children.get("predictions")
-    # Judges judged every pair that has votes.
-    if heard is not None and not system_groups(heard.to_dataset()).any():
+    if not evaluation[LEADERBOARD]["group"].any():
         reason += "Only the verdicts determine how the groups compare."
         return Box(question, "careful", reason, rule, remedy)
     reason += "Only the prior determines how the groups compare."

@@ -250,13 +250,11 @@ def _apart(process: Process) -> Iterator[str]:
     """Say what only the priors know: groups without a vote between them, sides of fixed systems."""
     n = len(process.systems)
     left, right = process.code("left_code"), process.code("right_code")
-    joined = process.annotations
+    ends = left, right
     if process.evidence is not None and len(process.evidence.judges):
         known = process.evidence  # Verdicts say something of systems without votes.
         ends = np.concatenate([left, known.left]), np.concatenate([right, known.right])
-        codes = {"left_code": (VOTE, ends[0]), "right_code": (VOTE, ends[1])}
-        joined = xr.Dataset(codes, {SYSTEM: process.systems})
-    label = system_groups(joined)
+    label = system_groups(*ends, n)
     count = int(label.max()) + 1
     if count > 1:
         groups = [shown(process.systems[label == k].tolist()) for k in range(min(count, _GROUPS))]
