@@ -76,7 +76,7 @@ import xarray as xr
 
 from dissensus import arguments
 from dissensus.data.chunks import chunks_of
-from dissensus.data.predictions import Features, features
+from dissensus.data.predictions import Features, check_predicted, features
 from dissensus.data.rows import label_counts
 from dissensus.dims import CHAIN, DRAW, ITEM, LABEL
 from dissensus.kernels.random import generator
@@ -303,6 +303,8 @@ def _data(
     if isinstance(prior_count, LearnedPrior) or is_learned(prior_count):
         names = _names(annotations)
         said = features(predictions, names[ITEM], names[LABEL]).by_stratum(annotations)
+        if is_learned(prior_count):
+            check_predicted(names[ITEM], predictions)
         return counts, gamma, prior_count, said
     alpha = arguments.positive("prior_count", prior_count, other=LEARNED)
     no_evidence(predictions, "prior_count", f"{alpha:g}")

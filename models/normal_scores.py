@@ -65,7 +65,7 @@ import numpy as np
 import xarray as xr
 
 from dissensus import arguments
-from dissensus.data.predictions import Numbers, numbers
+from dissensus.data.predictions import Numbers, check_predicted, numbers
 from dissensus.data.rows import given_numbers
 from dissensus.dims import ANNOTATION, CHAIN, DRAW, ITEM
 from dissensus.errors import AnnotationError, ArgumentError
@@ -295,7 +295,10 @@ def _data(
     item = annotations["item_code"].to_numpy()
     _require_size(score)
     data = normal.moments(score, item, annotations.sizes[ITEM])
-    said = numbers(predictions, annotations[ITEM].to_numpy()).by_stratum(annotations)
+    items = annotations[ITEM].to_numpy()
+    said = numbers(predictions, items).by_stratum(annotations)
+    if is_learned(prior):
+        check_predicted(items, predictions)
     if is_learned(prior) or isinstance(prior, NormalPrior):
         return score, item, data, None, said
     given = _given(prior)

@@ -229,7 +229,9 @@ def test_a_wide_table_of_probabilities_says_what_a_long_one_does():
     names = ("item", "system", "label", "probability")
     long = {name: [row[k] for row in rows] for k, name in enumerate(names)}
     xr.testing.assert_identical(dx.predictions(WIDE), dx.predictions(long, score="probability"))
-    assert dx.predictions(pd.DataFrame(WIDE))["label"].to_numpy().tolist() == ["a", "b", "c"]
+    wide = dx.predictions(pd.DataFrame(WIDE))
+    assert wide["label"].to_numpy().tolist() == ["a", "b", "c"]
+    xr.testing.assert_identical(dx.predictions(WIDE, score="probability"), wide)
 
 
 def test_a_wide_table_whose_rows_do_not_add_up_is_refused():

@@ -176,6 +176,29 @@ def test_predictions_move_items_and_a_fixed_prior_refuses_them():
             use(panel(counts), predictions=scores)
 
 
+def _predicted(items, label):
+    kind = "continuous" if isinstance(label, float) else None
+    table = {"item": items, "system": ["s"] * len(items), "label": [label] * len(items)}
+    return dx.predictions(table, kind=kind)
+
+
+@pytest.mark.parametrize("name", ["dirichlet", "plackett_luce", "normal_scores"])
+def test_items_without_predictions_are_told_by_name_and_none_in_common_is_refused(name):
+    column = {"item": [1, 1, 2, 2, 3, 3], "annotator": list("ababab")}
+    label: str | float = "x"
+    if name == "normal_scores":
+        label, ann = 0.5, dx.annotations(column | {"label": [0.1, 0.4, 0.2, 0.3, 0.9, 0.7]})
+    elif name == "dirichlet":
+        ann = dx.annotations(column | {"label": list("xyxxyy")})
+    else:
+        ann = dx.annotations(column | {"label": list("xyxxyy"), "rank": [1] * 6}, rank="rank")
+    model = getattr(dx.models, name)
+    with pytest.warns(dx.DissensusWarning, match=r"2 annotated items \(2, 3\)"):
+        model.build(ann, predictions=_predicted([1, 9], label))
+    with pytest.raises(dx.PredictionError, match=r"such as 1, 2; found only other items: 7, 9"):
+        model.fit(ann, predictions=_predicted([7, 9], label), draws=5, **RUN)
+
+
 def test_what_systems_say_of_other_items_and_labels_counts_for_nothing():
     counts = np.array([[3, 0], [1, 2], [0, 3]])
     pred = said([0, 1, 1])

@@ -23,8 +23,10 @@ from dissensus.errors import (
     AnnotationError,
     PredictionError,
     shown,
+    warn_caller,
 )
 from dissensus.kernels.types import Array, Floats, Ints
+from dissensus.wording import counted
 
 
 def predictions(
@@ -99,9 +101,10 @@ def predictions(
         return _sets(frame, {"item": item, "system": system, "label": label}, separator, none,
                      on_missing)  # fmt: skip
     refuse_words(separator, none, "a prediction", PredictionError)
-    wide = _wide(frame, item, system, label) if score is None and rank is None else None
+    may_be_wide = (score is None or score == PROBABILITY) and rank is None
+    wide = _wide(frame, item, system, label, score) if may_be_wide else None
     if wide is not None:
-        frame, score = wide, _PROBABILITY
+        frame, score = wide, PROBABILITY
     wanted = {"item": item, "system": system, "label": label, "score": score, "rank": rank}
     column = columns(frame, wanted, PredictionError, ("item", "system", "label"))
     items = tables.encode(column["item"], str(item), error=PredictionError)
@@ -178,19 +181,22 @@ def _sets(
     return out
 
 
-_PROBABILITY: Final = "probability"
+PROBABILITY: Final = "probability"
 _NO_LABEL: Final = (
     'Delete the rows without a prediction, and leave their items out with on_missing="drop"; '
     "or write what the system predicted"
 )
 
 
-def _wide(frame: Any, item: str, system: str, label: str) -> dict[str, Any] | None:
+def _wide(
+    frame: Any, item: str, system: str, label: str, score: str | None
+) -> dict[str, Any] | None:
     """Return a wide table of probabilities as a long table; None for other tables."""
     table = opened(frame, PredictionError)
     names = [str(name) for name in (item, system)]
     labels = [name for name in table if name not in names]
-    if str(label) in table or len(labels) < 2 or not all(name in table for name in names):
+    is_long = str(label) in table or score in table
+    if is_long or len(labels) < 2 or not all(name in table for name in names):
         return None
     columns = [table[name] for name in labels]
     kinds = {pd.api.types.infer_dtype(column) for column in columns}
@@ -216,7 +222,7 @@ def _wide(frame: Any, item: str, system: str, label: str) -> dict[str, Any] | No
     return {
         **{name: table[name].repeat(n).reset_index(drop=True) for name in names},
         str(label): labels * len(probability),
-        _PROBABILITY: probability.ravel(),
+        PROBABILITY: probability.ravel(),
     }
 
 
@@ -518,6 +524,25 @@ def features(
             logs.append(np.log(least / least.sum(axis=1, keepdims=True))[row])
             scored.append(name)
     return Features(answers + logs, names, scored)
+
+
+def check_predicted(items: Array, predictions: xr.Dataset | None) -> None:
+    """Warn of annotated items without predictions, and raise if there are only such items."""
+    if predictions is None:
+        return
+    predicted = checked_predictions(predictions)[ITEM].to_numpy()
+    bare = tables.match(items, predicted) < 0
+    if bare.all():
+        raise PredictionError(
+            "predictions", expected=f"predictions of annotated items, such as {shown(items[:2])}",
+            found=f"only other items: {shown(predicted)}",
+            hint="Use the same names of items in both tables",
+        )  # fmt: skip
+    if bare.any():
+        warn_caller(
+            f"No system has a prediction of {counted(int(bare.sum()), 'annotated item')} "
+            f"({shown(items[bare])}): the learned prior takes systems to say nothing of them."
+        )
 
 
 def _laid(value: Floats, place: Ints, row: Ints, n_labels: int) -> Floats:

@@ -6,6 +6,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from typing import Any, Final
 
 import numpy as np
@@ -23,6 +24,7 @@ from dissensus.errors import (
     ArgumentError,
     DissensusWarning,
     PredictionError,
+    brief,
     shown,
 )
 from dissensus.families.rankings.process import prior_of as prior_of_rankings
@@ -113,11 +115,11 @@ class Recipe:
         known = [name for name in fit.parameters if name not in _NOT_HYPER]
         for name, value in hyper.items():
             if name not in known:
+                near = get_close_matches(name, fit.parameters, n=1, cutoff=0.5)
                 raise ArgumentError(
-                    name,
-                    expected=f"a hyperparameter of {self.model}: {', '.join(known)}",
-                    found=f"{name}={value!r}",
-                )
+                    name, expected=f"a hyperparameter of {self.model}: {', '.join(known)}",
+                    found=brief(value), hint="".join(f"Did you mean {one}=?" for one in near),
+                )  # fmt: skip
 
     def plausibility(self, fit: xr.DataTree) -> xr.DataArray:
         """Return the plausibility of a fit."""

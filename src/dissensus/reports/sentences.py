@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from math import isfinite
 from pathlib import Path
@@ -77,10 +77,19 @@ def joined(parts: Sequence[str], *, page: bool = False) -> str:
     return Markup(" ").join(parts) if page else " ".join(parts)
 
 
+class _Templates(Environment):
+    """Templates in which ``e.items`` is the fact of this name, not the method of a dict."""
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """Return a fact, or an attribute."""
+        known = isinstance(obj, Mapping) and attribute in obj
+        return obj[attribute] if known else super().getattr(obj, attribute)
+
+
 @cache
 def environment(*, page: bool) -> Environment:
     """Return the templates, with names as HTML for a page, or as plain text."""
-    out = Environment(
+    out = _Templates(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=True,
         undefined=StrictUndefined,

@@ -13,6 +13,7 @@ from dissensus import arguments
 from dissensus.dims import (
     FALSE_POSITIVE_RATE,
     MODALITY,
+    POOL,
     READER,
     SYSTEM,
     THRESHOLD,
@@ -257,6 +258,11 @@ def reader_study(
     if isinstance(ratings, xr.Dataset):
         _refuse_columns(names, cluster, predictions)
         study = of_annotations(ratings)
+        if ratings.sizes.get(POOL, 1) > 1:
+            warn_caller(
+                f"The pools of readers ({shown(ratings[POOL].to_numpy())}) are read as one. If "
+                "they are modalities, pass the table, with the name of their column as modality=."
+            )
     else:
         study = of_table(ratings, names, cluster)
     thresholds, place = _thresholds(_of_readers(threshold), study)

@@ -192,3 +192,24 @@ def test_empty_cells_are_missing_predictions(file):
 def test_trouble_with_predictions_is_located(text, options, message, file):
     with pytest.raises(dx.PredictionError, match=message):
         dx.read_predictions(file("p.csv", text), format="wide", **options)
+
+
+@pytest.mark.parametrize("options", [{}, {"score": "probability"}])
+@pytest.mark.parametrize("name", ["p.csv", "p.json"])
+def test_a_column_of_probabilities_for_each_label_is_read_as_from_memory(file, name, options):
+    table = {"case": ["1", "2"], "model": ["s", "s"], "x": [0.25, 0], "y": [0.75, 1]}
+    rows = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+    text = "case,model,x,y\n1,s,0.25,0.75\n2,s,0,1\n"
+    path = file(name, text if name == "p.csv" else rows)
+    pred = dx.read_predictions(path, item="case", system="model", **options)
+    assert pred.attrs.pop("format").endswith("each label has a column of probabilities)")
+    xr.testing.assert_identical(pred, dx.predictions(table, item="case", system="model"))
+
+
+def test_columns_of_numbers_that_are_no_probabilities_are_refused(file):
+    path = file("p.csv", "item,system,x,y\n1,s,0.2,0.9\n")
+    with pytest.raises(dx.PredictionError, match=r"p\.csv.*with the sum 1\.1"):
+        dx.read_predictions(path)
+    path = file("q.csv", "item,system,x,y\n1,s,0.2,0.8\n2,s,0.2,oops\n")
+    with pytest.raises(dx.PredictionError, match=r"column 'y'.*found 'oops'"):
+        dx.read_predictions(path)

@@ -13,13 +13,14 @@ from dissensus.data.formats import wide
 from dissensus.data.formats._any_table import read_table
 from dissensus.data.formats._parquet import FORMAT
 from dissensus.data.formats._records import looks_like
-from dissensus.data.formats._table import ReadOptions, Table, typed_labels
+from dissensus.data.formats._table import ReadOptions, Table, is_number, typed_labels
 from dissensus.data.formats._text import ending
 from dissensus.data.frames import require_columns
-from dissensus.data.predictions import predictions
+from dissensus.data.predictions import PROBABILITY, predictions
 from dissensus.data.sets import are_marks
+from dissensus.data.tables import numbers
 from dissensus.dims import ITEM, LABEL, SYSTEM
-from dissensus.errors import FormatError, relocated, shown
+from dissensus.errors import FormatError, PredictionError, relocated, shown
 
 _OTHER_FORMS = (
     'If each annotator has a column, use format="wide"; if the columns count votes, format="counts"'
@@ -45,6 +46,13 @@ def read_predictions(path: Path, options: ReadOptions) -> xr.Dataset:
             f"{', '.join(systems)})"
         )
         return wide.predictions_of(table, options)
+    if _of_probabilities(table, options):
+        frame = _with_numbers(table, options)
+        options.notes["format"] += " (recognised: each label has a column of probabilities)"
+        with relocated(table.place, table.name):
+            return predictions(
+                frame, **options.columns, kind=options.kind, on_missing=options.on_missing
+            )
     columns = _chosen(
         table, options, {}, "predictions", 'If each system has a column, use format="wide"'
     )
@@ -79,6 +87,27 @@ def _is_wide(table: Table, options: ReadOptions) -> bool:
     chosen = chosen or options.named(SYSTEM) or options.named(LABEL)
     item = options.columns[ITEM]
     return not chosen and item in names and len(names) > 1 and names.isdisjoint({SYSTEM, LABEL})
+
+
+def _of_probabilities(table: Table, options: ReadOptions) -> bool:
+    """Return whether every column but those of items and systems is one of probabilities."""
+    names, said = options.columns, set(table.columns)
+    absent = {names[LABEL], names["score"] or PROBABILITY}
+    if not {names[ITEM], names[SYSTEM]} <= said or absent & said or names["rank"]:
+        return False
+    rest = said - {names[ITEM], names[SYSTEM]}
+    first = [str(table.columns[name].iloc[0]) for name in rest if len(table.columns[name])]
+    return len(first) > 1 and all(map(is_number, first)) and names["score"] in (None, PROBABILITY)
+
+
+def _with_numbers(table: Table, options: ReadOptions) -> Any:
+    if not table.text:
+        return table.frame
+    names = {options.columns[ITEM], options.columns[SYSTEM]}
+    return {
+        name: column if name in names else numbers(column, str(name), PredictionError)
+        for name, column in table.columns.items()
+    }
 
 
 def _refuse_labels(table: Table, systems: list[str], options: ReadOptions) -> None:

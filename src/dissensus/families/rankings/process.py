@@ -12,7 +12,7 @@ import xarray as xr
 from dissensus import arguments
 from dissensus.data.chunks import chunks_of, is_chunked
 from dissensus.data.plausibility import Layout, candidate_form, layout
-from dissensus.data.predictions import Features, features
+from dissensus.data.predictions import Features, check_predicted, features
 from dissensus.data.rows import statements_per
 from dissensus.data.schema import checked_annotations
 from dissensus.dims import ANNOTATOR, ITEM, LABEL
@@ -188,6 +188,8 @@ def process(
     if not learns:
         no_evidence(predictions, "concentration", concentration)
     said, where = _candidates(annotations, predictions, unranked, learns=learns)
+    if is_learned(concentration):
+        check_predicted(annotations[ITEM].to_numpy(), predictions)
     laid = laid_out(annotations, where, unranked, lumped=tempering == "likelihood")
     if unranked == "absent":
         require_comparisons(annotations, laid)
