@@ -486,6 +486,15 @@ def test_annotations_are_a_study_with_one_modality():
     assert found["modality"].values.tolist() == ["all"]
 
 
+def test_pools_of_annotations_are_not_taken_for_modalities():
+    frame = table(grades=5)
+    rows = frame[frame["modality"] == "CT"].assign(pool=lambda one: one["reader"] % 2)
+    ann = dx.annotations(rows, "case", "reader", "score", pool="pool", kind="ordinal")
+    with pytest.warns(dx.DissensusWarning, match=r"pools of readers \(0, 1\) are read as one"):
+        found = study(ann, rows.groupby("case")["ill"].first())
+    assert found["modality"].values.tolist() == ["all"]
+
+
 def test_thresholds_are_scores_and_grades():
     frame = table(grades=5)
     rows = frame[frame["modality"] == "CT"]

@@ -534,14 +534,16 @@ def check_predicted(items: Array, predictions: xr.Dataset | None) -> None:
     bare = tables.match(items, predicted) < 0
     if bare.all():
         raise PredictionError(
-            "predictions", expected=f"predictions of annotated items, such as {shown(items[:2])}",
-            found=f"only other items: {shown(predicted)}",
+            "predictions",
+            expected=f"predictions of annotated items, such as {shown(items[:2].tolist())}",
+            found=f"only other items: {shown(predicted.tolist())}",
             hint="Use the same names of items in both tables",
         )  # fmt: skip
     if bare.any():
+        names = shown(items[bare].tolist())
         warn_caller(
             f"No system has a prediction of {counted(int(bare.sum()), 'annotated item')} "
-            f"({shown(items[bare])}): the learned prior takes systems to say nothing of them."
+            f"({names}): the learned prior takes systems to say nothing of them."
         )
 
 

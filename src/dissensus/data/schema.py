@@ -412,6 +412,11 @@ def validate(data: xr.Dataset) -> xr.Dataset:
         check_predictions(data)
     else:
         check_annotations(data, {})
+    return as_checked(data)
+
+
+def as_checked(data: xr.Dataset) -> xr.Dataset:
+    """Return a Dataset that was checked, or made from a checked one: `checked_once` skips it."""
     known = _CHECKED.get()
     if known is not None:
         known[id(data)] = data

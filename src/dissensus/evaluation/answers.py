@@ -226,7 +226,7 @@ def deviations(votes: Votes) -> Floats:
     of_pairs = 2 * np.sqrt(m * (m - 1)) / np.maximum(m - 2, 1) * own
     centred = np.nan_to_num(pairs - _mean(pairs, several))
     of_pairs = np.where(many, of_pairs, np.sqrt(2) * centred[votes.item] * (m > 1))
-    return np.column_stack([of_means, of_pairs / max(several.sum(), 1)])
+    return np.column_stack([of_means, of_pairs / max(int(several.sum()), 1)])
 
 
 def _by_annotator(votes: Votes, each: Floats) -> Floats:
@@ -278,7 +278,7 @@ def _excess(votes: Votes) -> float:
     triples = votes.summed(votes.shared**2 - square) / (m * (m - 1) * (m - 2))
     many = size > 2
     zeta = pairs[many].mean() * (1.0 + pairs[many].mean()) - 2.0 * triples[many].mean()
-    share = (size / max((size * (size > 1)).sum(), 1)) ** 2
+    share = (size / max(int(size[size > 1].sum()), 1)) ** 2
     more = share * (4 / (m * (m - 2)) - 2 / (m * (m - 1)))
     return float(max(zeta, 0.0) * more[many].sum())
 

@@ -1,7 +1,7 @@
 """Statistics of the observed annotations: agreement, and discrepancies of systems and annotators.
 
 No model is fitted. Each statistic has a posterior by the Bayesian bootstrap over items, or over
-clusters if the annotations name any.
+clusters if the annotations name any. That of agreement is widened by the variation over annotators.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from dissensus.data import tables
 from dissensus.data.rows import voices_per
 from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, POSITION
 from dissensus.errors import DissensusWarning, PredictionError
+from dissensus.evaluation.annotators import moved, versions
 from dissensus.evaluation.section import Groups, Notes, Settings
 from dissensus.statistics._advantage_probability import NO_ITEMS
 from dissensus.statistics._bayesian_bootstrap import drawn, prepared
@@ -83,9 +85,15 @@ def observed(annotations: xr.Dataset, predictions: xr.Dataset | None, settings: 
             settings = replace(settings, distance="nominal")
     ask = Asking(annotations, settings, Notes(), xr.Dataset(), units_of(annotations, None))
     agreement = xr.Dataset()
+    seed = settings.random_seed
+    without = versions(annotations, seed)
     for name, statistic, options in COEFFICIENTS[kind]:
         called = None if name == statistic else name
         agreement[name] = ask.of(statistic, called=called, **options)[name]
+        if without is not None:
+            sums = partial(statistics.get(statistic).sums, **options)
+            spread = without.spread(sums)
+            agreement[name] = moved(agreement[name], spread, without.n_groups - 1, seed)
     notes = [CLASSES] if kind != annotations.attrs["kind"] else []
     agreement.attrs["notes"] = "\n".join([*notes, *ask.said().splitlines()])
     discrepancy = _discrepancy(replace(ask, notes=Notes()), predictions)

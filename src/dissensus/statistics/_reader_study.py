@@ -259,9 +259,10 @@ def reader_study(
         _refuse_columns(names, cluster, predictions)
         study = of_annotations(ratings)
         if ratings.sizes.get(POOL, 1) > 1:
+            pools = shown(ratings[POOL].to_numpy().tolist())
             warn_caller(
-                f"The pools of readers ({shown(ratings[POOL].to_numpy())}) are read as one. If "
-                "they are modalities, pass the table, with the name of their column as modality=."
+                f"The pools of readers ({pools}) are read as one. If they are modalities, pass the "
+                "table, with the name of their column as modality=."
             )
     else:
         study = of_table(ratings, names, cluster)

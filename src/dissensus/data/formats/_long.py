@@ -51,8 +51,9 @@ def read_predictions(path: Path, options: ReadOptions) -> xr.Dataset:
         options.notes["format"] += " (recognised: each label has a column of probabilities)"
         with relocated(table.place, table.name):
             return predictions(
-                frame, **options.columns, kind=options.kind, on_missing=options.on_missing
-            )
+                frame, *(str(options.columns[role]) for role in (ITEM, SYSTEM, LABEL)),
+                kind=options.kind, on_missing=options.on_missing,
+            )  # fmt: skip
     columns = _chosen(
         table, options, {}, "predictions", 'If each system has a column, use format="wide"'
     )
