@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from gradients import disagreements, points_of
@@ -149,6 +151,26 @@ def test_what_only_priors_know_is_warned_of():
 
 
 @pytest.mark.filterwarnings("ignore::dissensus.errors.ConvergenceWarning")
+@pytest.mark.parametrize(
+    ("bias", "better_left", "told"), [(0.8, 0.8, True), (0.8, 0.5, False), (0.0, 0.8, False)]
+)
+def test_a_side_that_matters_and_is_uneven_is_warned_of(bias, better_left, told):
+    """Answers on the left win more often, and better systems are on the left more often."""
+    rng = np.random.default_rng(3)
+    strength = np.array([1.0, 0.4, 0.0, -0.6])
+    first = rng.integers(3, size=1500)
+    second = rng.integers(first + 1, 4)
+    turned = rng.random(1500) > better_left
+    left, right = np.where(turned, second, first), np.where(turned, first, second)
+    won = rng.random(1500) < expit(strength[left] - strength[right] + bias)
+    votes = dx.pairs({"left": left, "right": right, "winner": np.where(won, left, right)})
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        process(votes)
+        process(votes, side=True)
+    assert [str(one.message).startswith("The side matters") for one in said] == [True] * told
+
+
 def test_new_votes_need_no_effects_that_are_kept():
     votes = votes_of(study(60, 4, 3, 2)[0])
     fit = bradley_terry.fit(

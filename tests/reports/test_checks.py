@@ -218,6 +218,37 @@ def test_certain_labels_that_no_annotator_gave_are_named(evaluate):
     assert text.startswith(f"On 1 item ({facts['names']}) the leading label is certain, although")
 
 
+def test_systems_made_from_the_annotations_are_named(evaluate):
+    """One has all labels of an annotator, one the most frequent labels; others are neither."""
+    rng = np.random.default_rng(4)
+    truth = rng.integers(3, size=300)
+    said = np.where(rng.random((300, 5)) < 0.55, truth[:, None], rng.integers(3, size=(300, 5)))
+    ann = dx.from_matrix(said, kind="nominal")
+    count = (said[:, :, None] == np.arange(3)).sum(axis=1)
+    answers = {
+        "copy": said[:, 2],
+        "majority": count.argmax(axis=1),
+        "oracle": truth,
+        "other": np.where(rng.random(300) < 0.55, truth, rng.integers(3, size=300)),
+    }
+    table = {
+        "item": np.tile(np.arange(300), 4),
+        "system": np.repeat(list(answers), 300),
+        "label": np.concatenate(list(answers.values())),
+    }
+    pred = dx.predictions(table, kind="nominal")
+    tree = evaluate().copy()
+    tree["annotations"], tree["predictions"] = xr.DataTree(ann), xr.DataTree(pred)
+    found = [facts for topic, facts in checks._copies(tree)]
+    assert [facts["system"] for facts in found] == ["copy", "majority"]
+    first, second = (sentences("copies", facts)[0] for facts in found)
+    assert "copy gives the label of annotator 2 on all" in first
+    assert "majority gives the most frequent label on all" in second
+    some = pred.isel(item=pred["item"].to_numpy() < 8)
+    tree["predictions"] = xr.DataTree(some)
+    assert checks._copies(tree) == []
+
+
 def test_shared_errors_cannot_be_checked_without_known_labels(evaluate):
     result = evaluate()
     assert "no_known_truth" not in [topic for topic, _ in checks.cautions(result)]

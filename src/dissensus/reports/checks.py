@@ -11,13 +11,14 @@ import xarray as xr
 
 from dissensus.data import tables
 from dissensus.data.plausibility import space
-from dissensus.data.rows import voices_per
+from dissensus.data.rows import label_counts, voices_per
 from dissensus.dims import (
     ANNOTATOR,
     CANDIDATE,
     ITEM,
     LABEL,
     POOL,
+    POSITION,
     RELIABILITY,
     SAMPLE,
     SCOPE,
@@ -35,7 +36,7 @@ from dissensus.reports import evidence
 from dissensus.reports.components import outweighed
 from dissensus.reports.evidence import Facts
 from dissensus.reports.sections import Section
-from dissensus.reports.sentences import sentences
+from dissensus.reports.sentences import Name, sentences
 from dissensus.reports.svg import Shown
 from dissensus.reports.tables import Body, Table
 from dissensus.sampling import convergence
@@ -208,7 +209,8 @@ def cautions(evaluation: xr.DataTree) -> Topics:
         mass = float(rest.sum(CANDIDATE).median())
         if mass > HEAVY_PRIOR:
             out.append(("unnamed", {"mass": mass}))
-    out += [*_never_given(evaluation), *(_leniency(evaluation) or _few_people(evaluation))]
+    out += [*_never_given(evaluation), *_copies(evaluation)]
+    out += _leniency(evaluation) or _few_people(evaluation)
     out += [*_beyond_ends(evaluation), *_no_known_truth(evaluation)]
     return [*out, *_in_several_pools(evaluation)]
 
@@ -255,6 +257,51 @@ def _never_given(evaluation: xr.DataTree) -> Topics:
 
 
 _CERTAIN: Final = 0.9
+_ODD: Final = 10
+"""Labels of an annotator that most others did not give, which no other source has by chance."""
+_DIVIDED: Final = 50
+"""Items without a clear majority, of which no system that does not know the labels has them all."""
+
+
+def _copies(evaluation: xr.DataTree) -> Topics:
+    """Caution if a system has an annotator's labels, or those of the majority, where these are odd.
+
+    That is on all items on which the annotator is in the minority, or on which the most frequent
+    label has two thirds of the labels or less.
+    """
+    data, said = (evidence.group(evaluation, name) for name in ("annotations", "predictions"))
+    if "label_code" not in said or "label_code" not in data or {"rank", "member"} & set(data):
+        return []
+    if said.sizes.get(POSITION, 0) != 1:
+        return []
+    item, who, label = (
+        data[f"{dim}_code"].to_numpy().astype(np.int64) for dim in (ITEM, ANNOTATOR, LABEL)
+    )
+    counts = label_counts(data)
+    lead = np.sort(counts, axis=1)[:, -2:] if counts.shape[1] > 1 else counts[:, [0, 0]] * [0, 1]
+    own = counts[item, label]
+    most_others = np.where(own == lead[item, 1], lead[item, 0], lead[item, 1])
+    odd = own - 1 < most_others
+    clear = (lead[:, 1] > lead[:, 0]) & (3 * lead[:, 1] <= 2 * counts.sum(axis=1))
+    place = tables.match(data[ITEM].to_numpy(), said[ITEM].to_numpy())
+    code = said["label_code"].isel({POSITION: 0}).transpose(ITEM, SYSTEM).to_numpy()
+    known = np.append(tables.match(said[LABEL].to_numpy(), data[LABEL].to_numpy()), -1)
+    answers = np.where((place >= 0)[:, None], known[code[place]], -1)
+    out: Topics = []
+    for system, answer in zip(said[SYSTEM].to_numpy().tolist(), answers.T, strict=True):
+        some = odd & (answer[item] >= 0)
+        n = np.bincount(who[some], minlength=data.sizes[ANNOTATOR])
+        same = np.bincount(who[some & (answer[item] == label)], minlength=len(n))
+        facts: Facts = {"system": Name(system), "annotator": "", "n": 0}
+        if ((n >= _ODD) & (n == same)).any():
+            first = int(np.flatnonzero((n >= _ODD) & (n == same))[0])
+            name = Name(data[ANNOTATOR].to_numpy()[first])
+            out.append(("copies", facts | {"annotator": name, "n": int(n[first])}))
+        elif (clear & (answer >= 0)).sum() >= _DIVIDED:
+            there = clear & (answer >= 0)
+            if (counts[there, answer[there]] == lead[there, 1]).all():
+                out.append(("copies", facts | {"n": int(there.sum())}))
+    return out
 
 
 def _in_several_pools(evaluation: xr.DataTree) -> Topics:

@@ -19,6 +19,7 @@ from dissensus.errors import ArgumentError, DesignWarning, brief, shown, warn_ca
 from dissensus.families.pairs.evidence import Evidence, remarks, with_evidence
 from dissensus.families.pairs.kernels.votes import Cells, Form, Votes
 from dissensus.kernels.types import Array, Floats, Ints
+from dissensus.wording import share
 
 KINDS: Final = ("pair",)
 SCALES: Final = {
@@ -279,6 +280,37 @@ def _apart(process: Process) -> Iterator[str]:
             "probably names the winners, and not what was shown there. Then side=True takes all "
             "systems as equal: leave it out."
         )
+    if not process.form.side and len(np.unique(won)) == 2:
+        won_left, z = _of_left(left, right, 1 - process.code("outcome"), n)
+        of_left = np.bincount(left, minlength=n) / np.bincount(np.append(left, right), minlength=n)
+        if abs(z) > _SURE and np.ptp(of_left) > _UNEVEN:
+            first, last = (process.systems[k] for k in (of_left.argmax(), of_left.argmin()))
+            yield (
+                f"The side matters: of pairs that were shown both ways, the answer on the left won "
+                f"{share(won_left)} of the votes ({z:+.1f} standard errors from .50), and {first} "
+                f"was on the left more often than {last} ({share(of_left.max())} and "
+                f"{share(of_left.min())} of its votes). Type side=True, which estimates the "
+                "advantage of the side."
+            )
+
+
+def _of_left(left: Ints, right: Ints, ahead: Ints, n: int) -> tuple[float, float]:
+    """Return the share of votes that the left wins on pairs shown both ways, and its z value.
+
+    ``ahead`` is 1, 0 or -1 for the left. If the side does not matter, the means of both ways of a
+    pair add up to 0; a vote has at most the variance 1.
+    """
+    way, place = np.unique(left * n + right, return_inverse=True)
+    count = np.bincount(place)
+    mean = np.bincount(place, ahead) / count
+    back = np.searchsorted(way, way % n * n + way // n).clip(max=len(way) - 1)
+    both = np.flatnonzero((way[back] == way % n * n + way // n) & (way // n < way % n))
+    one, other = count[both], count[back[both]]
+    weight, total = one * other / (one + other), mean[both] + mean[back[both]]
+    if not len(both):
+        return 0.5, 0.0
+    z = (weight * total).sum() / np.sqrt(weight.sum())
+    return 0.5 + float((weight * total).sum() / (4 * weight.sum())), float(z)
 
 
 _LEAST: Final = 2
@@ -286,6 +318,11 @@ _LEAST: Final = 2
 each, only priors tell their spreads from strengths, and chains take very long to go round."""
 _TOO_MANY: Final = 10
 """Votes for one side of which none by chance goes to the other (1 in 500)."""
+_SURE: Final = 2.5
+"""Standard errors from which on the side is taken to matter."""
+_UNEVEN: Final = 0.2
+"""Difference of systems' shares of votes on the left, from which on an effect of the side biases
+strengths."""
 _GROUPS: Final = 5
 """Number of groups that a warning lists."""
 
