@@ -94,7 +94,8 @@ def bayesian_bootstrap(
     To compare two statistics, or two pools, do not subtract the draws of two calls, which have
     different weights. Write a callable that returns the difference, or both in a Dataset.
 
-    Intervals are for the same annotators and new items. For other annotators, fit a model.
+    Intervals are for the same annotators and new items. Other annotators may agree much more, or
+    less: `dissensus.evaluate` adds this to its draws of agreement.
 
     Only observed items occur in the draws. Where annotators agree on all items, or on none, all
     draws are equal: an interval of width 0 is not certainty.

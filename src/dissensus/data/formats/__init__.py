@@ -212,7 +212,8 @@ def read_predictions(
     r"""Read predictions from a file.
 
     If a table has an item column but neither a system nor a label column, it is read as a wide
-    table, in which every other column is a system. ``attrs["format"]`` then says so.
+    table, in which every other column is a system. If it has no label column, and all other columns
+    are numbers, these are probabilities of labels. ``attrs["format"]`` then says so.
 
     Parameters
     ----------
