@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 
 import dissensus as dx
 from dissensus import statistics
@@ -60,6 +61,38 @@ def test_shuffled_annotators_keep_how_many_labels_items_and_annotators_have():
     assert (left_out.reshape(-1, found.n_groups, len(size)).sum(axis=1) == size).all()
     of_groups = left_out.sum(axis=1).reshape(-1, found.n_groups)
     assert (of_groups == of_groups[0]).all()
+
+
+def test_who_is_in_nearly_all_pairs_is_not_left_out():
+    """Without the hub three pairs are left, which say nothing; the others vary by chance only."""
+    rng = np.random.default_rng(1)
+    said = rng.integers(2, size=(120, 2))
+    table = {
+        "item": [*np.repeat(np.arange(120), 2), 0, 1, 2],
+        "annotator": [name for i in range(120) for name in ("hub", f"a{i % 12}")] + ["a5"] * 3,
+        "label": [*said.ravel(), 0, 1, 1],
+    }
+    found = versions(dx.annotations(table, kind="nominal"), 1)
+    assert (~found.used[0]).sum() == 1
+    assert found.spread(sums_of("percent_agreement")) < 0.05**2
+
+
+def test_three_annotators_are_left_out_one_by_one():
+    rng = np.random.default_rng(1)
+    said = rng.integers(2, size=120)
+    wrong = rng.random((120, 3)) < [0.05, 0.1, 0.45]
+    ann = dx.from_matrix(np.where(wrong, 1 - said[:, None], said[:, None]), kind="nominal")
+    found = versions(ann, 1)
+    assert found.used.all()
+    assert found.spread(sums_of("percent_agreement")) > 0.05**2
+
+
+def test_rates_are_not_below_0_and_coefficients_may_be():
+    draws = xr.DataArray(np.full((1, 2000), 0.05), dims=("chain", "draw"))
+    low = [float(moved(draws.rename(name), 0.04, 5, 1).min())
+           for name in ("percent_agreement", "krippendorff_alpha")]  # fmt: skip
+    assert low[0] == 0.0
+    assert low[1] < -0.2
 
 
 def test_who_is_not_known_again_is_no_annotator():

@@ -89,8 +89,8 @@ def test_of_new_items_items_are_drawn(ann, pred):
         def standard_normal(self, shape):
             return np.ones(shape)
 
-        def chisquare(self, freedom, n):
-            return np.full(n, freedom)
+        def random(self, n):
+            return np.full(n, 0.5)
 
     people, systems = agreements(votes_of(ann, pred), 1, Weights(), new_items=True)
     weight = dict(zip((1, 2, 3, 4), (0.5, 2.0, 1.0, 3.0), strict=True))

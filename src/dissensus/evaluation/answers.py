@@ -13,7 +13,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import xarray as xr
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, diags_array
+from scipy.stats import chi2
 
 from dissensus import arguments
 from dissensus.data.predictions import features
@@ -33,6 +34,8 @@ _WORDS: Final = {
 }
 NO_ACCURACY: Final = "Accuracy against the one true label could not be estimated"
 PANEL_LEADS: Final = "agreement with a large panel leads"
+_AT_ONCE: Final = 2_000_000
+"""Maximum number of random weights held in memory."""
 
 
 def question_of(question: str | None, known: int) -> str:
@@ -172,26 +175,37 @@ def agreements(
 ) -> tuple[Floats, Floats]:
     """Draw the agreement of two annotators (draw), and of systems with an annotator (draw, system).
 
-    Annotators are drawn for both: see `deviations`. For new items, the Bayesian bootstrap reweights
-    items, or clusters, with what was said of them. The first is NaN where no item has two
-    annotators.
+    For these items, votes vary by chance, and annotators: `spread_of`. For new items, the Bayesian
+    bootstrap reweights items, or clusters, and annotators vary beyond chance. The first is NaN
+    where no item has two annotators.
     """
     size, pairs = votes.size, votes.of_pairs()
     several = size * (size > 1)
-    each = deviations(votes)
+    spread = spread_of(votes)
+    noise = spread.drawn(draws, rng, chance=not new_items)
     if new_items:
-        _, unit = np.unique(votes.unit, return_inverse=True)
-        weight = rng.standard_exponential((draws, unit.max(initial=-1) + 1))[:, unit]
         total = np.column_stack([votes.summed(votes.agrees), several * pairs])
         n = np.column_stack([*[size] * votes.agrees.shape[1], several])
-        with np.errstate(invalid="ignore"):
-            middle = weight @ total / (weight @ n)
-        rows = _beyond_chance(votes, each)
+        middle = _of_new_items(votes, total, n, draws, rng)
     else:
         middle = np.append(votes.agrees.mean(axis=0), _mean(pairs, several))
-        rows = _by_annotator(votes, each)
-    out = np.clip(middle + _scaled(rows, draws, rng), 0.0, 1.0)
+    out = np.clip(middle + noise, 0.0, 1.0)
     return out[:, -1], out[:, :-1]
+
+
+def _of_new_items(
+    votes: Votes, total: Floats, n: Floats, draws: int, rng: np.random.Generator
+) -> Floats:
+    """Draw ratios of sums over items (draw, quantity) by the Bayesian bootstrap."""
+    unit = np.unique(votes.unit, return_inverse=True)[1]
+    n_units = int(unit.max(initial=-1)) + 1
+    total, n = grouped_sums(unit, total, n_units), grouped_sums(unit, n, n_units)
+    parts, at_once = [], max(1, _AT_ONCE // max(n_units, 1))
+    for first in range(0, draws, at_once):
+        weight = rng.standard_exponential((min(at_once, draws - first), n_units))
+        with np.errstate(invalid="ignore"):
+            parts.append(weight @ total / (weight @ n))
+    return np.concatenate(parts)
 
 
 def _mean(values: Floats, weight: Ints) -> float:
@@ -229,33 +243,107 @@ def deviations(votes: Votes) -> Floats:
     return np.column_stack([of_means, of_pairs / max(int(several.sum()), 1)])
 
 
-def _by_annotator(votes: Votes, each: Floats) -> Floats:
-    """Sum deviations (vote, quantity) of each annotator, since some agree more than others.
+class Spread(NamedTuple):
+    """Variances of the agreements (quantity), and how they vary together."""
 
-    If a pair labels all items, deviations from the mean over items cancel out. If deviations on
-    items with one or two votes are larger by item, they are summed by item.
+    chance: Floats
+    """If all votes are independent."""
+    beyond: Floats
+    """What annotators who differ add."""
+    freedom: Floats
+    """Degrees of freedom of both together."""
+    correlation: Floats
+    """(quantity, quantity)"""
+
+    def drawn(self, draws: int, rng: np.random.Generator, *, chance: bool) -> Floats:
+        """Draw deviations (draw, quantity) from t distributions, all with one quantile."""
+        variance = self.beyond + (self.chance if chance else 0.0)
+        values, vectors = np.linalg.eigh(self.correlation)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        normal = rng.standard_normal((draws, len(root))) @ root.T
+        quantile = chi2.ppf(rng.random(draws)[:, None], self.freedom)
+        return np.asarray(normal * np.sqrt(variance * self.freedom / quantile))
+
+
+def spread_of(votes: Votes) -> Spread:
+    r"""Return the variances of the agreements, by chance and by annotators.
+
+    Let V be the sum of squares of the votes' `deviations`, and S that of their sums over the votes
+    of an annotator. S is larger on average if some annotators agree more than others wherever they
+    vote. Deviations from the mean of an item hide a part of this, which depends on who labels what:
+    annotators add :math:`R (S - V)`, with R from `_hidden`.
     """
-    few = (votes.size < 3)[votes.item][:, None]
-    people = _of_people(votes, np.where(few, 0.0, each))
-    rest, items = _of_people(votes, each) - people, votes.summed(np.where(few, each, 0.0))
-    items[:, -1] /= np.sqrt(2)
-    if (spread := (people[:, -1] ** 2).sum()) > 0:
-        people[:, -1] *= np.sqrt(max(1.0 - _excess(votes) / spread, _LEAST))
-    larger = (rest**2).sum(axis=0) < (items**2).sum(axis=0)
-    return np.concatenate([people + np.where(larger, 0.0, rest), np.where(larger, items, 0.0)])
-
-
-def _beyond_chance(votes: Votes, each: Floats) -> Floats:
-    """Return deviations of annotators (annotator, quantity) less what chance explains of them."""
-    people = _of_people(votes, each)
-    by_chance, square = (each**2).sum(axis=0), (people**2).sum(axis=0)
-    beyond = np.divide(square - by_chance, square, out=np.zeros_like(square), where=square > 0)
-    return people * np.sqrt(np.maximum(beyond, 0.0))
-
-
-def _of_people(votes: Votes, each: Floats) -> Floats:
+    each = deviations(votes)
     who = np.unique(votes.annotator, return_inverse=True)[1]
-    return grouped_sums(who, each, int(who.max(initial=-1)) + 1)
+    people = grouped_sums(who, each, int(who.max(initial=-1)) + 1)
+    by_vote, by_person = (each**2).sum(axis=0), (people**2).sum(axis=0)
+    hidden = _hidden(votes, who)
+    beyond = hidden * np.maximum(by_person - by_vote, 0.0)
+    chance = by_vote.copy()
+    many = (votes.size > 2)[votes.item]
+    of_many = (each[many, -1] ** 2).sum()
+    chance[-1] -= min(_excess(votes), (1.0 - _LEAST) * of_many)
+    # Satterthwaite (1946): S is known from few annotators, V from all votes.
+    unsure = (hidden * by_person * (beyond > 0)) ** 2 / _freedom(people)
+    freedom = _ratio((chance + beyond) ** 2, chance**2 / _freedom(each) + unsure)
+    both = people.T @ people + _LITTLE * each.T @ each
+    sd = np.sqrt(np.diag(both))
+    size = np.where(sd > 0, sd, 1.0)
+    return Spread(chance, beyond, freedom, both / np.outer(size, size) + np.diag(1.0 * (sd == 0)))
+
+
+_LITTLE: Final = 1e-6
+"""Weight of single votes in correlations, for sums that are 0, as where one pair labels all."""
+
+
+def _freedom(rows: Floats) -> Floats:
+    """Return the degrees of freedom of sums of squares of rows (row, quantity)."""
+    return np.maximum(_ratio((rows**2).sum(axis=0) ** 2, (rows**4).sum(axis=0)) - 1.0, 1.0)
+
+
+def _ratio(above: Floats, below: Floats) -> Floats:
+    """Return degrees of freedom, 1 or more; 1 of what does not vary."""
+    return np.maximum(np.divide(above, below, out=np.ones_like(above), where=below > 0), 1.0)
+
+
+_MOST_HIDDEN: Final = 4.0
+"""Maximum factor; a larger one would multiply noise."""
+
+
+def _hidden(votes: Votes, who: Ints) -> Floats:
+    r"""Return by how much the variance of annotators is larger than deviations show (quantity).
+
+    If annotators have independent effects :math:`a_k` of variance 1 on their votes, and
+    :math:`n_k` of n votes, the mean over votes has the variance :math:`\sum_k n_k^2 / n^2`, of
+    which :math:`1 / n` is chance. Sums of deviations are :math:`B a / n`, and S is the sum of the
+    squares of B, of which again n are chance. 0 if all is hidden, as where one pair labels all.
+    """
+    size = votes.size.astype(np.float64)
+    n_people, n_items = int(who.max(initial=-1)) + 1, len(size)
+    seat = coo_array((np.ones(len(who)), (who, votes.item)), (n_people, n_items)).tocsr()
+    out = []
+    for of_pairs in (False, True):
+        counted = size > of_pairs  # items with a pair
+        n = float(size[counted].sum())
+        if n == 0:
+            out.append(0.0)
+            continue
+        own = np.where(size > 2, np.sqrt(size / np.maximum(size - 1, 1)), 1.0)
+        other = np.where(size > 2, -own / size, 0.0)
+        if of_pairs:  # in units of a mean over votes; the other of a pair counts as much
+            own, other = (np.where(size == 2, np.sqrt(0.5), x) for x in (own, other))
+            own = np.where(size == 2, 0.0, own)
+        sums = seat @ np.where(counted, own, 0.0)
+        effect = seat @ diags_array(np.where(counted, other, 0.0)) @ seat.T
+        effect = effect + diags_array(sums)
+        of_each = seat @ counted.astype(np.float64)
+        few = seat @ (counted & (size < 3)) * (np.sqrt(2) if of_pairs else 1.0)
+        # Items with one or two votes: deviations from the mean over all.
+        squares = float((effect.multiply(effect)).sum() - 2 * few @ (effect @ of_each) / n
+                        + (few @ few) * (of_each @ of_each) / n**2)  # fmt: skip
+        seen, true = squares - n, float(of_each @ of_each) - n
+        out.append(min(true / seen, _MOST_HIDDEN) if seen > 1e-9 * n else 0.0)
+    return np.array([out[0]] * votes.agrees.shape[1] + [out[1]])
 
 
 _LEAST: Final = 0.25
@@ -277,19 +365,9 @@ def _excess(votes: Votes) -> float:
     square = np.where(votes.tied[votes.item], votes.shared**2 / (m[votes.item] - 1), votes.shared)
     triples = votes.summed(votes.shared**2 - square) / (m * (m - 1) * (m - 2))
     many = size > 2
+    if not many.any():
+        return 0.0
     zeta = pairs[many].mean() * (1.0 + pairs[many].mean()) - 2.0 * triples[many].mean()
     share = (size / max(int(size[size > 1].sum()), 1)) ** 2
     more = share * (4 / (m * (m - 2)) - 2 / (m * (m - 1)))
     return float(max(zeta, 0.0) * more[many].sum())
-
-
-def _scaled(dev: Floats, draws: int, rng: np.random.Generator) -> Floats:
-    """Draw sums of deviations (draw, quantity) from a t distribution.
-
-    The degrees of freedom are those of Satterthwaite: few annotators do not tell the variance.
-    """
-    square = (dev**2).sum(axis=1)
-    fourth = (square**2).sum()
-    freedom = max(float(square.sum() ** 2 / fourth) - 1.0, 1.0) if fourth > 0 else np.inf
-    scale = np.sqrt(freedom / rng.chisquare(freedom, draws)) if fourth > 0 else np.ones(draws)
-    return np.asarray(rng.standard_normal((draws, len(dev))) @ dev * scale[:, None])

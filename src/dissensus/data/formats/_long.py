@@ -47,9 +47,9 @@ def read_predictions(path: Path, options: ReadOptions) -> xr.Dataset:
         )
         return wide.predictions_of(table, options)
     if _of_probabilities(table, options):
-        frame = _with_numbers(table, options)
         options.notes["format"] += " (recognised: each label has a column of probabilities)"
         with relocated(table.place, table.name):
+            frame = _with_numbers(table, options)
             return predictions(
                 frame, *(str(options.columns[role]) for role in (ITEM, SYSTEM, LABEL)),
                 kind=options.kind, on_missing=options.on_missing,
