@@ -175,15 +175,34 @@ def test_one_more_annotator_agrees_with_the_panel_as_often_as_the_interval_says(
     result = dx.evaluate(ann, pred, reliability=1, draws=200, random_seed=1, **LEAN)
     draws = average_annotator.agreement_with_panel(result)
     largest = result["posterior"]["plausibility"].max("label").mean("item")
-    np.testing.assert_allclose(draws.sel(scope=SCOPES[0]), largest)
+    here = draws.sel(scope=SCOPES[0])
+    assert float(here.mean()) == pytest.approx(float(largest.mean()), abs=0.005)
+    assert float(here.std()) >= 0.95 * float(largest.std())
     low, high = (float(end) for end in interval(draws.sel(scope=SCOPES[0]), ci_prob=0.99))
     assert low < truth < high
     width = [float(np.diff(interval(draws.sel(scope=scope)), axis=0)[0]) for scope in SCOPES]
     assert width[0] < width[1]
     table = verdict.table(result, verdict.lead(result, evidence.numbers(result)))
     (row,) = table.bodies[1].rows
-    mean = share(float(largest.mean()), len(table.bodies[0].rows[0][1]) - 1)
+    mean = share(float(here.mean()), len(table.bodies[0].rows[0][1]) - 1)
     assert row[:2] == ["An annotator", mean]
+
+
+def test_annotators_of_different_skill_make_the_agreement_of_one_more_less_certain():
+    rng = np.random.default_rng(2)
+    truth = rng.integers(3, size=120)
+    right = rng.random((120, 8)) < np.array([0.95, 0.95, 0.9, 0.9, 0.6, 0.5, 0.45, 0.4])
+    ann = dx.from_matrix(np.where(right, truth[:, None], rng.integers(3, size=(120, 8))),
+                         kind="nominal")  # fmt: skip
+    pred = dx.predictions(
+        {"item": np.arange(120), "system": ["m"] * 120, "label": truth}, kind="nominal"
+    )
+    result = dx.evaluate(ann, pred, reliability=1, draws=200, random_seed=1, **LEAN)
+    here = average_annotator.agreement_with_panel(result).sel(scope=SCOPES[0])
+    largest = result["posterior"]["plausibility"].max("label").mean("item")
+    of_each = right.mean(axis=0) + (1 - right).mean(axis=0) / 3
+    assert float(here.std()) > 3 * float(largest.std())
+    assert float(here.std()) == pytest.approx(of_each.std(ddof=1) / np.sqrt(8), rel=0.35)
 
 
 def test_no_value_where_the_draws_imply_another_agreement():

@@ -8,9 +8,11 @@ from typing import Any, Final
 import numpy as np
 import xarray as xr
 
+from dissensus.data.predictions import predictions
 from dissensus.data.tables import match
-from dissensus.dims import CANDIDATE, CHAIN, ITEM, LABEL, SAMPLE, SCOPE, SCOPES, SYSTEM
+from dissensus.dims import CANDIDATE, CHAIN, DRAW, ITEM, LABEL, SAMPLE, SCOPE, SCOPES, SYSTEM
 from dissensus.evaluation.accuracy import on_average
+from dissensus.evaluation.answers import spread_of, votes_of
 from dissensus.evaluation.evidence import METRIC as PANEL
 from dissensus.evaluation.runs import clusters_of
 from dissensus.metrics._items import bootstrap_weights, over_items
@@ -153,7 +155,8 @@ def agreement_with_panel(evaluation: xr.DataTree) -> xr.DataArray | None:
     """Return how often one more annotator gives the label that most of the panel would give.
 
     In a draw, this is the largest plausibility of each item, averaged over the items with
-    predictions. None if it is not known well enough:
+    predictions; annotators vary beyond chance, as in `answers.agreements`. None if it is not known
+    well enough:
 
     - draws of items were not kept;
     - labels that nobody gave, which have no plausibility of their own, lead too often;
@@ -178,7 +181,17 @@ def agreement_with_panel(evaluation: xr.DataTree) -> xr.DataArray | None:
     weights = bootstrap_weights(largest, _SEED, cluster).assign_coords(largest.coords)
     each = [over_items(largest, one) for one in (None, weights)]
     index = xr.IndexVariable(SCOPE, list(SCOPES))
-    return xr.concat(each, dim=index, coords="minimal", compat="override").transpose(*SAMPLE, SCOPE)
+    out = xr.concat(each, dim=index, coords="minimal", compat="override")
+    place = theta.mean(list(SAMPLE)).argmax(dim)
+    labels = theta["candidate_label"].isel({dim: place}) if dim != LABEL else theta[LABEL][place]
+    table = {"item": theta[ITEM].to_numpy(), "label": labels.to_numpy()}
+    leading = predictions(table | {"system": ["panel"] * len(place)}, kind="nominal")
+    votes = votes_of(evaluation["annotations"].to_dataset(), leading)
+    n_draws = out.sizes[CHAIN] * out.sizes[DRAW]
+    noise = spread_of(votes).drawn(n_draws, np.random.default_rng(_SEED), chance=False)[:, 0]
+    shape = out.isel({SCOPE: 0}, drop=True)
+    out = out + shape.copy(data=noise.reshape(shape.shape))
+    return out.clip(0.0, 1.0).transpose(*SAMPLE, SCOPE)
 
 
 def _implied(evaluation: xr.DataTree, theta: xr.DataArray, dim: str) -> float:
@@ -193,7 +206,7 @@ def _implied(evaluation: xr.DataTree, theta: xr.DataArray, dim: str) -> float:
 def _observed(evaluation: xr.DataTree) -> float:
     """Return the agreement of two annotators, as observed, or minus infinity."""
     answers = evidence.group(evaluation, "answers")
-    value = float(answers["human_agreement"].mean()) if answers else np.nan
+    value = float(answers["human_agreement"].median()) if answers else np.nan
     return value if np.isfinite(value) else -np.inf
 
 
