@@ -20,6 +20,7 @@ from rich.console import Console
 import dissensus as dx
 from dissensus.cli.output import _plain, of_evaluation, write_evaluation
 from dissensus.cli.tables import results
+from dissensus.reports import average_annotator
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 
@@ -92,13 +93,16 @@ def verdict(tree):
     more = answers["annotator_agreement"] - answers["human_agreement"]
     truth = tree["truth"]["top_1_accuracy"].sel(scope=THESE)
     largest = tree["posterior"]["plausibility"].max("label").mean("item")
+    # Annotators who differ make it less certain: `test_average_annotator`.
+    one_more = average_annotator.agreement_with_panel(tree).sel(scope="these items")
+    assert abs(float(one_more.mean() - largest.mean())) < 0.01
     systems = [
         [s, mean(these.sel(system=s)), ends(these.sel(system=s)), ends(new.sel(system=s)),
          best(new, s), ends(more.sel(system=s)), float(truth.sel(system=s))]
         for s in by(these.mean(SAMPLE))
     ]  # fmt: skip
     # New items are those of weights that the page draws: `test_average_annotator`.
-    annotator = ["An annotator", mean(largest), ends(largest), ANY, "", "", ""]
+    annotator = ["An annotator", mean(one_more), ends(one_more), ANY, "", "", ""]
     return [(None, systems), (None, [annotator])]
 
 

@@ -282,9 +282,11 @@ def _apart(process: Process) -> Iterator[str]:
         )
     if not process.form.side and len(np.unique(won)) == 2:
         won_left, z = _of_left(left, right, 1 - process.code("outcome"), n)
-        of_left = np.bincount(left, minlength=n) / np.bincount(np.append(left, right), minlength=n)
-        if abs(z) > _SURE and np.ptp(of_left) > _UNEVEN:
-            first, last = (process.systems[k] for k in (of_left.argmax(), of_left.argmin()))
+        votes = np.bincount(np.append(left, right), minlength=n)
+        often = np.flatnonzero(votes >= _TOO_MANY)
+        of_left = np.bincount(left, minlength=n)[often] / votes[often]
+        if abs(z) > _SURE and len(often) and np.ptp(of_left) > _UNEVEN:
+            first, last = (process.systems[often[k]] for k in (of_left.argmax(), of_left.argmin()))
             yield (
                 f"The side matters: of pairs that were shown both ways, the answer on the left won "
                 f"{share(won_left)} of the votes ({z:+.1f} standard errors from .50), and {first} "
@@ -317,7 +319,8 @@ _LEAST: Final = 2
 """Votes of a voter, or on a prompt, on average, from which on these are told apart. With one vote
 each, only priors tell their spreads from strengths, and chains take very long to go round."""
 _TOO_MANY: Final = 10
-"""Votes for one side of which none by chance goes to the other (1 in 500)."""
+"""Votes for one side of which none by chance goes to the other (1 in 500); and votes on a system from
+which on its share on the left counts."""
 _SURE: Final = 2.5
 """Standard errors from which on the side is taken to matter."""
 _UNEVEN: Final = 0.2
