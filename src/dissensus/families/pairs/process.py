@@ -319,7 +319,7 @@ _LEAST: Final = 2
 """Votes of a voter, or on a prompt, on average, from which on these are told apart. With one vote
 each, only priors tell their spreads from strengths, and chains take very long to go round."""
 _TOO_MANY: Final = 10
-"""Votes for one side of which none by chance goes to the other (1 in 500); and votes on a system from
+"""Votes for one side of which none by chance goes to the other (1 in 500); votes on a system from
 which on its share on the left counts."""
 _SURE: Final = 2.5
 """Standard errors from which on the side is taken to matter."""
