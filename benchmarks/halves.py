@@ -21,8 +21,8 @@ import xarray as xr
 
 import dissensus as dx
 from dissensus import statistics
-from dissensus.evaluation.annotators import moved, versions
 from dissensus.evaluation.answers import agreements, votes_of
+from dissensus.evaluation.observed import moved, versions
 
 SETS = {
     "ducks": "ducks/ratings.csv", "weather": "weather_sentiment_amt/ratings.csv",

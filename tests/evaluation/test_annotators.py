@@ -12,8 +12,8 @@ import xarray as xr
 import dissensus as dx
 from dissensus import statistics
 from dissensus.checks._replicates import evaluated
-from dissensus.evaluation.annotators import moved, versions
 from dissensus.evaluation.answers import agreements, votes_of
+from dissensus.evaluation.observed import moved, versions
 from dissensus.statistics._sums import Undefined
 
 

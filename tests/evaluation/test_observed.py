@@ -11,8 +11,14 @@ import xarray as xr
 
 import dissensus as dx
 from dissensus import statistics
-from dissensus.evaluation.annotators import moved, versions
-from dissensus.evaluation.observed import COEFFICIENTS, Settings, first_labels, observed
+from dissensus.evaluation.observed import (
+    COEFFICIENTS,
+    Settings,
+    first_labels,
+    moved,
+    observed,
+    versions,
+)
 
 KINDS = ("nominal", "ordinal", "continuous", "ranking")
 
