@@ -22,7 +22,7 @@ import xarray as xr
 import dissensus as dx
 from dissensus import statistics
 from dissensus.evaluation.answers import agreements, votes_of
-from dissensus.evaluation.observed import moved, versions
+from dissensus.evaluation.observed import versions, widened
 
 SETS = {
     "ducks": "ducks/ratings.csv", "weather": "weather_sentiment_amt/ratings.csv",
@@ -46,7 +46,7 @@ def measured(rows: pd.DataFrame, predictions: xr.Dataset, seed: int) -> list[np.
     wider = boot
     if found is not None:
         spread = found.spread(partial(statistics.get(ALPHA).sums))
-        wider = moved(boot, spread, found.n_groups - 1, seed)
+        wider = widened(boot, spread, found.n_groups - 1, seed)
     return [people, systems[:, 0] - people, boot.to_numpy(), wider.to_numpy()]
 
 

@@ -13,7 +13,7 @@ import dissensus as dx
 from dissensus import statistics
 from dissensus.checks._replicates import evaluated
 from dissensus.evaluation.answers import agreements, votes_of
-from dissensus.evaluation.observed import moved, versions
+from dissensus.evaluation.observed import versions, widened
 from dissensus.statistics._sums import Undefined
 
 
@@ -89,7 +89,7 @@ def test_three_annotators_are_left_out_one_by_one():
 
 def test_rates_are_not_below_0_and_coefficients_may_be():
     draws = xr.DataArray(np.full((1, 2000), 0.05), dims=("chain", "draw"))
-    low = [float(moved(draws.rename(name), 0.04, 5, 1).min())
+    low = [float(widened(draws.rename(name), 0.04, 5, 1).min())
            for name in ("percent_agreement", "krippendorff_alpha")]  # fmt: skip
     assert low[0] == 0.0
     assert low[1] < -0.2
@@ -115,7 +115,7 @@ def test_intervals_contain_the_agreement_of_all_annotators(settings, before, now
         ann = labels(np.random.default_rng(seed), *settings)
         boot = dx.bayesian_bootstrap("percent_agreement", ann, draws=400, random_seed=seed)
         found = versions(ann, seed)
-        wider = moved(boot, found.spread(sums_of("percent_agreement")), found.n_groups - 1, seed)
+        wider = widened(boot, found.spread(sums_of("percent_agreement")), found.n_groups - 1, seed)
         for k, draws in enumerate((boot, wider)):
             low, high = np.quantile(draws, [0.055, 0.945])
             held[k] += low <= truth <= high
@@ -151,7 +151,7 @@ def test_two_halves_of_real_annotators_agree_as_far_as_intervals_say(shared, nam
             ann = dx.annotations(half[half["item"].isin(both)], kind="nominal")
             human, _ = agreements(votes_of(ann, None), 500, rng, new_items=False)
             without, name_ = versions(ann, seed), "krippendorff_alpha"
-            alpha = moved(
+            alpha = widened(
                 dx.bayesian_bootstrap(name_, ann, draws=500, random_seed=seed),
                 without.spread(sums_of(name_)), without.n_groups - 1, seed,
             )  # fmt: skip

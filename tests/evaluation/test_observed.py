@@ -15,9 +15,9 @@ from dissensus.evaluation.observed import (
     COEFFICIENTS,
     Settings,
     first_labels,
-    moved,
     observed,
     versions,
+    widened,
 )
 
 KINDS = ("nominal", "ordinal", "continuous", "ranking")
@@ -73,7 +73,7 @@ def test_numbers_are_those_of_the_statistics(kind):
             found["statistics"][name].drop_attrs(), once.drop_attrs().rename(name)
         )
         spread = without.spread(partial(statistics.get(statistic).sums, **options))
-        drawn = moved(drawn, spread, without.n_groups - 1, 1)
+        drawn = widened(drawn, spread, without.n_groups - 1, 1)
         np.testing.assert_array_equal(found["agreement"][name], drawn)
     # Rankings by first labels: a longer list is not an error (decision 0021).
     how = {"distance": "ranking", "depth": 1} if kind == "ranking" else {}

@@ -124,6 +124,11 @@ class Votes(NamedTuple):
         """Sum over the votes of each item: (vote, ...) to (item, ...)."""
         return grouped_sums(self.item, values, len(self.tied))
 
+    @property
+    def paired(self) -> Ints:
+        """Number of votes beside others (item), 0 where there is one."""
+        return self.size * (self.size > 1)
+
     def of_pairs(self) -> Floats:
         """Return the agreement of two annotators (item), 0 where there is one."""
         size = self.size
@@ -180,15 +185,13 @@ def agreements(
     where no item has two annotators.
     """
     size, pairs = votes.size, votes.of_pairs()
-    several = size * (size > 1)
-    spread = spread_of(votes)
-    noise = spread.drawn(draws, rng, chance=not new_items)
+    noise = spread_of(votes).drawn(draws, rng, chance=not new_items)
     if new_items:
-        total = np.column_stack([votes.summed(votes.agrees), several * pairs])
-        n = np.column_stack([*[size] * votes.agrees.shape[1], several])
+        total = np.column_stack([votes.summed(votes.agrees), votes.paired * pairs])
+        n = np.column_stack([*[size] * votes.agrees.shape[1], votes.paired])
         middle = _of_new_items(votes, total, n, draws, rng)
     else:
-        middle = np.append(votes.agrees.mean(axis=0), _mean(pairs, several))
+        middle = np.append(votes.agrees.mean(axis=0), _mean(pairs, votes.paired))
     out = np.clip(middle + noise, 0.0, 1.0)
     return out[:, -1], out[:, :-1]
 
@@ -228,7 +231,7 @@ def deviations(votes: Votes) -> Floats:
     is included, so that variances are too large rather than too small.
     """
     size, pairs = votes.size, votes.of_pairs()
-    m, several = size[votes.item].astype(np.float64), size * (size > 1)
+    m = size[votes.item].astype(np.float64)
     many = m > 2
     mean = votes.summed(votes.agrees) / size[:, None]
     more = np.sqrt(m / np.maximum(m - 1, 1))[:, None]
@@ -238,9 +241,9 @@ def deviations(votes: Votes) -> Floats:
     ) / len(m)  # fmt: skip
     own = votes.shared / np.maximum(m - 1, 1) - pairs[votes.item]
     of_pairs = 2 * np.sqrt(m * (m - 1)) / np.maximum(m - 2, 1) * own
-    centred = np.nan_to_num(pairs - _mean(pairs, several))
+    centred = np.nan_to_num(pairs - _mean(pairs, votes.paired))
     of_pairs = np.where(many, of_pairs, np.sqrt(2) * centred[votes.item] * (m > 1))
-    return np.column_stack([of_means, of_pairs / max(int(several.sum()), 1)])
+    return np.column_stack([of_means, of_pairs / max(int(votes.paired.sum()), 1)])
 
 
 class Spread(NamedTuple):
@@ -368,6 +371,6 @@ def _excess(votes: Votes) -> float:
     if not many.any():
         return 0.0
     zeta = pairs[many].mean() * (1.0 + pairs[many].mean()) - 2.0 * triples[many].mean()
-    share = (size / max(int(size[size > 1].sum()), 1)) ** 2
+    share = (size / max(int(votes.paired.sum()), 1)) ** 2
     more = share * (4 / (m * (m - 2)) - 2 / (m * (m - 1)))
     return float(max(zeta, 0.0) * more[many].sum())

@@ -97,7 +97,7 @@ def observed(annotations: xr.Dataset, predictions: xr.Dataset | None, settings: 
         if without is not None:
             sums = partial(statistics.get(statistic).sums, **options)
             spread = without.spread(sums)
-            agreement[name] = moved(agreement[name], spread, without.n_groups - 1, seed)
+            agreement[name] = widened(agreement[name], spread, without.n_groups - 1, seed)
     notes = [CLASSES] if kind != annotations.attrs["kind"] else []
     agreement.attrs["notes"] = "\n".join([*notes, *ask.said().splitlines()])
     discrepancy = _discrepancy(replace(ask, notes=Notes()), predictions)
@@ -392,7 +392,7 @@ RATES: Final = frozenset({"percent_agreement", "leave_one_out_agreement"})
 """Coefficients that are at least 0."""
 
 
-def moved(found: xr.DataArray, spread: float, freedom: int, random_seed: Any) -> xr.DataArray:
+def widened(found: xr.DataArray, spread: float, freedom: int, random_seed: Any) -> xr.DataArray:
     """Add the variation over annotators to draws of a coefficient, which is at most 1."""
     noise: Floats = generator(random_seed, "new annotators").standard_t(freedom, found.shape)
     least = 0.0 if found.name in RATES else None

@@ -292,15 +292,13 @@ def _copies(evaluation: xr.DataTree) -> Topics:
         some = odd & (answer[item] >= 0)
         n = np.bincount(who[some], minlength=data.sizes[ANNOTATOR])
         same = np.bincount(who[some & (answer[item] == label)], minlength=len(n))
-        facts: Facts = {"system": Name(system), "annotator": "", "n": 0}
-        if ((n >= _ODD) & (n == same)).any():
-            first = int(np.flatnonzero((n >= _ODD) & (n == same))[0])
-            name = Name(data[ANNOTATOR].to_numpy()[first])
-            out.append(("copies", facts | {"annotator": name, "n": int(n[first])}))
-        elif (clear & (answer >= 0)).sum() >= _DIVIDED:
-            there = clear & (answer >= 0)
-            if (counts[there, answer[there]] == lead[there, 1]).all():
-                out.append(("copies", facts | {"n": int(there.sum())}))
+        copied, there = np.flatnonzero((n >= _ODD) & (n == same)), clear & (answer >= 0)
+        facts: Facts = {"system": Name(system), "annotator": "", "n": int(there.sum())}
+        if len(copied):
+            name = Name(data[ANNOTATOR].to_numpy()[copied[0]])
+            out.append(("copies", facts | {"annotator": name, "n": int(n[copied[0]])}))
+        elif facts["n"] >= _DIVIDED and (counts[there, answer[there]] == lead[there, 1]).all():
+            out.append(("copies", facts))
     return out
 
 
