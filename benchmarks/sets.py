@@ -12,7 +12,9 @@ their scores by the true sets, and by the sets that most of 500 such annotators 
 ``--shared FOLDER`` the truth is known of real answers of one label each, which are read as sets;
 with both, 89 % intervals of `dx.evaluate` are held against the scores of two systems: with
 ``question="truth"`` by the truth, without known sets and with 30 of them, and by the sets of most
-of ChaosNLI's hundred annotators, of whom three are seen.
+of ChaosNLI's hundred annotators, of whom three are seen. With ``--shares``, intervals of the share
+of items with a label are held against panels of ten labels an item and more, whose labels are read
+one at a time (yes or no), by how far off plausibilities may be together.
 """
 
 from __future__ import annotations
@@ -26,9 +28,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from panel_data import PANELS
 from scipy.special import expit
 
 import dissensus as dx
+from dissensus.evaluation.sets import share_of_panel
 
 LABELS = ["anger", "awe", "fear", "grief", "joy", "love"]
 BASE = np.array([-1.2, -2.5, -1.6, -2.2, -0.4, -0.8])
@@ -237,14 +241,53 @@ def _jaccard_rows(draws: Any, held: dict[str, Any], truth: Any) -> Any:
         yield system, low <= true <= high, high - low, float(mine.mean()) - true
 
 
+OFF = (0.0, 0.2, 0.3, 0.35, 0.4, 0.5)
+
+
+def share_rows(studies: int) -> Any:
+    """Yield set, answers an item, standard deviation, whether the interval covers, and its width.
+
+    The share of items that most of the others of a panel give the label; 300 items of a panel, and
+    labels that at least .04 of them have, and lack.
+    """
+    for name, read in PANELS.items():
+        counts = read().counts
+        size = counts.sum(axis=1)
+        for k, n, seed in product(range(counts.shape[1]), (3, 5, 10), range(studies)):
+            common = 0.04 < (counts[:, k] / size > 0.5).mean() < 0.96
+            if not common or (k and counts.shape[1] == 2) or n >= 0.6 * size.min():
+                continue
+            rng = np.random.default_rng([seed, n, k])
+            some = rng.choice(len(size), min(len(size), 300), replace=False)
+            yes = rng.hypergeometric(counts[some, k], size[some] - counts[some, k], n)
+            other = (counts[some, k] - yes) / (size[some] - n)
+            true = (np.sign(other - 0.5) / 2 + 0.5).mean()
+            given = np.where(np.arange(n) < yes[:, None], "yes", "no")
+            ann = dx.from_matrix(pd.DataFrame(given), kind="nominal", labels=["no", "yes"])
+            fit = dx.models.dirichlet.fit(ann, **QUIET)["posterior"]
+            for off in OFF:
+                draws = share_of_panel(
+                    fit["plausibility"].sel(label="yes"), np.random.default_rng(seed), off
+                )
+                low, high = draws.quantile([0.055, 0.945]).to_numpy()
+                yield name, n, off, low <= true <= high, high - low
+
+
 def main() -> None:
     """Simulate, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--studies", type=int, default=20)
     parser.add_argument("--scores", action="store_true", help="coverage of scores of systems")
     parser.add_argument("--shared", type=Path, help="folder of real sets")
+    parser.add_argument("--shares", action="store_true", help="coverage of shares of labels")
     options = parser.parse_args()
     warnings.simplefilter("ignore", dx.DissensusWarning)
+    if options.shares:
+        names = ["set", "n", "sd", "coverage", "width"]
+        found = pd.DataFrame(share_rows(options.studies), columns=names)
+        for by in ("set", "n"):
+            print(found.groupby([by, "sd"])[names[3:]].mean().unstack().round(3).to_string())
+        return
     if options.scores and options.shared:
         names = ["set", "known", "system", "coverage", "width", "error"]
         rows = [*real_score_rows(options.shared, options.studies),

@@ -5,8 +5,8 @@ its system, and better or worse by what the system makes of the prompt. The answ
 ahead by the difference:
 
 .. math:: d = s_l + u_{il} + v_{al} - s_r - u_{ir} - v_{ar}, \qquad
-    s_k \sim \mathrm{Normal}(0, \sigma_s^2), \quad u_{ik} \sim \mathrm{Normal}(0, \sigma_u^2),
-    \quad v_{ak} \sim \mathrm{Normal}(0, \sigma_v^2),
+    s_k \sim \mathrm{Normal}(0, \sigma_s^2),\ \textstyle\sum_k s_k = 0, \quad
+    u_{ik} \sim \mathrm{Normal}(0, \sigma_u^2), \quad v_{ak} \sim \mathrm{Normal}(0, \sigma_v^2),
 
 s being the strength of a system, u how much better than usual it answers this prompt, and v how
 much more than others this voter likes it in all votes. The vote is
@@ -26,28 +26,29 @@ decide by chance (:math:`g_a`, ``annotator_sharpness``, 1 for a typical one). So
 
 Voters have tastes: some like a system more, or less, than others do, in all their votes (v,
 ``annotator_taste``). Strengths and win rates are for new voters, who differ as much as these.
-Without v, intervals are too narrow for them: of 60 voters on 15 beaches, two halves agree about the
-difference of two beaches, by 89 % intervals, in .78 of the cases without v, and in .89 with it.
-Tastes are in the model if voters differ, and if the votes tell tastes from chance: a vote on a
-system has, on average, at least one more vote of the same voter on this system beside it, and some
-system has votes of two voters. Where voters vote once or twice each, as in an arena, tastes matter
+Without v, intervals are too narrow for them: with 60 voters on 15 beaches in two halves, the 89 %
+interval of the difference between the halves' estimates contains 0 for .78 of the pairs of beaches
+without v, and for .89 with it.
+Tastes are in the model if voters differ and the votes can show it: a vote on a system has, on
+average, at least one more vote of the same voter on this system beside it, and some system has
+votes of two voters. Where voters vote once or twice each, as in an arena, tastes matter
 little.
 
-Votes on one prompt are alike (``items=``): whoever votes on the same two answers votes on the same
-d. Without u and a, intervals take all votes as independent, and are too narrow. On 8,931 votes on
+Votes on one prompt are alike (``items=``): all votes on the same two answers share s and u. Without
+u, intervals take them as independent, and are too narrow. On 8,931 votes on
 59 systems and 13 prompts (LLMFAO) standard errors by prompt are 1.5 times those of independent
 votes. Some prompts have more ties (:math:`\tau_i`, ``item_tie``), such as those that every system
 answers well.
 
-A judge, such as a language model, may have judged all pairs of answers where people voted on some
-(``predictions=``). Its verdict v (1 left, 0 tie, -1 right) is evidence:
+A judge j, such as a language model, may have judged all pairs of answers where people voted on some
+(``predictions=``). Its verdict :math:`y_j` (1 left, 0 tie, -1 right) is evidence:
 
-.. math:: \eta = g_a \bigl(d + \textstyle\sum_j w_j v_j + W_j (V_{jl} - V_{jr})\bigr)
+.. math:: \eta = g_a \bigl(d + \textstyle\sum_j w_j y_j + W_j (V_{jl} - V_{jr})\bigr)
         + b + b_a, \qquad
     \tau \to \tau + \textstyle\sum_j t_j 1[\mathrm{tie}_j].
 
 V are scores of systems by the judge's verdicts on all pairs: the differences :math:`V_l - V_r` that
-fit v by least squares. The weight of a verdict (w, ``judge_weight``) and that of two systems'
+fit y by least squares. The weight of a verdict (w, ``judge_weight``) and that of two systems'
 scores (W, ``judge_system_weight``) differ, because scores are means of many verdicts. ``strength``
 is a system's whole strength for people, :math:`s + (w + W) V`; ``beyond_judge`` is s, the part that
 scores do not predict. It does not measure a judge's favour, part of which W absorbs. For that,
@@ -63,8 +64,8 @@ Strengths add up to 0: only differences mean something. A difference of 1 is odd
 typical prompt, by a typical voter; 173.7 points on the scale of chess.
 
 Priors and why. All are on the logit scale. The spread of strengths has a Rayleigh prior with scale
-2, as one system may win nearly always: the variance has an exponential one, which is flat where it
-is small. Systems are often few, and a prior with its mode at a spread of 0 pulls them together:
+2, as one system may win nearly always: the variance then has an exponential prior, which is nearly
+flat near 0. Systems are often few, and a prior with its mode at a spread of 0 pulls them together:
 intervals of the best and the worst would be too narrow. Other spreads are half-normal: of prompts
 and of tastes with scale 1, and of log sharpness and advantage with .5, as they are details; of ties
 with 1.5, as voters, and prompts, may differ widely in their share of ties. :math:`\tau` is normal
@@ -102,7 +103,7 @@ from dissensus.families.pairs.process import Process
 from dissensus.families.pairs.process import process as pairs_process
 
 _NEVER = -500.0
-"""The tendency to ties where no vote is one."""
+"""Logit of a tie in a model without ties, whose probability is then 0."""
 
 
 def build(
@@ -125,9 +126,9 @@ def build(
         Votes, from `dissensus.pairs`.
     annotators : bool, optional
         Whether voters differ. None is True if the votes name two or more, with two votes of each on
-        average or ``predictions`` beside them. Voters who differ have tastes if the votes tell them
-        from chance: a vote on a system has on average one vote or more of the same voter on the
-        same system beside it, and some system has votes of two voters.
+        average or ``predictions`` beside them. Voters who differ have tastes if the votes can show
+        it: a vote on a system has on average one vote or more of the same voter on the same system
+        beside it, and some system has votes of two voters.
     items : bool, optional
         Whether votes on one prompt are alike. None is True if the votes name two or more prompts,
         on the same condition, and if some system has votes on two (or there are ``predictions``).
@@ -310,7 +311,7 @@ def fit(
         Add new votes by the same voters, with their tastes, on the same pairs.
     keep_items : bool
         Keep the draws of ``item_effect`` and, with ties, ``item_tie``: `dissensus.win_rate`
-        needs them, but for new prompts without verdicts.
+        needs them, except for win rates on new prompts without verdicts.
 
     Returns
     -------

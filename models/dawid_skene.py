@@ -14,11 +14,11 @@ draws true labels and parameters alternately. Both have the same posterior. Ther
 of the matrices:
 
 ``pooling="hierarchical"``
-    Annotators belong to a population with the matrix M. The expected odds that annotator j is right
-    are the odds of M times :math:`e^{t_j}`, the same factor for all labels, with
-    :math:`t_j \sim N(0, \omega^2)`. The annotator's accuracies vary around this expectation, with
-    the concentration :math:`\kappa_z`. The probabilities of wrong labels, given an error, do not
-    depend on :math:`t_j`:
+    Annotators belong to a population with the matrix M. The odds of annotator j's expected accuracy
+    :math:`p_{jz}` are the odds of :math:`M_{zz}` times :math:`e^{t_j}`, the same factor for all
+    labels, with :math:`t_j \sim N(0, \omega^2)`. The annotator's accuracies vary around these
+    expectations, with the concentration :math:`\kappa_z`. The probabilities of wrong labels, given
+    an error, do not depend on :math:`t_j`:
 
     .. math::
 
@@ -41,25 +41,26 @@ of the matrices:
 ``pooling="none"``
     Independent matrices, :math:`C_{jz} \sim \mathrm{Dirichlet}(a_z)`. If an annotator has no item
     of the true label z, row z keeps its prior. Use this prior to estimate the true labels of items,
-    as `dissensus.evaluate` does. In each annotator's prior, the true label is the most frequent;
-    over many annotators this information adds up. A pooled matrix has only one such prior, which
-    may be too weak: a rare label may then be fitted to hard items.
+    as `dissensus.evaluate` does. In each annotator's prior the true label has the largest expected
+    probability; over many annotators this information adds up. A pooled matrix has only one prior,
+    which may be too weak: a rare label may then be fitted to hard items.
 
-``difficulty=True``: items differ in difficulty. The odds that a respondent is right about an item,
-beyond the odds of a guess, are :math:`C_{jzz} / (1 - C_{jzz}) - 1 / (K - 1)`; they are multiplied
-by :math:`e^{\tau b_j d_i}`. The ease :math:`d_i`, the opposite of difficulty, has five equally
-probable values, the fifths of a standard normal distribution. In a fit :math:`\tau` is
+``difficulty=True``: items differ in difficulty. Let :math:`o = C_{jzz} / (1 - C_{jzz})` be the odds
+that a respondent is right about a typical item (``typical_confusion`` in the PyMC model), and
+:math:`g = 1 / (K - 1)` those of a guess. The odds for item i are
+:math:`g + (o - g)\, e^{\tau b_j d_i}`; odds of a guess or less are the same for all items. The ease
+:math:`d_i`, the opposite of difficulty, has five equally probable values: the means of the fifths
+of a standard normal distribution, scaled to variance 1. In a fit :math:`\tau` is
 ``difficulty_spread``; :math:`b_j` is 1 for annotators and ``difficulty_slope`` for systems. On a
-hard item respondents guess; the probabilities of wrong labels, given an error, do not change. If
-the probability of being right is below 1/K in a row, it is below 1/K for items of any difficulty.
-Matrices in a fit are averages over items. The model is related to GLAD (Whitehill).
+hard item respondents guess; the probabilities of wrong labels, given an error, do not change.
+``confusion`` in a fit is the average over items. The model is related to GLAD (Whitehill).
 
 Systems are respondents too. Each row of a system's matrix has a Dirichlet prior, with shapes that
 sum to 10, around the row of a symmetric matrix; the accuracy of the symmetric matrix is uniform
 from 0 to 1.
 
-Correlated errors (``error_correlation``). The label z behind the annotations may differ from the
-true label: annotators who are misled in the same way give the same wrong label. If errors
+Correlated errors (``error_correlation``). The label z behind the annotations then may differ from
+the true label: annotators who are misled in the same way give the same wrong label. If errors
 have the correlation :math:`\rho`, the n labels of an item carry as much information as
 :math:`m = n / (1 + (n - 1) \rho)` independent ones. The probability of the true label :math:`z^*`,
 given the model above and the prediction :math:`s_i` of a system, is
@@ -75,31 +76,34 @@ identical predictions have identical draws of w. Labels alone do not identify :m
 "learned" is a prior from seven data sets with a known truth: :math:`\log\rho` is normal around log
 .6 with sd 1/2 (``docs/validation.md``). :math:`\rho` can exceed 1: it then corrects accuracies that
 are too high because the model above assumes independent errors. If a system adds no information to
-the labels, w = 0. If its errors are independent of the annotators' errors, w is :math:`w_0`, the
-log odds that the system is right, at most 3.5. The prior of w is uniform from :math:`-.1 w_0` to
-:math:`1.2 w_0`, plus a normal error with sd .5. Known true labels (``truth=``) inform :math:`\rho`
-and w. The default is 0, independent errors; `dissensus.evaluate` uses "learned".
+the labels, w = 0. If its errors are independent of the annotators' errors, w is :math:`w_0 =
+\mathrm{logit}(\text{accuracy}) + \log(K - 1)`, bounded to 0 to 3.5. The prior of w is uniform from
+:math:`-.1 w_0` to :math:`1.2 w_0`, plus a normal error with sd .5. Known true labels (``truth=``)
+inform :math:`\rho` and w. The default is 0, independent errors; `dissensus.evaluate` uses
+"learned".
 
 Items that only systems labelled. If errors are independent, predictions are evidence of their true
 labels (with ``evidence="annotators"`` these items are refused). With correlated errors they are
-not: the weight w adds to labels, and these items have none. On such an item a system is assumed to
-be right as often as on labelled items with the same prediction and similar agreement of the other
-systems (none, at most half, more, or all of them give this prediction). This share has a Beta prior
-around the share of its group, with the weight of four items. The share of a group has a prior
-around the share of all labelled items, with the weight of two. The prior of the last share is
-uniform. In each group, labelled items are taken for a random sample: if people chose easy items,
-accuracies are too high. Accuracies of annotators and of the majority label are of all items too:
-labels are right as often as on labelled items on which as many systems give the leading prediction
-(shares have priors like those of groups above), and an annotator is as much better or worse than
-the others as on the own items. With one system, all items are taken to be as hard as the labelled
-ones.
+not: the weight w adds to labels, and these items have none. Their accuracies come from labelled
+items that are like them:
+
+- A system is right as often as on labelled items on which it gives the same prediction and the same
+  fraction of the other systems agrees with it (none, at most half, more, all). This share has a
+  Beta prior around the share of all items with this fraction, with the weight of four items; that
+  share has one around the share of all labelled items, with the weight of two; and the last share
+  has a uniform prior.
+- Labels are right as often as on labelled items on which as many systems give the leading
+  prediction, with priors like these. An annotator is better or worse than the others by as much as
+  on the items that the annotator labelled.
+- Labelled items are taken for a random sample of the items like them: if people chose easy items,
+  accuracies are too high. With one system, all items are taken to be as hard as the labelled ones.
 
 Priors and why. Prevalence is uniform over the simplex. The Dirichlet shapes of each row
 :math:`M_z`, and of :math:`a_z` without pooling, sum to 4, of which the correct label has 2.8:
 annotators mostly give the correct label, and four labels have little weight compared with data.
 Each :math:`M_z` is restricted to rows in which the correct label is the most frequent. This
-prevents label switching, which the likelihood allows, and also prevents that a rare label is fitted
-to hard items. Without pooling, the priors of many annotators together have the same effect.
+prevents label switching, which the likelihood allows, and makes it less likely that a rare label is
+fitted to hard items. Without pooling, the priors of many annotators together have this effect.
 :math:`\kappa_z \sim \mathrm{Gamma}(2, 0.2)`, with mean 10. :math:`\omega` is half-normal with scale
 1, :math:`\tau` half-normal with scale 1, and the logarithm of ``difficulty_slope`` is normal with
 sd .5. A coefficient is normal around 0 with sd 1, divided by the sd of its covariate over
@@ -419,7 +423,8 @@ def fit(
         ``population_confusion`` (label, response), and if hierarchical ``confusion_concentration``
         (label) and ``accuracy_spread``, the standard deviation between annotators of the log odds
         of being right; ``coefficient`` (term) of a formula, for `dissensus.contrast`;
-        ``system_confusion``, for related systems of predictions that are not shared;
+        ``system_confusion`` (if systems are related, for predictions not taken from the shared
+        source);
         ``system_accuracy``, and ``system_correct`` (system), the share of *these* items on which
         the system is right; ``prevalence`` (label); ``truth`` (item, label), the probability that
         each label is true, given the other parameters of the draw (with correlated
@@ -442,8 +447,8 @@ def fit(
     ConvergenceWarning
         If the chains have not run long enough.
     DesignWarning
-        If the data do not inform some parameters, which then depend on priors; names the
-        annotators.
+        If the data do not inform some parameters, which then depend on priors. The warning names
+        the annotators.
     DissensusWarning
         If labels may be switched, or an annotator is right less often than by guessing.
 

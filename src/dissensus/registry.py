@@ -59,7 +59,7 @@ def found(taken: Collection[str]) -> dict[str, EntryPoint]:
 
 
 def package_of(name: str) -> tuple[str, str] | None:
-    """Return the package that provides a model, and its version, if it is known."""
+    """Return name and version of the package that provides a model; None if no package does."""
     for entry in _entries(_search_path()):
         if entry.name == name and entry.dist is not None:
             return entry.dist.name, entry.dist.version

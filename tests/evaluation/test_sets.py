@@ -14,7 +14,7 @@ import dissensus as dx
 from dissensus.cli.app import app
 from dissensus.data.contents import prediction_contents
 from dissensus.evaluation.rerun import rerun
-from dissensus.evaluation.sets import _worst
+from dissensus.evaluation.sets import _worst, share_of_panel
 from dissensus.reports.sets_page import label_tables, rare, steps
 from dissensus.wording import share
 
@@ -70,9 +70,10 @@ def test_numbers_of_labels_are_those_of_their_fits(result, data, fits):
     ann, pred = data
     labels = result["labels"].to_dataset()
     for name, fit in fits.items():
-        yes = fit["posterior"]["plausibility"].sel(label="yes") > 0.5
-        here = labels.sel(element=name)
-        np.testing.assert_allclose(here["share"], yes.mean("item"))
+        yes = fit["posterior"]["plausibility"].sel(label="yes")
+        share = labels["share"].sel(element=name)
+        assert float(share.mean()) == pytest.approx(float((yes > 0.5).mean()), abs=0.02)
+        assert 1.1 < float(share.std() / (yes > 0.5).mean("item").std()) < 5
     alpha = dx.by_label(
         dx.bayesian_bootstrap, dx.krippendorff_alpha, ann, draws=1000, random_seed=1
     )
@@ -89,6 +90,17 @@ def test_numbers_of_labels_are_those_of_their_fits(result, data, fits):
         dim="element",
     )
     np.testing.assert_allclose(result["posterior"]["plausibility_mean"], mean.T, atol=1e-6)
+
+
+def test_plausibilities_may_be_off_together_in_a_share():
+    rng = np.random.default_rng(3)
+    theta = rng.beta(2, 3, size=(2, 50, 7))
+    found = share_of_panel(xr.DataArray(theta, dims=(*SAMPLE, "item")), np.random.default_rng(9), 2)
+    z = np.random.default_rng(9).normal(size=(2, 50))
+    for chain, draw in np.ndindex(2, 50):
+        above = [theta[chain, draw, i] > 0.5 + 2 * z[chain, draw] * theta[..., i].std()
+                 for i in range(7)]  # fmt: skip
+        assert float(found[chain, draw]) == pytest.approx(sum(above) / 7)
 
 
 def test_summaries_have_the_numbers_of_their_draws(result):

@@ -112,7 +112,7 @@ NUMBERS: Final = {
     "rank": (1, np.inf, "1 for the first choice, 2 for the next, ..."),
     "confidence": (0.0, 1.0, "a number from 0 to 1"),
 }
-"""The bounds of each numeric variable along the annotations, and the bounds in words."""
+"""Minimum and maximum of each numeric variable along the annotations, and both in words."""
 PART: Final = "is_part"
 """Attribute of parts of annotations, in which items may have no rows."""
 

@@ -29,7 +29,7 @@ def averages(study: xr.Dataset) -> xr.Dataset:
 
 
 def reader_rows(study: xr.Dataset) -> pd.DataFrame:
-    """Summarise averages over readers, differences and systems; see `dissensus.summary`."""
+    """Return a row for each average over readers, difference, and system (`dissensus.summary`)."""
     rows = []
     for name, draws in averages(study).data_vars.items():
         parts = spread(draws) | {OBSERVED: _observed(study, str(name), draws)}

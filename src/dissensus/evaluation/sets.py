@@ -51,6 +51,7 @@ from dissensus.evaluation.section import (
     warn_of_chains,
 )
 from dissensus.families.base import ROOM
+from dissensus.kernels.random import generator
 from dissensus.kernels.types import Ints
 from dissensus.metrics._sets import members, rates_of_labels
 from dissensus.sampling import convergence, fitting
@@ -74,6 +75,11 @@ _DRAWS: Final = {
 _KNOWN: Final = "known"
 _YES: Final = "yes"
 _HALF: Final = 0.5
+_SHAPE: Final = 0.4
+"""How far plausibilities of a label may be off together, in posterior standard deviations of items.
+
+A few answers do not show how many items lie near one half; see ``docs/validation.md``.
+"""
 _OF_MODEL: Final = ("tune", "prior_count")
 _OF_TRUTH: Final = ("truth", "error_correlation")
 _SHARED: Final = (
@@ -185,8 +191,9 @@ def _of_labels(
     if model == _TRUTH_MODEL:
         have = [one.isel({ITEM: some}).mean(ITEM) for one in members(fits, settings.random_seed)]
     else:
+        rng = generator(settings.random_seed, SHARE)
         each = [fit["plausibility"].sel({LABEL: _YES}, drop=True) for fit in fits.values()]
-        have = [(one > _HALF).mean(ITEM) for one in each]
+        have = [share_of_panel(one, rng) for one in each]
     index = xr.IndexVariable(ELEMENT, list(fits))
     out = xr.concat(have, dim=index).transpose(*SAMPLE, ELEMENT).to_dataset(name=SHARE)
     if compared:
@@ -199,6 +206,19 @@ def _of_labels(
         alpha = alpha.reindex({ELEMENT: out[ELEMENT]})  # not of labels that only systems give
         out[ALPHA] = out[SHARE].copy(data=alpha.to_numpy().reshape(out[SHARE].shape))
     return out
+
+
+def share_of_panel(
+    plausibility: xr.DataArray, rng: np.random.Generator, off: float = _SHAPE
+) -> xr.DataArray:
+    """Return draws of the share of items to which most of a large panel would give the label.
+
+    Each draw counts items whose plausibility (chain, draw, item) is above a half plus z * ``off``
+    of the item's posterior standard deviations, with a standard normal z for all items.
+    """
+    size = [plausibility.sizes[dim] for dim in SAMPLE]
+    shift = xr.DataArray(rng.normal(scale=off, size=size), dims=SAMPLE)
+    return (plausibility > _HALF + shift * plausibility.std(SAMPLE)).mean(ITEM)
 
 
 def _informed(annotations: xr.Dataset, fits: ByLabel, known: xr.Dataset | None) -> Ints:

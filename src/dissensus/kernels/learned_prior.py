@@ -13,8 +13,9 @@ with :math:`z_{if}` the values of feature f for the labels: a 1 at the label tha
 predicted, or the logarithms of its probabilities. Most labels of an item have the same count and
 features. The sum is therefore over *cells*, the labels with a count or feature that is not 0.
 
-If items are of several strata, each stratum has weights :math:`(a, w)` of its own around these.
-Three standard deviations are learned: of weights of labels, of predictions, of probabilities.
+If items are of several strata, each stratum has weights :math:`(a, w)` of its own around these. The
+standard deviations between strata are learned too: one for weights of labels, one for those of
+predicted labels, and one for those of log probabilities.
 
 Drawn by elliptical slices around a normal approximation, see `dissensus.kernels.ellipses`.
 """

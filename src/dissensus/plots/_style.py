@@ -23,8 +23,8 @@ from dissensus.plots._source import sides
 from dissensus.wording import short, short_names
 
 PALETTE: Final = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#7a7a7a")
-"""Okabe and Ito's colours for colour-blind readers. Dark gold replaces yellow, which is too light
-for thin lines; grey replaces black, which is the colour of text."""
+"""Okabe and Ito's colours for colour-blind readers, without orange. Dark gold replaces yellow,
+which is too light for thin lines; grey replaces black, which is the colour of text."""
 DASHES: Final = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
 BROKEN: Final = (0, (4, 2))
 MARKERS: Final = "os^DvPX"

@@ -258,9 +258,9 @@ def _never_given(evaluation: xr.DataTree) -> Topics:
 
 _CERTAIN: Final = 0.9
 _ODD: Final = 10
-"""Labels of an annotator that most others did not give, which no other source has by chance."""
+"""Labels against most others: a system that has an annotator's 10 or more, all alike, is a copy."""
 _DIVIDED: Final = 50
-"""Items without a clear majority, of which no system that does not know the labels has them all."""
+"""Divided items: a system with the most frequent label on all of 50 or more knows the labels."""
 
 
 def _copies(evaluation: xr.DataTree) -> Topics:

@@ -33,7 +33,7 @@ ALONE: Final = (
 
 
 _ANOTHER: Final = 0.01
-"""Agreement by items is given if it differs by more from that by labels."""
+"""Agreement by items is given too if it differs from the agreement by labels by more."""
 _ANSWERS: Final = {"ranking": "ranking", "continuous": "score", "set": "answer"}
 
 

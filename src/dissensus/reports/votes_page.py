@@ -201,7 +201,7 @@ def _voters(evaluation: xr.DataTree) -> Box:
     name, n = known["most_votes"]
     if known["annotators"] == 1:
         return Box(question, "careful", f"All votes are by {short(name)}: the leaderboard is that "
-                   "of one voter.", rule, "Get votes of others.")  # fmt: skip
+                   "of one voter.", rule, "Collect votes from other voters.")  # fmt: skip
     part = n / known["votes"]
     reason = (f"{counted(known['annotators'], 'voter')}; the most active, voter {short(name)}, "
               f"gave {share(part)} of the votes.")  # fmt: skip
@@ -219,8 +219,8 @@ def _voters(evaluation: xr.DataTree) -> Box:
                    "(logits): intervals are for new voters who differ as much.")  # fmt: skip
     if part <= _MOST:
         return Box(question, "fine", reason, rule)
-    return Box(question, "careful", reason, rule, f"Get votes of others, or evaluate the votes "
-               f"without {short(name)} too, and compare.")  # fmt: skip
+    return Box(question, "careful", reason, rule, f"Collect votes from other voters, or also "
+               f"evaluate the votes without {short(name)}, and compare.")  # fmt: skip
 
 
 def _connected(evaluation: xr.DataTree) -> Box:

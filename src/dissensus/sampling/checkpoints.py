@@ -316,7 +316,7 @@ class Progress:
                                for one in self.held])  # fmt: skip
 
     def _rows(self, first: int, last: int) -> dict[str, list[Array]]:
-        """Return the parts of the traces with these draws, chain by chain."""
+        """Return draws `first` to `last` - 1 of each variable that is kept, one array a chain."""
         each = [chain.trace._asdict() for chain in self.chains]
         return {
             name: [one[name][first:last] for one in each]

@@ -124,7 +124,10 @@ class Scores:
 
 
 def _kind(values: pd.Series[Any]) -> tuple[str, str]:
-    """Return the kind of a scorer's values, with an example; nothing if there are none."""
+    """Return the kind of a scorer's values and an example, empty texts if there are no values.
+
+    If values are of several kinds, it is text, or else numbers.
+    """
     found: dict[str, str] = {}
     for value in values:
         number = not isinstance(value, str) or is_number(value)

@@ -1,8 +1,8 @@
 """Wide tables: an item column, then one column per annotator (or per system).
 
 Empty cells are missing labels; annotators and items without labels are kept. Columns without
-another role (``cluster=``, ``stratum=``) are annotators. A cell contains one label: for rankings,
-confidences and trials use a table with one row per annotation.
+another role (``cluster=``, ``stratum=``) are annotators, or systems. A cell contains one label: for
+rankings, confidences and trials use a table with one row per annotation.
 """
 
 from __future__ import annotations

@@ -130,8 +130,8 @@ def _right_side(formula: Any) -> str:
     left, tilde, right = formula.rpartition("~")
     if left.strip():
         raise ArgumentError(
-            "formula", expected="covariates only, such as '~ age + words': labels are what is "
-            "modelled", found=repr(formula),
+            "formula", expected="a formula without a left side, such as '~ age + words'",
+            found=repr(formula), hint="Leave out what stands before ~: the labels are modelled",
         )  # fmt: skip
     return (right if tilde else formula).strip()
 

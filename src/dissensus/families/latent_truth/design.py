@@ -96,9 +96,9 @@ def _of_each(
 ) -> Iterator[str]:
     """Name annotators whose accuracy is not identified, and those who cannot be compared.
 
-    An annotator who shares no item with others, and repeats no label, has no identified accuracy.
-    Of two who share items only with each other one number is known, how often they agree, for two
-    accuracies. Matrices need three labels of an item.
+    The accuracy of an annotator who shares no item with others, and repeats no label, is not
+    identified. Of two who share items only with each other, one number is known (how often they
+    agree) for two accuracies. Matrices need three labels of an item.
     """
     n = len(names)
     group = islands(item, respondent, n)

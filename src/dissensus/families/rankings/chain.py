@@ -33,8 +33,8 @@ _MANY: Final = 2.0
 one after a sweep of strengths too, in a third of the time; with five, a tenth."""
 _EXCHANGED: Final = 2
 """Labels in a block. A sweep of strengths sums over the orders of ties; after it, the order has to
-be a new draw given the strengths. Exchanging neighbours draws that of two labels, but not of more.
-"""
+be a new draw given the strengths. With two labels, exchanging neighbours is one;
+in larger blocks it is not."""
 _WIDTH: Final = 0.5
 """Of a log concentration, where a slice is looked for."""
 _BEYOND, _LEAST = 60.0, 1e-12

@@ -113,7 +113,7 @@ def _new_rankings(what: Process, found: Draws, seed: int) -> Ints:
 
 
 def _split_keys(plausibility: xr.DataArray, items: Any) -> Any:
-    """Return the streams in which metrics find how a draw's remainder is split: the same one."""
+    """Return the streams by which metrics split each draw's remainder: votes use the same split."""
     chains, draws = (name_hashes(np.arange(plausibility.sizes[dim])) for dim in (CHAIN, DRAW))
     seed = plausibility.attrs["remainder_seed"]
     return row_keys(chains[:, None, None], draws[:, None], items, seed=seed)

@@ -264,9 +264,9 @@ def plan(
           needed for ``half_width``, possibly more than there are pairs. Verdicts and predictions
           save the difference.
 
-        ``attrs["in_words"]`` says what the largest number of labels or votes gives. Of a reader
-        study, it names the smallest study (readers times cases) with a power of at least .8, or
-        else the study with the highest power.
+        ``attrs["in_words"]`` says what the largest number of labels or votes gives. For a reader
+        study it names the study with the fewest readings (readers times cases) whose power is at
+        least .8, or else the study with the highest power.
 
     See Also
     --------

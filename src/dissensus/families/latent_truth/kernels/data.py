@@ -58,7 +58,7 @@ class Priors(NamedTuple):
 
 
 class Parameters(NamedTuple):
-    """A point of the posterior; each sweep writes the next one into the same arrays."""
+    """Current values of all parameters; each sweep overwrites them in place."""
 
     log_prevalence: Floats  # (label)
     skill: Floats  # Logit of being right about a typical item (respondent, label)

@@ -34,7 +34,7 @@ class Room(NamedTuple):
 
 
 def room(n: int) -> Room:
-    """Make room for blocks of at most so many numbers."""
+    """Allocate the work space for blocks of at most `n` numbers."""
     return Room(np.empty((n, n)), *(np.empty(n) for _ in range(5)))
 
 

@@ -63,9 +63,9 @@ class RankedItem(NamedTuple):
 
     numbers: ItemNumbers
     listed: Codes
-    """(`UNIT` ..., place of any item): of one ranking after another, the units in the order listed,
-    and then, if it is not closed, those not listed; and the numbers of their blocks, 0 of the
-    latter."""
+    """(`UNIT` ..., place): one array for all items. Each ranking has its listed units in order and
+    then, if it is open, its unlisted units. Beside each is the number of its block, 0 if it is not
+    listed."""
     spans: Codes
     """(ranking, `BEGIN` ...): the first place whose block is still to be looked at; the first place
     of a last block with nothing after it, or of what is not listed; the end."""

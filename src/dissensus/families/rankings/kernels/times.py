@@ -91,7 +91,7 @@ def draw_log_strength(state: State, a: float, terms: Floats, n_terms: int, lines
 def draw_tail(
     state: State, a: float, terms: Floats, n_terms: int, lines: Floats, depth: float, out: Floats
 ) -> int:
-    """Draw many of the same density, not in random order, and return the number written.
+    """Fill `out` with draws from one density, in no random order; return how many were written.
 
     If A is small, nearly all are far down, where they are drawn in descending order; those that are
     `depth` below the largest, and would change no sum of strengths, are left out.
@@ -115,7 +115,7 @@ def draw_tail(
         u = lines[EDGE, 1]
         for left in range(low, 0, -1):
             u += math.log(uniform(state)) / (a * left)  # the largest of as many
-            if u < top - depth:  # all from here on would be kept
+            if u < top - depth:  # and so are all that follow: left out
                 break
             if uniform(state) < math.exp(-_waited(u, terms, n_terms)):
                 out[n], top, n = u, max(top, u), n + 1
