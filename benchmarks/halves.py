@@ -5,14 +5,15 @@
 Annotators of real sets are split into two halves 20 times, and both halves' agreement on the same
 150 items is computed. Printed is the root mean square of their difference in standard deviations of
 the draws, which is 1 if intervals are right, less if they are too wide: of `human_agreement` and of
-the difference to a system (these items), and of Krippendorff's alpha, before and after it is
-widened by the variation over annotators (new items, which the halves share).
+the difference to a system (these items), and of Krippendorff's alpha and a system's discrepancy
+ratio, before and after they are widened by the variation over annotators (new items, which the
+halves share).
 """
 
 from __future__ import annotations
 
 import argparse
-from functools import partial
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,7 @@ import xarray as xr
 import dissensus as dx
 from dissensus import statistics
 from dissensus.evaluation.answers import agreements, votes_of
-from dissensus.evaluation.observed import versions, widened
+from dissensus.evaluation.observed import by_others, versions, widened
 
 SETS = {
     "ducks": "ducks/ratings.csv", "weather": "weather_sentiment_amt/ratings.csv",
@@ -37,7 +38,7 @@ ALPHA = "krippendorff_alpha"
 
 
 def measured(rows: pd.DataFrame, predictions: xr.Dataset, seed: int) -> list[np.ndarray]:
-    """Return draws of the four quantities."""
+    """Return draws of the six quantities."""
     ann = dx.annotations(rows, kind="nominal")
     rng = np.random.default_rng(seed)
     people, systems = agreements(votes_of(ann, predictions), 500, rng, new_items=False)
@@ -45,9 +46,18 @@ def measured(rows: pd.DataFrame, predictions: xr.Dataset, seed: int) -> list[np.
     found = versions(ann, seed)
     wider = boot
     if found is not None:
-        spread = found.spread(partial(statistics.get(ALPHA).sums))
+        spread = found.spread(found.values(statistics.get(ALPHA).sums(found.annotations)))
         wider = widened(boot, spread, found.n_groups - 1, seed)
-    return [people, systems[:, 0] - people, boot.to_numpy(), wider.to_numpy()]
+    ratio = dx.bayesian_bootstrap("discrepancy_ratio", ann, predictions, draws=500,
+                                  random_seed=seed)  # fmt: skip
+    now = ratio
+    if found is not None:
+        sums = statistics.get("discrepancy_ratio").sums(
+            found.annotations, found.predictions(ann, predictions)
+        )
+        now = by_others(ratio, found, sums, seed)
+    ratios = [one["discrepancy_ratio"].isel(system=0).to_numpy() for one in (ratio, now)]
+    return [people, systems[:, 0] - people, boot.to_numpy(), wider.to_numpy(), *ratios]
 
 
 def apart(rows: pd.DataFrame, most: int | None) -> np.ndarray | None:
@@ -84,7 +94,9 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--shared", type=Path, default=Path("../shared/data"))
     folder = parser.parse_args().shared
-    print(f"{'set':24} {'labels':>6} {'human':>6} {'less':>6} {'alpha, items':>13} {'widened':>8}")
+    warnings.simplefilter("ignore", dx.DissensusWarning)
+    print(f"{'set':24} {'labels':>6} {'human':>6} {'less':>6} {'alpha, items':>13} {'widened':>8} "
+          f"{'ratio, items':>13} {'widened':>8}")  # fmt: skip
     for name, path in SETS.items():
         rows = pd.read_csv(folder / path)[["item", "annotator", "label"]]
         for most in (None, 3):
@@ -92,7 +104,7 @@ def main() -> None:
             if found is not None:
                 rms = np.sqrt((found**2).mean(axis=0))
                 print(f"{name:24} {most or 'all':>6} {rms[0]:6.2f} {rms[1]:6.2f} {rms[2]:13.2f} "
-                      f"{rms[3]:8.2f}")  # fmt: skip
+                      f"{rms[3]:8.2f} {rms[4]:13.2f} {rms[5]:8.2f}")  # fmt: skip
 
 
 if __name__ == "__main__":

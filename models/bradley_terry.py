@@ -150,7 +150,7 @@ def build(
         Covariates of answers: columns ``item`` and ``system``, and columns of numbers. Rows of
         answers that are in no pair are not used.
     sampler : {"gibbs", "nuts"}
-        Not used: the model is the same. Here so that `build` and `fit` take the same settings.
+        Not used by `build`, which takes the settings of `fit`: the model is the same.
 
     Returns
     -------

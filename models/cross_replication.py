@@ -9,10 +9,10 @@ correlated. Within a pool the model is `crossed_effects`.
     \eta_{ij} = \mu_p + a_{ip} + b_j, \qquad (a_{i1}, \dots, a_{iP}) \sim
         \mathrm{Normal}(0, S R S), \quad b_j \sim \mathrm{Normal}(0, \sigma_{\text{annotator}, p}^2)
 
-for annotator j of pool p, with :math:`S = \mathrm{diag}(\sigma_\text{item})`. R is the correlation
-of the pools' effects without the noise of single annotators; it is 1 if pools measure the same.
-This is the normalised xCC (`dissensus.normalized_xcc`). The xCC (`dissensus.xcc`) is the
-correlation of one label from each pool, which includes this noise.
+for annotator j of pool p, with :math:`S = \mathrm{diag}(\sigma_\text{item})`. R has the
+correlations of the pools' effects, without the noise of single annotators; they are 1 if pools
+measure the same. They are the normalised xCC (`dissensus.normalized_xcc`). The xCC
+(`dissensus.xcc`) is the correlation of one label from each pool, which includes this noise.
 
 The families (numbers, two labels, ordered labels) are those of `crossed_effects`. The pools share
 the cutpoints of ordered labels. They share the residual standard deviation of numbers, unless
@@ -59,7 +59,8 @@ from dissensus.models.crossed_effects import (
 )
 
 KINDS = ("continuous", "ordinal")
-"""Kinds for the default family; two labels without an order need ``family="bernoulli"``."""
+"""Kinds for the default family, which takes ordered labels as numbers; two labels without an order
+need ``family="bernoulli"``."""
 
 
 def build(
@@ -86,7 +87,7 @@ def build(
         As in `crossed_effects`. A term with ``pool``, such as ``"~ age:pool"``, has a separate
         coefficient for each pool; the pools' means are always in the model.
     sampler : {"gibbs", "nuts"}
-        Not used: the model is the same.
+        Not used by `build`, which takes the settings of `fit`: the model is the same.
     residual : {"shared", "pool"}
         Whether all pools have the same residual standard deviation of numbers, or each a separate
         one.
@@ -132,8 +133,8 @@ def _model(process: Process) -> Any:
 
     with Model(coords=_coordinates(process), model=None) as model:
         mu, sigma_item = _mean(process, POOL), _scale("sigma_item", process.priors, POOL)
-        # PyMC 6.4 does not find a variable again whose transform has a name of two words, as this
-        # one has: pymc.compute_log_likelihood of a trace fails.
+        # PyMC 6.4 finds the variable of a value by dropping three words, split at underscores, from
+        # its name. If a transform has two words, pymc.compute_log_likelihood of a trace fails.
         one_word = pm.distributions.transforms.CholeskyCorrTransform(process.n_pools)
         one_word.name = "choleskycorr"
         root = pm.LKJCorr(

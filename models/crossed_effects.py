@@ -120,7 +120,7 @@ def build(
     family : {"gaussian", "bernoulli", "ordinal"}
         The distribution of labels, see the card.
     sampler : {"gibbs", "nuts"}
-        Not used: the model is the same. Here so that `build` and `fit` take the same settings.
+        Not used by `build`, which takes the settings of `fit`: the model is the same.
     priors : mapping, optional
         For ``mu`` and ``coefficient``: (mean, sd). For ``sigma_item``, ``sigma_annotator``,
         ``sigma`` and ``gap``: ("half_normal", scale), ("half_t", scale, degrees of freedom) or

@@ -57,7 +57,7 @@ hard item respondents guess; the probabilities of wrong labels, given an error, 
 
 Systems are respondents too. Each row of a system's matrix has a Dirichlet prior, with shapes that
 sum to 10, around the row of a symmetric matrix; the accuracy of the symmetric matrix is uniform
-from 0 to 1.
+from 0 to 1. ``systems="related"`` is explained in `symmetric_confusion`.
 
 Correlated errors (``error_correlation``). The label z behind the annotations then may differ from
 the true label: annotators who are misled in the same way give the same wrong label. If errors
@@ -161,7 +161,7 @@ from dissensus.sampling import fitting
 
 KINDS = ("nominal", "ordinal")
 POOLING: Final = {"hierarchical": HIERARCHICAL, "none": NONE, "complete": COMPLETE}
-LABELS, RIGHT = 4.0, 0.7
+PRIOR_LABELS, RIGHT = 4.0, 0.7
 """The weight of a row's prior, in labels, and the share of right labels."""
 REACH = 1.0
 """Prior standard deviation of a coefficient, for covariates with standard deviation 1."""
@@ -218,8 +218,7 @@ def build(
         From its draws `fit` draws the true labels. Predictions then have the weight w of the card,
         and do not inform the parameters of annotators.
     sampler : {"gibbs", "nuts"}
-        Not used: the model is the same. It is allowed since `build` and `fit` have the same
-        settings.
+        Not used by `build`, which takes the settings of `fit`: the model is the same.
     on_missing : {"raise", "drop"}
         Whether items of the annotations without predictions, or predictions for other items, are an
         error. With "drop", predictions for other items are left out, and annotated items without
@@ -269,6 +268,7 @@ def _model(process: Process) -> Any:
     from dissensus.families.latent_truth.distributions import LatentTruth, joint
     from dissensus.families.steps import Model, written
 
+    # Priors that are not arguments have their numbers in families/latent_truth/process.py.
     form, prior, n_systems = process.form, process.priors, process.n_modelled_systems
     with Model(coords=likelihood.coordinates(process), model=None) as model:
         prevalence = pm.Dirichlet("prevalence", a=prior.prevalence, dims=LABEL)
@@ -506,8 +506,8 @@ def _process(
         )  # fmt: skip
     design = _design(formula, annotations, annotators)
     n = annotations.sizes.get(LABEL, 0) if isinstance(annotations, xr.Dataset) else 0
-    wrong = LABELS * (1 - RIGHT) / max(n - 1, 1)
-    rows = np.where(np.eye(n, dtype=bool), LABELS * RIGHT, wrong)
+    wrong = PRIOR_LABELS * (1 - RIGHT) / max(n - 1, 1)
+    rows = np.where(np.eye(n, dtype=bool), PRIOR_LABELS * RIGHT, wrong)
     return truth_process(
         "dawid_skene", annotations, predictions, interchangeable=pooling == "complete",
         form={"rows": 1, "pooling": POOLING[pooling], "terms": len(design["terms"])}, rows=rows,

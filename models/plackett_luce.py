@@ -148,8 +148,7 @@ def build(
     unranked : {"exact", "one", "ignore", "absent"}
         The labels from which an annotator chooses, see the card.
     sampler : {"gibbs", "nuts"}
-        Not used: the model is the same. It is allowed since `build` and `fit` have the same
-        settings.
+        Not used by `build`, which takes the settings of `fit`: the model is the same.
     predictions : xarray.Dataset, optional
         From `dissensus.predictions`: evidence for a learned prior. May have further items.
 

@@ -130,7 +130,7 @@ def build(
     prior_count : float
         Prior count of each label, in items; > 0.
     sampler : {"gibbs", "nuts"}
-        Not used: the model is the same. Here so that `build` and `fit` take the same settings.
+        Not used by `build`, which takes the settings of `fit`: the model is the same.
     formula : str, optional
         Covariates of being right, as in `crossed_effects`: ``"~ experience * np.log(words)"``. Each
         term is a function of one item and one annotator, so that it is known of all pairs. A

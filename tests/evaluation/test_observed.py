@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,6 +12,7 @@ from dissensus import statistics
 from dissensus.evaluation.observed import (
     COEFFICIENTS,
     Settings,
+    by_others,
     first_labels,
     observed,
     versions,
@@ -72,7 +71,8 @@ def test_numbers_are_those_of_the_statistics(kind):
         xr.testing.assert_identical(
             found["statistics"][name].drop_attrs(), once.drop_attrs().rename(name)
         )
-        spread = without.spread(partial(statistics.get(statistic).sums, **options))
+        sums = statistics.get(statistic).sums(without.annotations, **options)
+        spread = without.spread(without.values(sums))
         drawn = widened(drawn, spread, without.n_groups - 1, 1)
         np.testing.assert_array_equal(found["agreement"][name], drawn)
     # Rankings by first labels: a longer list is not an error (decision 0021).
@@ -82,6 +82,13 @@ def test_numbers_are_those_of_the_statistics(kind):
         found["statistics"]["discrepancy_ratio"], ratio["discrepancy_ratio"]
     )
     draws = found["discrepancy"]
+    boot = dx.bayesian_bootstrap("discrepancy_ratio", ann, pred, draws=200, random_seed=1, **how)
+    sums = statistics.get("discrepancy_ratio").sums(
+        without.annotations, without.predictions(ann, pred), **how
+    )
+    wider = by_others(boot, without, sums, 1)
+    for name, values in wider.data_vars.items():
+        np.testing.assert_array_equal(draws[name], values)
     assert draws["discrepancy_ratio"].dims == ("chain", "draw", "system")
     assert draws["annotator_discrepancy_ratio"].dims == ("chain", "draw", "annotator")
     assert draws["advantage_probability"].dims == ("chain", "draw", "system", "annotator")

@@ -173,7 +173,8 @@ def evaluate(
         - ``certainty`` and ``expected_risk`` of each item.
         - ``statistics``: observed values, and naive metrics against the point estimate.
         - ``agreement`` and ``discrepancy``: Bayesian bootstrap draws of such statistics, if items
-          have two annotators. Those of agreement also contain that annotators vary.
+          have two annotators. Coefficients of agreement and systems' discrepancies also contain
+          that other annotators would differ.
         - ``components``: draws of ICCs, of the reliability of an item's mean label and, for pools,
           of xCCs; a fit that `dissensus.icc` takes. ``pools``: observed agreement of pools.
         - ``accuracy``: draws of accuracies of systems and annotators, of ``majority_correct``

@@ -1,17 +1,17 @@
 """Statistics of the observed annotations: agreement, and discrepancies of systems and annotators.
 
 No model is fitted. Each statistic has a posterior by the Bayesian bootstrap over items, or over
-clusters if the annotations name any. That of agreement is widened by the variation over annotators.
+clusters if the annotations name any. Those of agreement and of systems' discrepancies are widened
+by the variation over annotators.
 """
 
 from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ from dissensus.checks._replicates import evaluated
 from dissensus.data import tables
 from dissensus.data.rows import voices_per
 from dissensus.data.schema import as_checked
-from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, POSITION
+from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, POSITION, SAMPLE
 from dissensus.errors import DissensusWarning, PredictionError
 from dissensus.evaluation.section import Groups, Notes, Settings
 from dissensus.kernels.random import generator
@@ -95,12 +95,12 @@ def observed(annotations: xr.Dataset, predictions: xr.Dataset | None, settings: 
         called = None if name == statistic else name
         agreement[name] = ask.of(statistic, called=called, **options)[name]
         if without is not None:
-            sums = partial(statistics.get(statistic).sums, **options)
-            spread = without.spread(sums)
+            sums = statistics.get(statistic).sums(without.annotations, **options)
+            spread = without.spread(without.values(sums))
             agreement[name] = widened(agreement[name], spread, without.n_groups - 1, seed)
     notes = [CLASSES] if kind != annotations.attrs["kind"] else []
     agreement.attrs["notes"] = "\n".join([*notes, *ask.said().splitlines()])
-    discrepancy = _discrepancy(replace(ask, notes=Notes()), predictions)
+    discrepancy = _discrepancy(replace(ask, notes=Notes()), predictions, without)
     groups = {"agreement": agreement, "discrepancy": discrepancy, "statistics": ask.points}
     return {name: group for name, group in groups.items() if group.data_vars}
 
@@ -156,7 +156,9 @@ def _in_words(text: str) -> str:
     return f"{coefficient_title(name)}{space}{rest}" if known else text
 
 
-def _discrepancy(ask: Asking, predictions: xr.Dataset | None) -> xr.Dataset:
+def _discrepancy(
+    ask: Asking, predictions: xr.Dataset | None, without: Versions | None
+) -> xr.Dataset:
     """Return discrepancy ratios of systems and annotators, and comparisons of the two."""
     settings = ask.settings
     present = _present(ask, predictions)
@@ -187,7 +189,8 @@ def _discrepancy(ask: Asking, predictions: xr.Dataset | None) -> xr.Dataset:
         out.attrs.update(out["annotator_discrepancy_ratio"].attrs)
     if predictions is not None:
         try:
-            systems = _of_systems(ask, predictions, _known(ask.annotations, present, others=1), how)
+            known = _known(ask.annotations, present, others=1)
+            systems = _of_systems(ask, predictions, known, how, without)
         except PredictionError as problem:
             if settings.distance is not None:
                 raise
@@ -210,10 +213,18 @@ def _beside(annotators: xr.Dataset, systems: xr.Dataset) -> xr.Dataset:
 
 
 def _of_systems(
-    ask: Asking, predictions: xr.Dataset, known: Known, how: dict[str, Any]
-) -> xr.Dataset:
+    ask: Asking, predictions: xr.Dataset, known: Known, how: dict[str, Any],
+    without: Versions | None,
+) -> xr.Dataset:  # fmt: skip
     how = how | {"on_missing": ask.settings.on_missing}
     out = ask.of("discrepancy_ratio", predictions, **how)
+    if without is not None:
+        others = {name: value for name, value in how.items() if name != "weights"}
+        of_versions = statistics.get("discrepancy_ratio").sums(
+            without.annotations, without.predictions(ask.annotations, predictions),
+            **others | {"on_missing": "drop"},
+        )  # fmt: skip
+        out = by_others(out, without, of_versions, ask.settings.random_seed)
     if len(known.codes):
         out.update(ask.of("advantage_probability", predictions, **how).isel(
             {ANNOTATOR: known.codes}
@@ -316,8 +327,24 @@ class Versions:
     used: Flags
     """(shuffle, group): whether the version keeps enough pairs of labels."""
 
-    def spread(self, sums: Callable[[xr.Dataset], Sums]) -> float:
-        r"""Return the variance of a statistic over annotators, beyond that of single labels.
+    def predictions(self, annotations: xr.Dataset, predictions: xr.Dataset) -> xr.Dataset:
+        """Return predictions on the items of all versions."""
+        place = tables.match(annotations[ITEM].to_numpy(), predictions[ITEM].to_numpy())
+        some = np.flatnonzero(place >= 0)
+        item = (some + len(place) * np.arange(self.count)[:, None]).ravel()
+        out = predictions.isel({ITEM: np.tile(place[some], self.count)})
+        return as_checked(out.assign_coords({ITEM: item}))
+
+    def values(self, sums: Sums) -> Any:
+        """Return the values of a statistic in each version."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DissensusWarning)  # of small versions
+            return evaluated(sums, self.count, Undefined())
+
+    def spread(self, values: Floats) -> Floats:
+        r"""Return the covariance of statistics over annotators, beyond that of single labels.
+
+        ``values`` is (version, statistic), or (version) for a variance.
 
         .. math:: \frac{G - 1}{G} \sum_g (t_{-g} - \bar t)^2
 
@@ -325,18 +352,17 @@ class Versions:
         Bootstrap*, section 2.3. Its mean where annotators have changed places is subtracted: it is
         due to single labels and to items, which the bootstrap over items includes.
         """
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DissensusWarning)  # of small versions
-            values = evaluated(sums(self.annotations), self.count, Undefined())
-        each = np.asarray(values, dtype=np.float64).reshape(-1, self.n_groups)
-        used = self.used & np.isfinite(each)
-        n = used.sum(axis=1)
+        each = np.asarray(values, dtype=np.float64).reshape(*self.used.shape, -1)
+        used = (self.used & np.isfinite(each).all(axis=-1))[..., None]
+        n = used.sum(axis=1, keepdims=True)
+        size = each.shape[-1]
         if n.min() < _FEWEST:
-            return 0.0
-        mean = np.where(used, each, 0.0).sum(axis=1) / n
-        square = np.where(used, (each - mean[:, None]) ** 2, 0.0).sum(axis=1)
-        variance = (n - 1) / n * square
-        return max(float(variance[0] - variance[1:].mean()), 0.0)
+            return np.zeros((size, size))
+        each = np.where(used, each, 0.0)
+        apart = np.where(used, each - each.sum(axis=1, keepdims=True) / n, 0.0)
+        products = (n - 1) / n * np.einsum("sgi,sgj->sij", apart, apart)
+        variance, axes = np.linalg.eigh(products[0] - products[1:].mean(axis=0))
+        return np.asarray((axes * variance.clip(0.0)) @ axes.T)
 
 
 def versions(annotations: xr.Dataset, random_seed: Any) -> Versions | None:
@@ -388,12 +414,41 @@ def _without(annotations: xr.Dataset, groups: Ints, n_groups: int) -> Versions:
     return Versions(as_checked(stacked.assign_attrs(annotations.attrs)), n_groups, count, used)
 
 
+_LEAST: Final = 0.01
+"""Of the annotators' discrepancy: below it, that of a system counts as constant."""
+
+
+def by_others(found: xr.Dataset, without: Versions, sums: Sums, random_seed: Any) -> xr.Dataset:
+    """Add the variation over annotators to the logarithms of discrepancies, and to ratios.
+
+    Discrepancies vary together: a system is far from whoever is far from the others.
+    """
+    values = without.values(sums)
+    between = values["annotator_discrepancy"][:, None]
+    with np.errstate(divide="ignore"):
+        both = np.log(np.hstack([between, values["system_discrepancy"].clip(_LEAST * between)]))
+    variance, axes = np.linalg.eigh(without.spread(both))
+    rng, draws = generator(random_seed, "new annotators"), found.sizes[SAMPLE[1]]
+    freedom = without.n_groups - 1
+    noise = rng.standard_normal((draws, len(axes))) * np.sqrt(variance.clip(0.0)) @ axes.T
+    factor = np.exp(noise * np.sqrt(freedom / rng.chisquare(freedom, (draws, 1))))
+    parts = {
+        "annotator_discrepancy": factor[:, 0], "system_discrepancy": factor[:, 1:],
+        "discrepancy_ratio": factor[:, 1:] / factor[:, :1],
+    }  # fmt: skip
+    return found.assign(
+        {name: found[name].copy(data=found[name].to_numpy() * part) for name, part in parts.items()}
+    )
+
+
 RATES: Final = frozenset({"percent_agreement", "leave_one_out_agreement"})
 """Coefficients that are at least 0."""
 
 
-def widened(found: xr.DataArray, spread: float, freedom: int, random_seed: Any) -> xr.DataArray:
+def widened(found: xr.DataArray, spread: Floats, freedom: int, random_seed: Any) -> xr.DataArray:
     """Add the variation over annotators to draws of a coefficient, which is at most 1."""
     noise: Floats = generator(random_seed, "new annotators").standard_t(freedom, found.shape)
     least = 0.0 if found.name in RATES else None
-    return (found + np.sqrt(spread) * noise).clip(least, 1.0).assign_attrs(found.attrs)
+    return (
+        (found + np.sqrt(float(spread.item())) * noise).clip(least, 1.0).assign_attrs(found.attrs)
+    )

@@ -369,7 +369,7 @@ def _coefficient_table(frame: pd.DataFrame) -> Table:
         if meaning:
             rows.append([coefficient_title(name), share(row["observed"]), between(row)])
             notes[meaning] = None
-    head = ["Coefficient", "Observed", f"New items, {evidence.level()}"]
+    head = ["Coefficient", "Observed", f"New items and annotators, {evidence.level()}"]
     title = "Agreement of the annotators"
     return Table("table-agreement", title, head, [Body(-1, rows)], " ".join(notes))
 
@@ -391,8 +391,8 @@ def _ratio_table(evaluation: xr.DataTree, frame: pd.DataFrame, ratios: pd.DataFr
             probability(float((draws["discrepancy_ratio"] < 1).mean())),
             probability(float(draws["non_inferiority"])), *wins,
         ])  # fmt: skip
-    head = ["System", "Discrepancy ratio", f"New items, {evidence.level()}", "P(below 1)",
-            f"P(below {1 + margin:g})"]  # fmt: skip
+    head = ["System", "Discrepancy ratio", f"New items and annotators, {evidence.level()}",
+            "P(below 1)", f"P(below {1 + margin:g})"]  # fmt: skip
     head += ["Winning rate", "P(half or more)"] if tested else []
     note = ""
     if tested:
