@@ -77,7 +77,10 @@ def probability_score(
     other. The total variation of such a system is 0.
 
     A calibration error is above 0 by chance alone, the more the fewer items a bin holds; with the
-    bootstrap even more. Look at the curve, and compare systems on the same items.
+    bootstrap even more. Look at the curve, and compare systems on the same items. With few labels
+    the total variation of a good system is too large too, since a draw's plausibilities vary around
+    what it predicts: in simulated studies of 300 items, two labels and three annotations of each,
+    .10 instead of .09. Log and Brier scores do not have this error.
 
     In the log score, probabilities below .001 count as .001, so that a label with the probability 0
     does not make it infinite.

@@ -83,9 +83,11 @@ def annotator_roc(
 
     Notes
     -----
-    An annotator who guesses is on the diagonal. The items are fixed, and labels of one annotator
-    are assumed to be independent given the truth. Each repeated label of an item (``trial=``)
-    counts.
+    If a fit is the truth, rates contain the errors of its model: with items of unlike difficulty
+    and a fit of `models.symmetric_confusion` that does not model it, 89 % intervals held .73 of 60
+    simulated rates, sensitivities .03 too high on average. An annotator who guesses is on the
+    diagonal. The items are fixed, and labels of one annotator are assumed to be independent given
+    the truth. Each repeated label of an item (``trial=``) counts.
 
     `models.symmetric_confusion` with one accuracy p for all annotators gives one point. With two
     labels, all its points have sensitivity p and false positive rate 1 - p. If items differ in

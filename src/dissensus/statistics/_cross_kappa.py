@@ -91,9 +91,10 @@ def cross_kappa(
     Notes
     -----
     A low value has two possible causes: pools that label differently, or noise within a pool. The
-    normalised value distinguishes the two, unless the alpha of a pool is close to 0.
-    `krippendorff_alpha` of all annotators together mixes agreement within and between pools. Cross
-    kappa is low where one label is frequent, as any kappa.
+    normalised value distinguishes the two, unless the alpha of a pool is close to 0. With few
+    annotators its draws are skewed; read their median (five and five annotators, two on an item:
+    means 1.0, true .8). `krippendorff_alpha` of all annotators together mixes agreement within and
+    between pools. Cross kappa is low where one label is frequent, as any kappa.
 
     Source: Wong, Paritosh and Aroyo (2021), "Cross-replication reliability", Eq. 4 to 13; with
     missing labels Eq. 9 and 10.

@@ -96,9 +96,9 @@ def discrepancy_ratio(
     labelled which items. Their ratio is too high on average if annotators are few, as their
     discrepancy may be small by chance: in simulated studies of three annotators who use the scale
     differently by .1, of 1.15. It is relative to the annotators: a system as poor as poor
-    annotators has a ratio of 1. With a distance that has few large values ("squared"), the ratio depends on few items:
-    compute it with another distance too. If items with fewer labels are harder, the ratio describes
-    the easier items.
+    annotators has a ratio of 1. With a distance that has few large values ("squared"), the ratio
+    depends on few items: compute it with another distance too. If items with fewer labels are
+    harder, the ratio describes the easier items.
 
     Hinge and Jaccard are distances here. The source prints the hinge with the opposite sign, and
     uses the Jaccard index and kappa, which measure agreement; pass measures of agreement as 1 minus
