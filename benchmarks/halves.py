@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -48,12 +49,14 @@ def measured(rows: pd.DataFrame, predictions: xr.Dataset, seed: int) -> list[np.
     if found is not None:
         spread = found.spread(found.values(statistics.get(ALPHA).sums(found.annotations)))
         wider = widened(boot, spread, found.n_groups - 1, seed)
-    ratio = dx.bayesian_bootstrap("discrepancy_ratio", ann, predictions, draws=500,
-                                  random_seed=seed)  # fmt: skip
+    some: dict[str, Any] = {"on_missing": "drop"}
+    ratio = dx.bayesian_bootstrap(
+        "discrepancy_ratio", ann, predictions, draws=500, random_seed=seed, **some
+    )
     now = ratio
     if found is not None:
         sums = statistics.get("discrepancy_ratio").sums(
-            found.annotations, found.predictions(ann, predictions)
+            found.annotations, found.predictions(ann, predictions), **some
         )
         now = by_others(ratio, found, sums, seed)
     ratios = [one["discrepancy_ratio"].isel(system=0).to_numpy() for one in (ratio, now)]

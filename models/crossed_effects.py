@@ -27,8 +27,8 @@ annotators have no effects, for data in which a name stands for different people
 The model has no effect of an annotator on an item, and none of clusters. If annotators repeat
 their labels of an item (``trial=``), ``sigma_item`` and the ICC are too high. If items of a cluster
 are alike (``cluster=``), intervals for new items are too narrow. All annotators have one ``sigma``:
-if some have more noise, its intervals are too narrow for other annotators. A `DesignWarning` says
-so of all three.
+if some have more noise, its intervals are too narrow for other annotators. A `DesignWarning`
+reports each of the three.
 
 Priors and why. The priors are weakly informative, and can be set with ``priors=``. Standard
 deviations are half-t with 3 degrees of freedom, whose heavy tail allows data to overrule the prior:
@@ -43,7 +43,7 @@ gap between cutpoints                                                 exponentia
 ``coefficient``            sd 2.5 of labels   sd 2.5                  sd 2.5
 =========================  =================  ======================  =======================
 
-The prior of a coefficient has mean 0, and this sd divided by that of its covariate.
+The prior of a coefficient has mean 0, and this sd divided by the sd of its covariate.
 
 Priors for numbers are scaled to the data, which are used twice, but only for the scale. The scale
 of labels is fixed by the latent residual. Priors for labels allow, and do not require, that the
@@ -143,7 +143,7 @@ def build(
         ``annotator_effect`` (annotator), ``sigma`` of numbers, ``cutpoint`` (boundary) of ordered
         labels, ``coefficient`` (term) if there is a formula, with the data ``covariates``
         (annotation, term), and the observed ``score`` or ``label_code`` (annotation). The data
-        ``item_code`` and ``annotator_code`` (annotation) can be set to others.
+        ``item_code`` and ``annotator_code`` (annotation) can be set to other codes.
 
     Raises
     ------

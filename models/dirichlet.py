@@ -25,8 +25,8 @@ Priors and why. The prior of the plausibilities is learned, with the plausibilit
 ``concentration`` :math:`\kappa` (the weight of the prior, in annotations), ``label_weight``
 :math:`a` (for up to 30 labels; with more, all are equal), ``prediction_weight`` :math:`b` and, if
 systems predict a probability for every label, ``probability_weight`` :math:`c`. With a flat prior
-and few annotations per item, the posterior is mostly prior. An example is ChaosNLI, with three of
-the hundred annotations of each item: for systems that agree with the hundred annotations on .73,
+and few annotations per item, the posterior is mostly prior. For example, a classifier agrees
+with the hundred annotators of ChaosNLI on .74 of the items. From three annotations of each item,
 the flat prior gives .60, and the learned prior .74. Predictions are evidence: without them, the
 posterior of an item with the annotations a, b, b does not depend on the predictions, and all
 systems are underestimated. A number :math:`\alpha` for ``prior_count`` fixes the prior
@@ -37,10 +37,10 @@ each stratum g has weights of its own, :math:`a_{gk} \sim \mathrm{Normal}(a_k, \
 :math:`b_{gs} \sim \mathrm{Normal}(b_s, \sigma_b)` and :math:`c_{gs} \sim \mathrm{Normal}(c_s,
 \sigma_c)`, with :math:`\log \sigma \sim \mathrm{Normal}(0, 1)`: ``stratum_label_weight``,
 ``stratum_prediction_weight``, ``stratum_probability_weight``, and ``label_weight_sd`` and so on.
-So a label by a judge that favours one system counts for less there, and systems with few labelled
-outputs borrow from the others. With more than 30 labels, only predictions and probabilities have
-weights by stratum. Without strata, the favoured system's share of good outputs is too
-high, and the others' too low.
+So a label by a judge that favours one system counts for less in the stratum of that system, and
+systems with few labelled outputs borrow from the others. With more than 30 labels, only predictions
+and probabilities have weights by stratum. Without strata, the favoured system's share of good
+outputs is too high, and the others' too low.
 
 Limits. A few annotations do not show how well a system predicts items on which the panel is split
 nearly evenly. On these items, the prior treats the system as a member of the panel.
@@ -224,8 +224,8 @@ def fit(
     xarray.DataTree
         ``posterior`` with ``plausibility`` (chain, draw, item, label) and the learned prior's
         ``concentration``, ``label_weight`` (label), ``prediction_weight`` (system) and
-        ``probability_weight`` (scored_system), if the model has them, with strata also those of
-        the card; ``sample_stats``, ``observed_data``, ``constant_data``.
+        ``probability_weight`` (scored_system), if the model has them, with strata also the
+        parameters by stratum, see the card; ``sample_stats``, ``observed_data``, ``constant_data``.
 
     Examples
     --------

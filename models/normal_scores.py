@@ -29,27 +29,28 @@ Predictions are evidence for a learned prior: the prior mean of item i is
     w_j \sim \mathrm{Normal}(0,\ t / (\sqrt J\, \mathrm{sd}(p_j)))
 
 with :math:`p_{ij}` the number that system j of J predicts, :math:`w_j` its weight,
-``prediction_weight``, and t the standard deviation of items' mean scores, at least s. Without them,
-metrics would count as error what a system knows about an item beyond its few scores.
+``prediction_weight``, and t the standard deviation of items' mean scores, at least s. Without
+predictions, metrics would count a system's knowledge about an item, beyond its few scores, as
+error.
 
 Strata. If the annotations have ``stratum=``, such as the systems whose outputs were scored, each
 stratum has a prior mean and weights of its own around m and w: ``stratum_prior_mean`` and
-``stratum_prediction_weight``. Their standard deviations are learned: ``prior_mean_sd``, in scores,
-and ``prediction_weight_sd``, in units of the prior standard deviation of the weight;
-both have the prior LogNormal(0, 1) in units of s and of that standard deviation.
+``stratum_prediction_weight``. Their standard deviations between strata are learned. The prior is
+s times LogNormal(0, 1) for ``prior_mean_sd``, in scores, and LogNormal(0, 1) for
+``prediction_weight_sd``, in units of the prior standard deviation of the weight.
 
-In the posterior they are ``prior_mean`` m, ``prior_count`` k, ``prior_shape`` a and
-``prior_variance`` b/a. At most a thousand items are used to learn them. On a coarse scale, items
-with equal scores count with the variance of rounding, not with 0.
+In the posterior the four numbers are ``prior_mean`` m, ``prior_count`` k, ``prior_shape`` a and
+``prior_variance`` b/a. At most a thousand items are used to learn the prior. On a coarse scale,
+items with equal scores count with the variance of rounding, not with 0.
 
 When to use it. Scores that are evenly spaced numbers: toxicity -2..2, aesthetics 1..10, direct
 assessment 0..100. When not: if annotators use the scale differently, or their agreement is the
 question (`crossed_effects`); if many scores are at an end of the scale, since a normal distribution
-has no ends; for a few ordered words. With predictions: if there are fewer than 20 items for each of
-three systems or more, whose errors come out too large (a warning says so); if annotators agree much
-less on some items than on others, since the means of such items are assumed to be farther from
-their prediction; if the same few annotators score all items and differ in leniency, since intervals
-are then too narrow.
+has no ends; for a few ordered words. With predictions: if there are fewer than 20 items per system,
+for three systems or more, since their errors are then overestimated (a warning says so); if
+annotators agree much less on some items than on others, since the means of such items are assumed
+to be farther from their prediction; if the same few annotators score all items and differ in
+leniency, since intervals are then too narrow.
 
 Source: Stutz et al. (2023), Appendix A, where the prior is estimated and then assumed known. Given
 the prior, the posterior is conjugate and drawn exactly. The prior is drawn by elliptical slice
@@ -124,7 +125,7 @@ def build(
     AnnotationError
         If the annotations are of another kind, or a prior cannot be learned from them.
     ArgumentError
-        If the prior is not four numbers of which the last three are positive, or predictions are
+        If the prior is not four numbers, the last three positive, or predictions are
         given with a fixed prior.
 
     Examples
@@ -144,7 +145,7 @@ def build(
             which = teachers(coords[ITEM], data)
             taught = teaching(data, grid_step(score), which)
             if not np.array_equal(taught, teaching(data, 0.0, data.n > 0)):
-                # Rounded scores, or a part of very many.
+                # The prior is learned from rounded scores, or from a part of very many items.
                 m, *rest = before
                 of_them = (m[which.nonzero()] if said.systems or said.strata else m, *rest)
                 wanted = log_marginal(of_them, taught)
@@ -218,8 +219,8 @@ def fit(
     xarray.DataTree
         ``posterior`` with ``mean`` and ``variance`` (chain, draw, item), and the learned prior's
         ``prior_mean``, ``prior_count``, ``prior_shape``, ``prior_variance`` and
-        ``prediction_weight`` (system), if there are predictions; with strata also those of the
-        card.
+        ``prediction_weight`` (system), if there are predictions; with strata also the parameters
+        by stratum, see the card.
 
     Examples
     --------

@@ -228,7 +228,7 @@ def _model(what: Process) -> Any:
 def _learned_shapes(n_labels: int, cells: PriorCells, said: Features) -> Any:
     """Return the Gamma shape of each cell under the prior shared by all items.
 
-    The Gibbs step reads the data off a model, and writes this again to prove that it is the same.
+    The Gibbs step reads the data from a model, and calls this to prove that the prior is the same.
     """
     import pymc as pm
     import pytensor.tensor as pt

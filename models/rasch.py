@@ -36,10 +36,10 @@ logit of the first formula has a coefficient for each term:
 
 A positive coefficient means "right more often", for covariates of annotators and of items alike:
 it makes an annotator abler, or an item *easier*. Covariates are centred over the labels.
-Abilities and difficulties are what covariates leave: they, their spreads and the mean ability are
-of annotators and items with average covariates. ``accuracy`` has all of it. With neither a known
-truth nor guessing, do not use covariates: other truths with other signs of coefficients fit small
-studies about as well, and chains stay with one of them (r-hat says so).
+Abilities, difficulties, their spreads and the mean ability are for annotators and items with
+average covariates. ``accuracy`` includes the covariates. With neither a known truth nor guessing,
+do not use covariates: other truths with other signs of coefficients fit small studies about as
+well, and chains stay with one of them (r-hat shows it).
 
 Priors and why. m is normal (1, 1.5), in logits: annotators mostly know more than nothing. If some
 truth is unknown and nobody guesses, m is also bounded below by the logit of chance,
@@ -47,8 +47,8 @@ truth is unknown and nobody guesses, m is also bounded below by the logit of cha
 well. :math:`s_\theta` is half-normal with scale 1, :math:`s_b` with 1.5: items differ more than
 annotators who were chosen for the task. Prevalence is uniform over the simplex
 (``prior_count=1``), and so are r and w. A coefficient is normal with mean 0 and sd 2.5, in logits,
-divided by the sd of its covariate, as in `crossed_effects`. ``priors=`` changes those of
-coefficients and the first three.
+divided by the sd of its covariate, as in `crossed_effects`. ``priors=`` changes the priors
+of coefficients, m, :math:`s_\theta` and :math:`s_b`.
 
 When to use it. To estimate the ability of annotators who labelled items of different difficulty,
 the difficulty of items, and the accuracy of each annotator on each item
@@ -64,12 +64,13 @@ accuracies was .10 without guessing, and .04 with it. The model cannot see annot
 together for reasons other than ability: 90 % intervals covered 30 of 30 accuracies with the truth
 known, and 21 without it.
 
-Simulated otherwise (6 annotators, 120 items, three labels; 15 studies of each kind; 89 %
-intervals). With the truth known, intervals of accuracies hold .84 to .91 if some labels are
-guessed, discrimination differs, or items are hard in groups; those of ``ability`` hold .57 and .62
-in the last two. With an unknown truth accuracies hold .69 to .84, where nobody guesses .78, and the
-differences of annotators are too small by a third. With a wrong answer that many give on .15 of the
-items, accuracies are .11 too high, and intervals hold .18: give some true labels.
+Coverage of 89 % intervals if data are simulated from other models (6 annotators, 120 items, three
+labels; 15 studies of each kind). With the truth known, intervals of accuracies cover .84 to .91 if
+some labels are guessed, discrimination differs, or items are hard in groups; intervals of
+``ability`` cover .57 and .62 in the last two cases. With an unknown truth, intervals of accuracies
+cover .69 to .84 (.78 if nobody guesses), and the differences of annotators are too small by a
+third. If many annotators give the same wrong answer on .15 of the items, accuracies are .11 too
+high, and intervals cover .18: give some true labels.
 
 The sampler is an exact Gibbs sampler. Given who knew the truth, abilities and difficulties are
 crossed effects (`crossed_effects`) and are moved by that kernel. Difficulties are moved with truths
@@ -140,7 +141,7 @@ def build(
         Not used by `build`, which takes the settings of `fit`: the model is the same.
     formula : str, optional
         Covariates of being right, as in `crossed_effects`: ``"~ experience * np.log(words)"``. Each
-        term is a function of one item and one annotator, so that it is known of all pairs. A
+        term must be a function of one item and one annotator, which is computed for all pairs. A
         column ``pool`` must be in a table.
     items, annotators : table, optional
         Covariates, with a column ``item`` or ``annotator`` of names. Each annotator needs a label.
@@ -151,24 +152,24 @@ def build(
         With ``mean_ability``, ``ability_spread``, ``ability`` (annotator), ``difficulty_spread``,
         ``difficulty`` (item), ``prevalence`` (label), with confidence ``confidence_if_right`` and
         ``confidence_if_wrong`` (level), with a formula ``coefficient`` (term), and the observed
-        ``labels`` (item, place): codes of labels, with confidence times the number of levels, plus
-        the level's; -1 where an item has no more. ``truth`` (item, label) is the probability of
-        each label to be true. The data ``label_code`` and ``respondent_code`` (item, place),
+        ``labels`` (item, place): codes of labels (with confidence times the number of levels, plus
+        the level's code); -1 at places without a label. ``truth`` (item, label) is the probability
+        of each label to be true. The data ``label_code`` and ``respondent_code`` (item, place),
         ``covariates`` (item, place, term) of a formula, and ``truth_code`` (item) if the truth of
         some items is known, -1 for the others, can be set to those of other items.
-        The data ``guess_odds``, 1 / (labels - 1), are there only if annotators guess.
+        The data ``guess_odds``, 1 / (labels - 1), exist only if annotators guess.
 
         `pymc.compute_log_likelihood` gives the log-likelihood of each item given its difficulty,
-        and ``fit(log_likelihood=True)`` with its difficulty summed out. Use the latter for
+        and ``fit(log_likelihood=True)`` with its difficulty summed out. Use `fit` for
         `arviz.loo`: an item's own labels inform its difficulty, and Pareto k is often too high.
 
     Raises
     ------
     AnnotationError
-        If the annotations are not labels, or of fewer than two kinds, if an item has none, or if
-        ``confidence=True`` and confidence is missing.
+        If the annotations are not labels, if there are fewer than two labels, if an item has none,
+        or if ``confidence=True`` and confidence is missing.
     ArgumentError
-        If a setting makes no sense, ``truth`` names items or labels that do not exist, or a table
+        If a setting is invalid, ``truth`` names items or labels that do not exist, or a table
         lacks a column, a row or a value.
 
     Examples
@@ -219,7 +220,7 @@ def _model(process: Process) -> Any:
         logit = difference(ability, difficulty, respondent)
         if len(process.terms):
             logit = logit + _of_covariates(process, respondent)
-        if process.guessing:  # the odds of a right guess come on top
+        if process.guessing:  # add the odds of a right guess
             odds = pm.Data("guess_odds", 1.0 / (n_labels - 1))
             logit = pt.logaddexp(logit, pt.log(odds))
 
@@ -248,7 +249,7 @@ def _model(process: Process) -> Any:
 
 
 def _of_covariates(process: Process, respondent: Any) -> Any:
-    """Make the coefficients of a formula, and return the covariates' part of logits."""
+    """Add the coefficients of a formula, and return the covariates' part of logits."""
     import pymc as pm
 
     from dissensus.families.rasch.distributions import of_items
@@ -257,7 +258,7 @@ def _of_covariates(process: Process, respondent: Any) -> Any:
     coefficient = pm.Normal("coefficient", mu=centre, sigma=sd, dims=TERM)
     value = by_place(process.item, len(process.items), process.covariates, empty=0.0)
     given = of_items(pm.Data("covariates", value, dims=(ITEM, PLACE, TERM)), respondent)
-    # A matrix: of an array of three dimensions the product takes seven times as long.
+    # As a matrix: with three dimensions the product takes seven times as long.
     return (given.reshape((-1, value.shape[-1])) @ coefficient).reshape(respondent.shape)
 
 
@@ -338,7 +339,7 @@ def fit(
     >>> int(ability.to_numpy().argmax())
     5
 
-    The three who are right more often have a diploma:
+    The three annotators who are right more often have a diploma:
 
     >>> people = {"annotator": [1, 2, 3, 4, 5, 6], "diploma": list("nnnyyy")}
     >>> fit = dx.models.rasch.fit(

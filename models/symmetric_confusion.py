@@ -43,8 +43,9 @@ By default this is the process behind kappa: one accuracy p for all annotators
 
 Correlated errors (``error_correlation``). The label behind the annotations may differ from the
 true label: annotators who are misled in the same way give the same wrong label. The card of
-`dawid_skene` has the probability of the true labels, the priors, and what is assumed of items that
-only systems labelled. The default is 0, independent errors; `dissensus.evaluate` uses "learned".
+`dawid_skene` has the probability of the true labels, the priors, and the assumptions about items
+that only systems labelled. The default is 0, independent errors; `dissensus.evaluate` uses
+"learned".
 
 Priors and why. Prevalence is uniform over the simplex (``prior_count=1``). The accuracy of
 annotators, or its mean, is uniform above guessing, 1/K: otherwise annotators who are mostly right
@@ -59,12 +60,12 @@ independent given the true label and the difficulty of the item.
 
 When not: if particular labels are confused and there are enough annotations to learn a matrix, or
 if there are covariates of accuracies, use `dawid_skene`. If items have no single true label, use
-`dirichlet`. If a judge labelled the outputs of several systems, fit each system's outputs by
-themselves: prevalence and the judge's accuracy are the same in all strata. Do not use the model if
-annotators saw the system's predictions or each other's labels. Do not evaluate a system that was
-trained on these labels or computed from them: the accuracy of a majority vote of the annotators is
-estimated as nearly 1, and no check detects it. A mistake that many annotators share counts as the
-truth, unless errors are correlated.
+`dirichlet`. If a judge labelled the outputs of several systems, fit each system's outputs
+separately: a fit has one prevalence and one accuracy of the judge for all outputs. Do not use the
+model if annotators saw the system's predictions or each other's labels. Do not evaluate a system
+that was trained on these labels or computed from them: the accuracy of a majority vote of the
+annotators is estimated as nearly 1, and no check detects it. A mistake that many annotators share
+counts as the truth, unless ``error_correlation`` is above 0.
 
 Systems are evidence of the truth too (``evidence="all"``). With ``evidence="annotators"`` the
 parameters of annotators, and ``truth``, are inferred from annotations alone, and the parameters of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 import matplotlib.pyplot as plt
@@ -134,19 +135,24 @@ PRIOR_PICTURES: Final[dict[str, Callable[[], Any]]] = {
     )
 }  # fmt: skip
 
-CALIBRATED: Final = {
-    "dirichlet": "dirichlet",
-    "inverse_rank": "inverse_rank",
-    "plackett_luce": "plackett_luce",
-    "normal_scores": "normal_scores",
-    "crossed_effects": "crossed_effects-gaussian",
-    "cross_replication": "cross_replication-gaussian",
-    "symmetric_confusion": "symmetric_confusion-as-it-stands",
-    "dawid_skene": "dawid_skene-pooled",
-    "rasch": "rasch-truth-unknown",
-    "bradley_terry": "bradley_terry-pair-ties-side-as-written",
+_CALIBRATED: Final = {
+    "crossed_effects": "gaussian",
+    "cross_replication": "gaussian",
+    "symmetric_confusion": "as-it-stands",
+    "dawid_skene": "pooled",
+    "rasch": "truth-unknown",
+    "bradley_terry": "pair-ties-side-as-written",
 }
-"""Variant of each model whose calibration is plotted on its page."""
+"""Form of a model whose calibration is plotted on its page, if it is not the first."""
+
+
+def calibrated(name: str) -> Path:
+    """Return the picture of a model's calibration."""
+    folder = Path(__file__).resolve().parents[1] / "calibration"
+    if name in _CALIBRATED:
+        return folder / f"{name}-{_CALIBRATED[name]}.png"
+    own = folder / f"{name}.png"
+    return min(folder.glob(f"{name}-*.png"), default=own) if not own.exists() else own
 
 
 def lines(name: str) -> list[str]:
@@ -158,7 +164,7 @@ def lines(name: str) -> list[str]:
         f"   :alt: Default priors of {name}", "   :width: 100%", "",
         f"   The default priors. {caption}", "",
         ".. rubric:: Calibration", "",
-        f".. figure:: ../../calibration/{CALIBRATED[name]}.png",
+        f".. figure:: ../../calibration/{calibrated(name).name}",
         f"   :alt: Ranks of the truth among draws of {name}", "   :width: 100%", "",
         "   Ranks of the true value among the draws, over simulated studies. If the intervals have "
         "their nominal coverage, ranks are uniform within the band "

@@ -35,7 +35,8 @@ class DissensusError(ValueError):
     expected : str
         The expected value.
     found : str
-    The value that was found. where : str, optional
+        The value that was found.
+    where : str, optional
         The row, item or file position.
     hint : str, optional
         How to correct the input.
@@ -63,8 +64,8 @@ class DissensusError(ValueError):
         super().__init__(f"{subject}{place}: expected {expected}; found {found}{advice}")
 
     def __reduce__(self) -> tuple[Callable[..., Self], tuple[str]]:
-        # Without this method, an error cannot be returned from another process: arguments have
-        # names.
+        # Without this method, an error cannot be returned from another process: pickle does not
+        # pass keyword arguments.
         said = {"expected": self.expected, "found": self.found}
         make = partial(type(self), **said, where=self.where, hint=self.hint)
         return make, (self.subject,)
@@ -80,7 +81,7 @@ class DissensusError(ValueError):
         place : callable
             Function of the number of a row that describes it, such as ``"row 3 (line 5)"``.
         source : str, optional
-        The source of the data, which is added in front.
+            The source of the data, which is added in front.
 
         Examples
         --------
@@ -190,11 +191,11 @@ class ArgumentError(DissensusError):
 
 
 class DissensusWarning(UserWarning):
-    """Something went on, but not as the caller may think.
+    """The function continued, but its result may differ from what the caller expects.
 
     Examples
     --------
-    A system may say what no annotator can:
+    A system may predict a label that no annotator can give:
 
     >>> import warnings
     >>> import dissensus as dx
@@ -213,7 +214,7 @@ class DesignWarning(DissensusWarning):
 
     Examples
     --------
-    To stop at it, before anything is sampled:
+    To turn it into an error, before anything is sampled:
 
     >>> import warnings
     >>> import dissensus as dx
@@ -233,7 +234,7 @@ class ConvergenceWarning(DissensusWarning):
 
     Examples
     --------
-    To stop at it, so that nothing is made of such draws:
+    To turn it into an error, so that such draws are not used:
 
     >>> import warnings
     >>> import dissensus as dx
@@ -256,7 +257,7 @@ _HELD: Final[ContextVar[list[Said] | None]] = ContextVar("warnings held back", d
 
 
 def warn_caller(text: str, category: type[DissensusWarning] = DissensusWarning) -> None:
-    """Warn where the library was called, however deep within it the trouble is found.
+    """Warn at the line that called the library, also from functions deep within the library.
 
     Examples
     --------
@@ -296,7 +297,7 @@ def held_back() -> Iterator[list[Said]]:
 
 
 def resembling(name: str, names: Iterable[str]) -> str:
-    """Return the one name that differs only in capitals and blanks, or nothing.
+    """Return the only name that differs just in capitals and blanks, or "" if there is not one.
 
     Examples
     --------
@@ -327,7 +328,7 @@ def misspelt(names: Sequence[object], known: Sequence[object]) -> str:
     --------
     >>> from dissensus.errors import misspelt
     >>> misspelt(["positive", "odd"], ["Positive", "Negative"])
-    "'positive' is 'Positive' but for capitals or blanks. "
+    "'positive' is 'Positive' except for capitals or blanks. "
     """
     alike: dict[str, list[str]] = {}
     for one in known:
@@ -336,11 +337,11 @@ def misspelt(names: Sequence[object], known: Sequence[object]) -> str:
     sure = ((name, ones[0]) for name, ones in near if len(ones) == 1 and ones[0])
     pairs = list(islice(sure, _PAIRS))
     said = ", ".join(f"{name!r} is {one!r}" for name, one in pairs)
-    return f"{said} but for capitals or blanks. " if pairs else ""
+    return f"{said} except for capitals or blanks. " if pairs else ""
 
 
 def shown(names: Sequence[object], limit: int = 5) -> str:
-    """Name the first few of many things, and their number.
+    """List the first few names, and the number of the others.
 
     Examples
     --------
@@ -355,7 +356,7 @@ def shown(names: Sequence[object], limit: int = 5) -> str:
 
 
 def brief(value: object, limit: int = 60) -> str:
-    """Show a value in a line: as Python writes it, or by its type where that takes several.
+    """Show a value in one line: its repr, or its type if the repr has several lines.
 
     Examples
     --------
@@ -366,7 +367,7 @@ def brief(value: object, limit: int = 60) -> str:
     """
     try:
         text = repr(value)
-    except Exception:  # of a stranger's class, or an integer of thousands of digits
+    except Exception:  # a class with a faulty repr, or an integer of thousands of digits
         text = ""
     if not text or "\n" in text:
         return type(value).__name__

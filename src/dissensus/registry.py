@@ -1,4 +1,4 @@
-"""Looking names up in lists of models, metrics, plots, formats; models of other packages."""
+"""Find models, metrics, plots and formats by name; models of other packages."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from typing import Any, Final, Protocol
 
 from dissensus.errors import ArgumentError, DissensusWarning
 
-# Models that other packages bring: found by their entry points, loaded when they are asked for.
+# Models of other packages: found by their entry points, loaded on first use.
 
 
 GROUP: Final = "dissensus.models"
 _ASKED: Final = ("draws", "chains", "random_seed", "progressbar")
-"""What every fit is asked for by name."""
+"""Arguments by name that every ``fit`` must take."""
 
 
 @cache
 def _entries(path: tuple[tuple[str, int], ...]) -> tuple[EntryPoint, ...]:
-    """Look for entry points, once for a search path: to go through all packages takes 12 ms."""
+    """Return entry points, cached by search path: reading those of all packages takes 12 ms."""
     del path
     return tuple(entry_points(group=GROUP))
 
 
 def _search_path() -> tuple[tuple[str, int], ...]:
-    """Return folders and when they changed: a package may be installed during a session."""
+    """Return folders and their times of change: packages may be installed during a session."""
     return tuple((folder, _changed(folder)) for folder in sys.path)
 
 
@@ -107,11 +107,11 @@ class Named(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name of the entry."""
 
 
 def find[Entry: Named](entries: Iterable[Entry], name: str, what: str) -> Entry:
-    """Return the entry of that name, or raise an error that lists the names there are.
+    """Return the entry of that name, or raise an error that lists all names.
 
     >>> from dissensus.models import MODELS
     >>> find(MODELS, "dirichlet", "model").summary

@@ -1,6 +1,6 @@
-"""Files whole or not at all, all of a result or none of it, one process at a time at each.
+"""Write files completely or not at all, also several together, with locks between processes.
 
-Everything is written into a folder beside its place, and renamed when the last file is whole: a
+Files are written into a folder beside their place, and renamed when the last file is complete: a
 full disk, Ctrl-C or an error during writing leaves the old files, and no others.
 """
 
@@ -17,22 +17,22 @@ from typing import Any, Final
 
 from dissensus.errors import ArgumentError
 
-# One process at a time at a file, where the system can see to it.
+# Locks: one process at a time uses a file, on systems with locks.
 
 
 try:
     import fcntl
-except ImportError:  # Windows: there two processes are not kept apart
+except ImportError:  # Windows: no locks between processes
     fcntl = None  # type: ignore[assignment]
 
 _OURS: Final[dict[Path, weakref.finalize[..., Any]]] = {}
 
 
 def claim(path: Path, owner: object) -> None:
-    """Keep other processes from a file while its owner lives, until it is released.
+    """Lock a file against other processes, until it is released or its owner is deleted.
 
-    Raises a BlockingIOError if another process has it. A second owner in this process takes it
-    over: the first may be a fit that failed, and lives on in a traceback.
+    Raises a BlockingIOError if another process has the lock. A second owner in this process takes
+    the lock over: the first may be a failed fit that a traceback still refers to.
     """
     release(path)
     if fcntl is not None:
@@ -43,7 +43,7 @@ def claim(path: Path, owner: object) -> None:
         except BlockingIOError:
             release(path)
             raise
-        except OSError:  # disks that know no locks
+        except OSError:  # disks without locks
             release(path)
 
 
@@ -97,7 +97,7 @@ def replace_all(
                 begun[name] = there(folder / name)
                 _keep(folder / name, old / name)
                 _move(new / name, folder / name)
-        except BaseException:  # also Ctrl-C: half of two results is worse than either
+        except BaseException:  # also Ctrl-C: old and new files must not be mixed
             for name, before in reversed(begun.items()):
                 _restore(folder / name, old / name, place / f"discarded-{name}", before)
             raise
@@ -170,7 +170,7 @@ def _keep(path: Path, old: Path) -> None:
     if path.is_dir() and not path.is_symlink():  # nothing can be renamed over a folder
         path.rename(old)
     elif there(path):
-        with suppress(OSError, NotImplementedError):  # disks that know no second names
+        with suppress(OSError, NotImplementedError):  # disks without hard links
             os.link(path, old, follow_symlinks=False)
 
 

@@ -1,7 +1,7 @@
-"""How numbers and names are written wherever people read them: figures, reports, tables.
+"""The form of numbers and names in figures, reports and tables.
 
-One style throughout: shares and probabilities as .83, counts as 1,008, and names that came
-with the data made harmless and short, never trusted.
+Shares and probabilities are written as .83, counts as 1,008. Names from the data are made safe to
+print, and short.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _TITLES: Final = {
 
 
 def share(value: float, digits: int = 2) -> str:
-    """Write a share, a probability or a mean of such: .83, 1.00, or n/a.
+    """Write a share, a probability or their mean: .83, 1.00, or n/a.
 
-    Of errors of 10 and more, which are in the unit of the scores, one decimal fewer for each
-    further place before the point.
+    Numbers of 10 and more, such as errors in the unit of the scores, have one decimal fewer for
+    each further digit before the point.
 
     >>> share(0.834), share(1), share(0), share(float("nan"))
     ('.83', '1.00', '.00', 'n/a')
@@ -57,7 +57,7 @@ def share(value: float, digits: int = 2) -> str:
 
 
 def probability(value: float) -> str:
-    """Write a probability counted from draws, which can be neither 0 nor 1 for sure.
+    """Write a probability estimated from draws: a share of 0 or 1 does not show certainty.
 
     >>> probability(0.7), probability(1.0), probability(0.001)
     ('.70', '> .99', '< .01')
@@ -68,7 +68,7 @@ def probability(value: float) -> str:
 
 
 def spoken_probability(value: float) -> str:
-    """Write a probability as a sentence wants it.
+    """Write a probability in the form for sentences.
 
     >>> spoken_probability(0.7), spoken_probability(1.0), spoken_probability(0.0)
     ('.70', 'above .99', 'below .01')
@@ -186,7 +186,7 @@ def _harmless(letter: str) -> str:
 
 
 def short(name: object, width: int = 32) -> str:
-    """Make a name safe, and cut it where it is longer than a line can hold.
+    """Make a name safe to print, and cut it to a width.
 
     >>> short("a rather long name", 10)
     'a rather …'
@@ -213,7 +213,7 @@ def short_names(names: Sequence[object], width: int = 32) -> list[str]:
 
 
 def listed(names: Sequence[str], last: str = "and") -> str:
-    """Join names as a sentence does.
+    """Join names with commas, and a word before the last name.
 
     >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])
     ('a', 'a and b', 'a, b and c')

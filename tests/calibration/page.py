@@ -22,34 +22,35 @@ COLOURS: Final = 24
 
 _HEAD: Final = """# Calibration
 
-Does each sampler draw from the posterior of the model as it is written? Draw parameters from the
-prior, annotations from the parameters, fit, and see at which place among its draws the true number
-stands. If the fit is right that place is uniform, whatever is asked of parameters and data (Talts
-et al. 2018; Modrak et al. 2023); a place that is not shows a fault of the sampler, of its warm-up,
-or of the model's two forms, which are then not the same.
+Does each sampler draw from the posterior of the model as it is written? Parameters are drawn from
+the prior, and annotations given these. The model is then fitted, and the rank of the true value
+among the posterior draws is computed. If the fit is right, these ranks are uniform, for every
+function of parameters and data, here a *question* (Talts et al. 2018; Modrak et al. 2023). Ranks
+that are not uniform show a fault of the sampler or of its warm-up, or a difference between the two
+forms of the model, the one that is simulated and the one that is fitted.
 
-Tests that take hours do not run with every change, but reduced forms of most of them do. What ran
-in full and passed, in parts on the days given:
+The full tests take hours and do not run with every change, but reduced forms of most of them do.
+These tests ran in full and passed, in parts on the days given:
 
 ```{{csv-table}}
 :file: calibration/passes.csv
 :header-rows: 1
 ```
 
-Forms "as written" are drawn from what `build` returns and fitted by `fit`: a harness without a line
-for any model holds the one against the other. The others are drawn by simulators written by hand in
-NumPy, without PyMC, from what the cards say.
+Forms "as written" are simulated from the model that `build` returns, and fitted by `fit`; the
+harness has no code for single models. The other forms are simulated by hand-written NumPy code,
+without PyMC, from the models' cards.
 
-In *errors together* and *weight of a system* a correlation of errors, and what a system knows
-beyond annotators, are learned from known labels. Together with the labels that is not a generative
-model, as annotators are learned from labels alone. Each form draws the part that has a joint
-distribution, with 5,000 items, by which annotators are known
-(`tests/calibration/truth_correlated.py`).
+In *errors together* and *weight of a system*, the correlation of errors and a system's knowledge
+beyond the annotators' are learned from known labels. Together with the labels this is not a
+generative model, because annotators are learned from labels alone. Each of the two forms draws
+only the part that has a joint distribution, with 5,000 items, which determine the annotators'
+parameters (`tests/calibration/truth_correlated.py`).
 
-In the pictures the line is the distribution function of the places less what is expected; it stays
-within the grey in 95 of 100 right fits, all along (Säilynoja, Bürkner & Vehtari 2022). p says how
-often uniform places stray as far, and is never below 1/2001. A question passes if p > 1/1000: of
-{questions} right ones about {expected:.1f} will not.
+In the pictures the line is the distribution function of the ranks minus its expectation. In 95 of
+100 right fits, the whole line is within the grey band (Säilynoja, Bürkner & Vehtari 2022). p is the
+probability that uniform ranks deviate as much; it is never below 1/2001. A question passes if
+p > 1/1000: of {questions} right ones about {expected:.1f} will not.
 
 {found}
 

@@ -232,7 +232,7 @@ def test_a_lead_that_one_label_cannot_turn_gains_nothing_by_one():
     fit = alike([[0.9, 0.1]], [0.8])
     none = dx.items_to_review(fit)
     assert none["gain"].item() == 0.0
-    assert none.attrs["in_words"].endswith("it cannot change a most plausible label.")
+    assert none.attrs["in_words"].endswith("no most probable label would change.")
     # Both say the other label: if it is right .1 * .64, against .9 * .04 if it is not.
     np.testing.assert_allclose(dx.items_to_review(fit, further=2)["gain"], 0.064 - 0.036)
 

@@ -209,7 +209,7 @@ def test_accuracy_without_the_truth_is_planned_with_and_without_a_pilot(tmp_path
 
 
 PLANS = [
-    ((), "PILOT: expected a file with annotations of a pilot study; found none. Only with"),
+    ((), "PILOT: expected a file with annotations of a pilot study; found none. Without a pilot"),
     (("--truth",), "kappa: expected the agreement of annotators beyond guessing, or a pilot"),
     (("--kappa", 0.3), "n_labels: expected the number of labels in the label space"),
     (("--kappa", 0.3, "--target", 0.8), "--target: expected none, as --truth, --kappa"),
@@ -220,7 +220,7 @@ PLANS = [
 ]
 OF_PILOTS = [
     (("--plot", "plan.xlsx"), "--plot: expected a name in .png, .svg or .pdf"),
-    (("--plot", "nowhere/plan.png"), "--plot: expected a file in a folder"),
+    (("--plot", "nowhere/plan.png"), "--plot: expected a file in an existing folder"),
     (("--target", 2), "target: expected a number between 0 and 1"),
     (("--target", 0.8, "--accuracy", 0.9), "accuracy: expected none, since reliability is"),
     (("--studies", 2), "studies: expected none, as the accuracy of a system"),
@@ -324,7 +324,7 @@ def test_rankings_show_two_models(ranked, tmp_path):
     words = " ".join(done.output.split())
     assert "Metrics of the systems: plackett_luce at 1" in words
     assert "Metrics under both models" in words
-    assert "Do not rely on what is marked: only 20 draws a chain" in words
+    assert "Do not rely on the marked numbers: only 20 draws a chain" in words
     assert "A second model, inverse_rank," in words
     with (out / "summary.csv").open() as file:
         assert {row["model"] for row in csv.DictReader(file)} == {"plackett_luce", "inverse_rank"}
@@ -395,7 +395,7 @@ def test_known_labels_come_from_a_file(tmp_path):
     [
         ([("i0", "x"), ("i0", "y")], ("item", "label"), "--known: expected one label for each"),
         ([("z", "x")], ("item", "label"), "in k.csv also 'z'. Leave those rows out"),
-        ([("i0", "w")], ("item", "label"), "in k.csv also 'w'. --labels names all"),
+        ([("i0", "w")], ("item", "label"), "in k.csv also 'w'. Give the label space with --labels"),
         ([("i0", "x")], ("item", "gold"), "k.csv with 'item', 'gold'. Rename the column"),
     ],
 )

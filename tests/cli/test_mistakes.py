@@ -66,7 +66,7 @@ MISTAKES = [
      ["--kind continuous without --labels"]),
     ("spelling", ["spell.csv"], 0,
      ["Labels that join others (rows): 'yes;no' (1)", "Keep one label in each row",
-      "alike but for capitals or blanks (rows): 'No ' (1), 'YES' (1)", "Write them alike"]),
+      "differ only in capitals or blanks (rows): 'No ' (1), 'YES' (1)", "Write them alike"]),
     ("zero and one", ["zero.csv"], 0,
      ["whole numbers (0, 1)", "nominal until the kind is given", "--kind nominal",
       "--kind ordinal"]),
@@ -195,7 +195,7 @@ def test_evaluate_warns_of_labels_that_look_like_mistakes():
     texts = [str(one.message) for one in said]
     assert len(texts) == 2
     assert texts[0].startswith("Labels that join others (rows): 'yes;no' (1)")
-    assert texts[1].startswith("Labels alike but for capitals or blanks (rows): 'No ' (1)")
+    assert texts[1].startswith("Labels that differ only in capitals or blanks (rows): 'No ' (1)")
 
 
 @pytest.mark.parametrize("call", [dx.krippendorff_alpha, dx.models.dirichlet.fit, dx.evaluate])

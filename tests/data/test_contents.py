@@ -105,7 +105,7 @@ def test_what_differs_in_capitals_is_pointed_out():
     assert said["labels alike but for capitals or blanks"] == "'Yes', 'yes '"
     pred = dx.predictions({"item": [1, 2], "system": ["m", "m"], "label": ["no", "No"]})
     lines = dict(prediction_lines(prediction_contents(ann, pred)))
-    assert "'no' is 'No' but for capitals or blanks" in lines["labels outside"]
+    assert "'no' is 'No' except for capitals or blanks" in lines["labels outside"]
 
 
 def test_what_does_not_go_together_is_said():
@@ -133,9 +133,9 @@ def test_names_of_one_thing_in_two_spellings():
     })  # fmt: skip
     found = name_doubts(ann, pred)
     assert [doubt.split(".")[0] for doubt in found] == [
-        "Items alike but for capitals or blanks: 'i1', 'I1 '",
-        "Annotators alike but for capitals or blanks: 'ann', 'Ann '",
-        "Systems alike but for capitals or blanks: 'm', 'M'",
+        "Items that differ only in capitals or blanks: 'i1', 'I1 '",
+        "Annotators that differ only in capitals or blanks: 'ann', 'Ann '",
+        "Systems that differ only in capitals or blanks: 'm', 'M'",
     ]
     assert set(found) <= set(doubts(ann, pred))
     votes = dx.pairs({"left": ["m", "M"], "right": ["n", "n"], "winner": ["left", "left"]})
@@ -148,7 +148,7 @@ def test_an_evaluation_tells_of_two_spellings():
     ann = dx.annotations({
         "item": [1, 1, 2, 2], "annotator": ["ann", "Ann "] * 2, "label": list("xyxx"),
     })  # fmt: skip
-    with pytest.warns(dx.DissensusWarning, match="Annotators alike but for capitals"):
+    with pytest.warns(dx.DissensusWarning, match="Annotators that differ only in capitals"):
         dx.evaluate(
             ann, draws=50, random_seed=1, progressbar=False, truth_model=None, ground_truth=None,
             components=None,

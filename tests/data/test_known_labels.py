@@ -72,7 +72,7 @@ def test_what_is_wrong_with_known_labels_is_said(truth, said):
 
 def test_a_known_label_in_another_spelling_is_named():
     ann = dx.annotations({"item": [1, 2], "annotator": [1, 1], "label": ["Cat", "dog"]})
-    with pytest.raises(dx.ArgumentError, match=r"'cat ' is 'Cat' but for capitals or blanks"):
+    with pytest.raises(dx.ArgumentError, match=r"'cat ' is 'Cat' except for capitals or blanks"):
         known_codes(ann, {1: "cat "})
     with pytest.raises(dx.ArgumentError, match="the whole label space"):
         known_codes(ann, {1: "cow"})

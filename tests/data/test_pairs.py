@@ -51,7 +51,7 @@ def test_names_that_are_numbers():
          r"column 'winner', row 1: expected one of .* systems of the row, 'y', 'z'; found 'x' "
          r"\(such rows: 1\). The winner must be one of the two"),
         ({"winner": ["x", "Tie", "tie", "draw"]}, {},
-         r"row 1: .*found 'Tie' \(such rows: 2, with .*'Tie' is 'tie' but for capitals.*"
+         r"row 1: .*found 'Tie' \(such rows: 2, with .*'Tie' is 'tie' except for capitals.*"
          r"type ties=\['tie', 'Tie', 'draw'\]; words for the sides are the names of their columns"),
         ({"model_b": ["x", "z", "z", "x"]}, {},
          r"columns 'model_a' and 'model_b', row 0: expected two different systems; found 'x' on"),

@@ -139,7 +139,7 @@ CASES = [
     ("counts as member", lambda: dx.validate(read().assign(member=read()["member"] * 2)),
      "member: expected true or false over"),
     ("fewer elements", lambda: dx.validate(read().sel(element=["x"])),
-     "member, answer 'y;z': expected its labels"),
+     "member, answer 'y;z': expected the labels in the name of the answer"),
     ("a format", lambda: dx.read_annotations("x.csv", "wide", kind="set"), "Read the table with"),
     ("a model", lambda: dx.models.dirichlet.fit(read()), '"masi": krippendorff_alpha'),
     ("a plan", lambda: dx.plan(read()), r"dissensus\.by_label"),

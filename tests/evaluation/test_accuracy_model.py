@@ -125,4 +125,4 @@ def test_clusters_are_noted():
     item, who = np.indices((9, 3)).reshape(2, -1)
     table = {"item": item, "annotator": who, "label": list("ab") * 13 + ["a"], "c": item // 3}
     found = plan(dx.annotations(table, cluster="c"), None, "auto", None)
-    assert "items of a cluster to be independent" in found.remarks[-1]
+    assert "items of a cluster as independent" in found.remarks[-1]

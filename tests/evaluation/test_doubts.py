@@ -123,7 +123,7 @@ def test_every_interval_on_the_terminal_is_marked(planted, group):
     }[group]
     for title in titles:
         warning, *rest = tables[title]
-        assert "Do not rely on what is marked" in warning
+        assert "Do not rely on the marked numbers" in warning
         grids = [part for part in rest if isinstance(part, Table)]
         cells = [str(cell) for grid in grids for column in grid.columns for cell in column.cells]
         if title == "The ground truth":  # two annotators agree: no fit is behind that
@@ -140,14 +140,15 @@ def test_the_table_of_certainties_marks_the_reliabilities_of_a_failed_fit(plante
     tree = planted("metrics")
     (table,) = certainty_tables(tree)
     assert [str(row[1]).endswith(MARK) for row in table.bodies[0].rows] == [True]
-    assert "! Do not rely on what is marked" in page(tree).split('id="table-certainty-1"')[1][:300]
+    certainties = page(tree).split('id="table-certainty-1"')[1]
+    assert "! Do not rely on the marked numbers" in certainties[:300]
 
 
 def test_a_table_without_marks_does_not_speak_of_marks():
     table = Page("t", "T", ["a"], [Body(-1, [[0.5], ["x"]])], reason="only 20 draws")
     assert table.warning == "! Do not rely on these numbers: only 20 draws"
     assert replace(table, bodies=[Body(-1, [[".5 !"]])]).warning.startswith(
-        "! Do not rely on what is marked"
+        "! Do not rely on the marked numbers"
     )
     assert replace(table, reason="").warning == ""
 

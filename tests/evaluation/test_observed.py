@@ -249,3 +249,14 @@ def test_what_is_undefined_is_noted_once_and_in_words():
     notes = [line for line in found.attrs["notes"].splitlines() if "undefined" in line]
     assert len(notes) == 1
     assert "annotator_discrepancy_ratio" not in found.attrs["notes"]
+
+
+def test_versions_without_annotators_repeat_no_warning():
+    ann, pred = study("nominal")
+    stray = dx.to_dataframe(pred).assign(
+        label=lambda rows: rows["label"].where(rows["item"] > 2, 9)
+    )
+    found = observed(ann, dx.predictions(stray, kind="nominal"), settings())
+    notes = found["discrepancy"].attrs["notes"]
+    assert notes.count("predictions with them") == 1
+    assert "predictions with them: 3)" in notes

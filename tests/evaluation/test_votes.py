@@ -286,11 +286,13 @@ def test_systems_that_nobody_compared_are_not_ordered():
     board = made["leaderboard"].to_dataset()
     names = [name[0] for name in board["system"].to_numpy().tolist()]
     assert board["group"].to_numpy().tolist() == [int(name == "y") for name in names]
-    assert set(dx.summary(made)["doubt"]) == {"no votes compare systems of 2 groups"}
+    assert set(dx.summary(made)["doubt"]) == {"systems are in 2 groups that no votes compare"}
     asked = next_votes(made)
     assert (asked["first"].str[0] == asked["second"].str[0]).all()
     said = dx.describe(made)
-    assert said.startswith("No best of 6 systems can be named: no votes compare systems of 2 group")
+    assert said.startswith(
+        "The best of 6 systems is unknown: they are in 2 groups that no votes compare"
+    )
     for name in "xy":
         own = board["win_rate"].sel(system=[f"{name}{k}" for k in range(3)])
         best = spoken_probability(float((own.argmax("system") == 0).mean()))
@@ -302,10 +304,10 @@ def test_systems_without_votes_and_short_chains_beside_groups():
     votes = dx.pairs({"left": list("abca"), "right": list("bcad"), "winner": list("abcd")})
     made = dx.evaluate(votes.isel(vote=slice(3)), draws=20, **QUIET)  # d has no vote
     doubts = set(dx.summary(made)["doubt"])
-    assert all(text.endswith("; no votes compare systems of 2 groups") for text in doubts)
+    assert all(text.endswith("; systems are in 2 groups that no votes compare") for text in doubts)
     said = dx.describe(made)
     assert said.startswith("Do not rely on the following numbers: only 20 draws")
-    assert "of 2 groups. " in said
+    assert "in 2 groups that no votes compare. " in said
     assert "best of 3 in its group" in said
     assert "1 more group is not listed." in said
 

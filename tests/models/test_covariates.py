@@ -302,7 +302,7 @@ def with_formula(formula, **more):
 
 
 REFUSED = [
-    (with_formula("label ~ words"), "formula: expected covariates only"),
+    (with_formula("label ~ words"), "formula: expected a formula without a left side"),
     (with_formula("~ words +"), "formula: expected a formula such as"),
     (with_formula("~ 0 + words"), "intercept, which is in the model.*Leave 0 or -1 out"),
     (with_formula("~ words + (1 | group)"), "items and annotators have their effects already"),

@@ -36,7 +36,7 @@ DATA = [
     ("ordinal", pair(["x", "y"]), "ordered labels, .* found 2 nominal lab"),
     ("ordinal", pair([1, 1], kind="ordinal", labels=[1]),
      "two or more ordered labels, .*found 1 ordinal"),
-    ("gaussian", pair(["x", "y"]), "found nominal labels. Two labels: fa"),
+    ("gaussian", pair(["x", "y"]), "found nominal labels. For two labels use fa"),
     ("gaussian", dx.annotations(WORDS, kind="ordinal", labels=["bad", "good"]),
      "ordered words such as 'bad'.*family='ordinal'"),
     ("gaussian", pair([3.0, 3.0], kind="continuous"),

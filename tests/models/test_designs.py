@@ -72,7 +72,7 @@ REPEATED = [(i, a) for i in range(12) for a in "abc" for _ in range(2)]
 @pytest.mark.parametrize("anonymous", [False, True])
 def test_repeated_labels_are_not_independent(anonymous):
     found = said(crossed_effects, labels(REPEATED), family="bernoulli", anonymous=anonymous)
-    assert "36 of 72 labels repeat one by the same annotator" in found
+    assert "36 of 72 labels repeat a label by the same annotator" in found
     assert "sigma_item and ICC are too high" in found
     few = [*EVERYBODY, (0, "a")]  # 1 of 49
     assert said(crossed_effects, labels(few), family="bernoulli") == ""

@@ -6,7 +6,6 @@ Of chains beside each other and of fresh processes: `calibration/test_chains.py`
 from __future__ import annotations
 
 import os
-from functools import partial
 
 import numba
 import pymc as pm
@@ -62,10 +61,18 @@ def test_annotations_in_chunks_and_in_one_draw_the_same(model, examples):
      ("plackett_luce", {"reliability": "common", "tempering": "strength"})],
 )  # fmt: skip
 def test_one_process_and_two_draw_the_same_through_pymc(name, options, examples, monkeypatch):
+    """Of one processor, PyMC would take none."""
     model = dx.models.get(name)
-    found = []
+    found, used = [], []
     real = pm.sample
-    for cores in (1, 2):
-        monkeypatch.setattr(pm, "sample", partial(real, cores=cores))
+
+    def sample(**settings):
+        used.append(settings["cores"])
+        return real(**settings)
+
+    monkeypatch.setattr(pm, "sample", sample)
+    for processors in (1, 4):
+        monkeypatch.setattr(os, "cpu_count", lambda processors=processors: processors)
         found.append(fit(model, examples[model.kinds[-1]], chains=2, **options))
+    assert used == [1, 2]
     assert_same(*found)

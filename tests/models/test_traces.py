@@ -275,7 +275,7 @@ def test_truth_of_new_items_of_unknown_difficulty():
         ({"label_code": [[0, 2, 1, -1], [1, -1, -1, -1]]}, {"sample_vars": DRAWN},
          "labels must be codes below"),
         ({"label_code": [[0, 0, -1, -1], [1, -1, -1, -1]]}, {"sample_vars": DRAWN},
-         "must be there, or both -1"),
+         "a label and its respondent, or -1 for both"),
     ],
 )  # fmt: skip
 def test_new_items_that_do_not_fit_are_refused(change, how, words):

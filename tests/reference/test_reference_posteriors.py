@@ -91,7 +91,9 @@ def past(found, bound=BOUND):
 
 
 def test_every_model_has_a_reference():
-    assert {references()[name].model for name in NAMES} == set(names())
+    assert {references()[name].model for name in NAMES} == set(names()), (
+        "write tests/reference/make/<name>.py, and run `python -m reference.make <name>`"
+    )
 
 
 @every_reference
@@ -150,7 +152,9 @@ def test_a_hyperparameter_that_is_off_by_a_third_is_noticed(name):
 
 
 def test_each_model_has_been_given_a_wrong_hyperparameter():
-    assert {references()[name].model for name in WRONG} == set(names())
+    assert {references()[name].model for name in WRONG} == set(names()), (
+        "add wrong= to tests/reference/make/<name>.py: a hyperparameter 1.3 times too large"
+    )
 
 
 @pytest.mark.slow

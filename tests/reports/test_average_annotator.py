@@ -106,7 +106,7 @@ def test_the_difference_to_an_annotator_is_that_of_the_draws(dictated, gap, nois
         table.head.index("Against an annotator, 89\N{NO-BREAK SPACE}%")
     ] == difference.partition("(")[2].rstrip(")")
     assert table.note.endswith(
-        "within .020 of 0, which is 10\N{NO-BREAK SPACE}% of the annotators' disagreement with "
+        "within .020 of 0, that is, 10\N{NO-BREAK SPACE}% of the annotators' disagreement with "
         "each other."
     )
 

@@ -129,8 +129,8 @@ def test_items_that_nobody_labelled_are_told_apart():
                                                    progressbar=False)))  # fmt: skip
     assert text == (
         "2 annotators gave 4 labels to 2 items (2 per item on average). No annotator labelled the "
-        "other 2 items: what a panel would say there is learned from the labelled items and the "
-        "predictions. Annotators of the same item disagree on .50 of the items."
+        "other 2 items: the label that a panel would give them is estimated from the labelled "
+        "items and the predictions. Annotators of the same item disagree on .50 of the items."
     )
 
 

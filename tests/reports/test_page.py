@@ -154,7 +154,7 @@ def test_scores_have_no_reliability(page):
         draws=150, random_seed=1, progressbar=False, components=None,
     )  # fmt: skip
     text = page(result).text
-    assert "eliability" not in text.split("What went in")[1].split("Model")[0]
+    assert "eliability" not in text.split("Which data and model were used")[1].split("Model")[0]
     assert "At reliability" not in text
 
 

@@ -255,15 +255,15 @@ def of_agreement(tree):
 def test_ratios_are_the_numbers(evaluate):
     near = with_ratios(evaluate(), {"near": 0.8, "far": 1.3}, {"a": 0.9, "b": 1.1})
     text = of_agreement(near)
-    assert "near has .800" in text
+    assert "The ratio of near is .800" in text
     assert "with probability above .99" in text
     assert "near is non-inferior" in text
-    assert "near is closer to the other annotators than all 2 annotators" in text
+    assert "near is smaller than the ratios of all 2 annotators" in text
     assert "the distance is 0 for the same label and 1 for another" in text
     text = of_agreement(with_ratios(evaluate(), {"far": 1.3}, {"a": 0.9, "b": 1.4}))
     assert "with probability below .01" in text
     assert "no system is shown to be non-inferior" in text
-    assert "far is closer to the other annotators than 1 of 2 annotators" in text
+    assert "far is smaller than the ratios of 1 of 2 annotators" in text
 
 
 @pytest.mark.long

@@ -55,14 +55,14 @@ def test_levels_that_part_and_an_order_that_does_not(two):
         "(a .800 under dirichlet, .900 under inverse_rank)"
     ) in out
     assert "a has .800 to .800 under dirichlet and .900 to .900 under inverse_rank" in out
-    assert "at no choice of reliabilities do the two agree" in out
+    assert "the models do not agree at any choice of reliabilities" in out
     assert "depend on the model, but the order of the systems does not" in out
 
 
 def test_ranges_that_meet_are_said_to(two):
     out = full(two({"a": [0.80, 0.92], "b": [0.6, 0.6]}, {"a": [0.9, 0.95], "b": [0.6, 0.6]}))
     assert "has .800 to .920 under dirichlet and .900 to .950" in out
-    assert "these ranges overlap, so that the difference may be one of reliability" in out
+    assert "so the difference may come from the choice of reliabilities" in out
 
 
 def test_an_order_that_both_are_sure_of_and_do_not_share(two):
@@ -82,7 +82,7 @@ def test_an_order_that_both_are_sure_of_and_do_not_share(two):
 def test_an_order_that_changes_by_chance(two):
     result = two({"a": [0.806], "b": [0.80]}, {"a": [0.80], "b": [0.806]}, spread=0.02)
     assert facts(result)["agree"]
-    assert "not both models are sure" in full(result)
+    assert "at least one model is not sure" in full(result)
 
 
 @pytest.mark.long
@@ -175,8 +175,8 @@ def test_items_apart_by_hand(two, mean):
     out = full(result)
     assert "different leading labels in 1 of 3 items" in out
     assert (
-        "the two models put .26 of an item's plausibility on different labels; the most for i and "
-        "k (.70, .09)" in out
+        "the two models put .26 of an item's plausibility on different labels; this share is "
+        "largest for i and k (.70, .09)" in out
     )
 
 

@@ -217,7 +217,7 @@ def test_more_items_is_where_the_probability_reaches_its_limit(dictated):
     assert trust.more_items(lead_of(close)) is None
     box = boxes(close)[-1]
     assert box.state == "careful"
-    assert box.remedy == "10 times as many items would not settle it: take the cheaper one."
+    assert box.remedy == "10 times as many items would not settle it: choose the cheaper system."
 
 
 def test_from_a_few_items_nothing_is_extrapolated(dictated):
@@ -330,7 +330,7 @@ def test_scores_are_on_one_side_of_the_threshold():
     value = share(float(found.numbers["mean"].sel(scope=SCOPES[0])[0]), found.digits)
     start = f"m agrees with the panel on the side of the threshold for {value} of the items"
     assert said(result).startswith(start)
-    assert "times that of two annotators, on new items." in said(result)
+    assert "times the distance between two annotators, on new items." in said(result)
     table = verdict.table(result, found)
     assert table.title.endswith("on the side of the threshold")
     assert "Discrepancy ratio, 89\N{NO-BREAK SPACE}%" in table.head
@@ -407,7 +407,7 @@ def test_another_first_by_agreement_with_the_panel_is_named():
 @pytest.mark.usefixtures("no_pictures")
 def test_a_page_without_systems_asks_nothing_of_them(evaluate, page):
     parsed = page(evaluate(predictions=False))
-    assert "ystem" not in parsed.text.split("What went in, which model")[0]
+    assert "ystem" not in parsed.text.split("Which data and model were used")[0]
     assert "Broken line: .90, below which the leading label is called uncertain." in words(parsed)
 
 

@@ -63,12 +63,12 @@ def test_golden_words(result):
     )
     assert (second["system"], third["system"]) == ("good", "fair")
     assert plain(votes.said("data", votes.data(result))) == (
-        "120 votes on 4 systems by 5 voters, on 8 prompts; 15 % are ties. Beside them there are "
+        "120 votes on 4 systems by 5 voters, on 8 prompts; 15 % are ties. There are also "
         "verdicts of judge on 48 pairs of answers."
     )
     (step,) = votes.said("next", votes.next_facts(result))
     more = re.fullmatch(
-        r"Get about ([\d,]+) more votes by as many new voters on good against fair \(so far 22; .*",
+        r"Get about ([\d,]+) more votes, each by a new voter, on good against fair \(so far 22; .*",
         step,
     )
     assert float(more[1].replace(",", "")) == pytest.approx(pair["more"], rel=0.1)
@@ -155,7 +155,7 @@ def test_unreliable_win_rates_are_marked(result):
         board.assign(win_rate=board["win_rate"] + xr.DataArray(drift, dims="draw")),
     )  # fmt: skip
     assert states(bad)[0] == "stop"
-    assert votes.table(bad).warning.startswith("! Do not rely on what is marked")
+    assert votes.table(bad).warning.startswith("! Do not rely on the marked numbers")
     assert set(dx.summary(bad)["doubt"]) != {""}
     assert dx.describe(bad).startswith("Do not rely on")
     assert not dx.describe(result).startswith("Do not rely on")
@@ -195,4 +195,4 @@ def test_whose_votes_the_win_rates_are_of_is_said():
         table = rows | {"who": rows["who"] if who is None else who}
         named = {} if who is None else {"annotator": "who"}
         result = dx.evaluate(dx.pairs(table, **named), **quick)
-        assert f"and {words}" in " ".join(votes.said("intervals", votes.intervals(result)))
+        assert f", for {words}" in " ".join(votes.said("intervals", votes.intervals(result)))

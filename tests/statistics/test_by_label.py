@@ -252,7 +252,7 @@ def test_what_is_refused(study):
 def test_misspelt_labels_are_warned_of_and_numbers_meet_text(study):
     ann = study[0]
     rows = {"item": np.arange(40), "system": ["m"] * 40, "label": ["joy;Fear"] * 40}
-    with pytest.warns(dx.DissensusWarning, match="'Fear' is 'fear' but for capitals"):
+    with pytest.warns(dx.DissensusWarning, match="'Fear' is 'fear' except for capitals"):
         found = dx.by_label(dx.naive_accuracy, ann, dx.predictions(rows, kind="set", **WORDS))
     assert found["element"].values.tolist() == ["anger", "fear", "joy", "twin", "Fear"]
     code = {"anger": "1", "fear": "2", "joy": "3", "twin": "4", "none": "none"}

@@ -202,7 +202,7 @@ def agreement_check(
     Warns
     -----
     DissensusWarning
-        If a statistic of the data is undefined, or of some replicates, which are then left out.
+        If a statistic is undefined for the data, or for some replicates, which are left out.
 
     Notes
     -----
@@ -356,7 +356,7 @@ def model_discrepancy_ratio(
     Warns
     -----
     DissensusWarning
-        If the ratio is undefined in a replicate, in which annotators agree on all items.
+        If the ratio is undefined in a replicate because annotators agree on all items.
 
     Notes
     -----
@@ -411,7 +411,7 @@ def _drawn(both: Replicates, predictions: xr.Dataset, place: Any, how: dict[str,
         again = again.assign_coords({ITEM: item})
         return discrepancy_ratio(ann, again, **how, weights=SUMS)
 
-    attrs = prepared(slice(0, 1)).attrs  # warns of predictions only once, with the right numbers
+    attrs = prepared(slice(0, 1)).attrs  # warns about predictions, only once
     for some in drawn.blocks(cells * n_items):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DissensusWarning)

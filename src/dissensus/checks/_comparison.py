@@ -139,10 +139,10 @@ class TruthComparison(NamedTuple):
 
     table: pd.DataFrame
     """One row per variant, best first: the columns of `arviz.compare`, unrounded, and ``k_high``,
-    the number of items whose Pareto k is too high and that were not left out by a fit of their
-    own."""
+    the number of items whose Pareto k is too high and for which there is no fit without the
+    item."""
     fits: dict[str, xr.DataTree]
-    """By name."""
+    """Fits by the name of the variant."""
     settings: dict[str, dict[str, Any]]
     """Settings by name, with the ``model``."""
     best: str
@@ -197,7 +197,7 @@ def compare_truth_models(
     ConvergenceWarning
         If chains of some variants did not converge.
     DissensusWarning
-        If Pareto k is too high for more items than that.
+        If Pareto k is too high for more than 30 items of a variant.
 
     Notes
     -----
@@ -285,7 +285,7 @@ def _log_likelihood_without(
     taken = {name: call.arguments.pop(name) for name in _RUN}
     run = {name: taken[name] for name in ("draws", "tune", "chains", "progressbar")}
     with warnings.catch_warnings(), fitting.all_or_nothing():
-        warnings.simplefilter("ignore")  # the fit to all items has said the same
+        warnings.simplefilter("ignore")  # the fit to all items gave the same warnings
         process = module._process(**call.arguments)
         fit = FitWithout(process, FitOptions(**run, keep=False, log_likelihood=True), place)
         draws = by_gibbs(fit, generator(taken["random_seed"], "fit"))
@@ -307,7 +307,7 @@ def _compared(fits: dict[str, xr.DataTree], refits: Mapping[str, Refit]) -> pd.D
     import arviz as az
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of Pareto k: there is another warning below
+        warnings.simplefilter("ignore")  # about Pareto k: a warning below replaces it
         each = {
             name: _left_out(az.loo(fit, var_name="labels", pointwise=True), fit, refits[name])
             for name, fit in fits.items()
@@ -321,7 +321,7 @@ def _compared(fits: dict[str, xr.DataTree], refits: Mapping[str, Refit]) -> pd.D
         n_items = next(iter(fits.values()))["log_likelihood"].sizes[ITEM]
         warn_caller(
             f"For some of {n_items:,} items, leave-one-out cannot be approximated (Pareto k too "
-            f"high), and there are too many to fit without each: {names}. The elpd of these "
+            f"high), and they are too many to fit without each: {names}. The elpd of these "
             "variants is probably too high, by an unknown amount; a few items in hundreds rarely "
             "change the order."
         )
@@ -329,7 +329,7 @@ def _compared(fits: dict[str, xr.DataTree], refits: Mapping[str, Refit]) -> pd.D
 
 
 def _left_out(loo: Any, fit: xr.DataTree, refit: Refit) -> Any:
-    """Replace approximations that failed by fits without the item, the worst first."""
+    """Replace failed approximations by fits without the item; the worst if there are too many."""
     import arviz as az
     from arviz_stats import SamplingWrapper
 

@@ -179,10 +179,10 @@ def beside(named: Ints, n_labels: int) -> Ints:
 
 
 def replicates(fit: Any, annotations: Any = None) -> Replicates:
-    """Read the predictive draws of a fit; ``annotations`` are its data, if it has no annotators."""
+    """Read the predictive draws of a fit; give its ``annotations`` if it has no annotators."""
     laid = as_fit(fit)
     given = None if annotations is None else checked_annotations(annotations)
-    if given is not None and laid is not fit:  # a trace, of which labels are in this order
+    if given is not None and laid is not fit:  # labels of a trace are in this order
         by = (ITEM,) if NAMELESS in laid.attrs else (ANNOTATOR, ITEM)
         codes = (given[f"{dim}_code"].to_numpy() for dim in by)
         given = given.isel({ANNOTATION: np.lexsort(tuple(codes))})
@@ -253,7 +253,7 @@ class _Source(NamedTuple):
                 raise AnnotationError(
                     "annotations", expected=f"the fit's {dim}s, in their order: {shown(own, 6)}",
                     found=shown(given, 6),
-                    hint="Give the annotations that were fitted, as they were read then",
+                    hint="Give the annotations that were fitted, without changes",
                 )  # fmt: skip
 
     def items(self) -> npt.NDArray[Any]:
@@ -262,9 +262,9 @@ class _Source(NamedTuple):
         return next(self.fit[g][ITEM].to_numpy() for g in groups if ITEM in self.fit[g].coords)
 
     def people(self, item: Ints) -> tuple[Ints, Ints | None]:
-        """Return annotators and trials by row; where nobody is recorded, every label is another's.
+        """Return annotators and trials by row; without records, each label has its own annotator.
 
-        Repeated labels of one annotator are then refused, if the fit records that there are some.
+        Without records, fits whose annotators repeated labels are refused.
         """
         if self.annotations is None:
             recorded = people_of(self.fit)
@@ -274,8 +274,9 @@ class _Source(NamedTuple):
                 return who, again if again.any() else None
             if self.fit.attrs.get(REPEATED):
                 raise ArgumentError(
-                    "annotations", expected="the annotations of the fit: annotators gave an item "
-                    "several labels, and the fit does not record who gave which", found="None",
+                    "annotations", expected="the annotations of the fit: some annotators labelled "
+                    "an item more than once, and the fit does not record who gave which label",
+                    found="None",
                 )  # fmt: skip
             return place_within(item), None
         who = self.annotations["annotator_code"].to_numpy().astype(np.int64)
@@ -464,7 +465,7 @@ def _ranked(source: _Source) -> _Rows:
 
 
 def _lists(source: _Source) -> Replicates:
-    """Read lists, which have the lengths and ties of the data, or codes of single labels."""
+    """Read lists with the lengths and ties of the data, or codes of single labels."""
     if "rank" not in source.observed and LABEL in source.fit["constant_data"].coords:
         return _codes(source)
     given, lists = _ranked(source), source.versions("label_code", ANNOTATION)

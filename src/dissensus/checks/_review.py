@@ -30,7 +30,7 @@ from dissensus.wording import counted, digits_for, share
 RASCH: Final = "rasch"
 ROWS: Final = "dawid_skene"
 PANEL: Final = "dirichlet"
-"""Without a truth: a label is right if more annotators would give it than any other."""
+"""Model without a true label: a label is right if more annotators would give it than any other."""
 MODELS: Final = (PANEL, RASCH, "symmetric_confusion", ROWS)
 UNSAID: Final = {
     "difficulty_spread": "difficulty=True: the difficulty of an item depends on its true label, "
@@ -39,7 +39,7 @@ UNSAID: Final = {
     "its labels, given its truth",
     "error_concentration": 'errors="unequal": the errors of each annotator are not stored',
 }
-"""Variables of posteriors that are not sufficient, and the reasons."""
+"""Variables that show that further labels cannot be predicted from a posterior, and reasons."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class ReviewDraws:
     model: str
 
     def mean(self) -> Floats:
-        """Return the probability that each label is the one in question (item, label)."""
+        """Return the probability that a label is the true (or most plausible) one (item, label)."""
         if self.model == PANEL:
             n, codes = self.truth.sizes[LABEL], self.truth.argmax(LABEL)
             leads = [(codes == k).mean(SAMPLE).to_numpy() for k in range(n)]
@@ -133,7 +133,7 @@ def _of_panel(fit: xr.DataTree, posterior: xr.Dataset) -> ReviewDraws:
     reliability = float(fit.attrs.get("hyper_reliability", 1.0))
     if reliability != 1.0:
         raise ArgumentError(
-            "fit", expected="a fit with reliability=1, in which a further label counts as one",
+            "fit", expected="a fit with reliability=1, in which a label has the weight 1",
             found=f"reliability={reliability:g}", hint="Fit again without reliability=",
         )  # fmt: skip
     draws = posterior["plausibility"]
@@ -342,8 +342,7 @@ def _sentences(ranked: xr.Dataset, further: int, model: str) -> list[str]:
     if not gain.any():
         return [
             *out,
-            f"{_labels(further)} would not improve any item: it cannot change a most "
-            "plausible label.",
+            f"{_labels(further)} would not improve any item: no most probable label would change.",
         ]
     out.append(
         f"Reviewing the {counted(half, 'item')} with the largest gain for "

@@ -21,9 +21,9 @@ CONSTANT: Final = "constant_data"
 OBSERVED: Final = "observed_data"
 PREDICTIVE: Final = "posterior_predictive"
 NAMELESS: Final = "annotators_unknown"
-"""Attribute of a trace, laid out, whose annotators are one respondent: one accuracy, or matrix."""
+"""Attribute of a laid-out trace whose annotators share one accuracy or matrix."""
 NUMBERED: Final = "number"
-"""Before the numbers of annotators of whom a trace, laid out, has no names."""
+"""Prefix of the numbers of annotators whose names are not in a trace."""
 _PLACES: Final = (ITEM, PLACE)
 _NAMES: Final[dict[str, frozenset[str]]] = {
     model: frozenset(f"prevalence truth {names}".split()) for model, names in {
@@ -38,13 +38,13 @@ _NAMES: Final[dict[str, frozenset[str]]] = {
                                "source_typical_accuracy",
     }.items()
 } | {"rasch": OF_RASCH}  # fmt: skip
-"""Variables of each model. Those of ``dawid_skene`` with items of different difficulty are not
-among them: its matrices are then of typical items."""
+"""Variables of each model. Those of ``dawid_skene`` with difficulty=True are left out: its matrices
+are then those of typical items."""
 _HINT: Final = "Type dissensus.models.{}.fit(annotations, ...), or give the trace as it was sampled"
 
 
 def no_model(trace: xr.DataTree) -> str:
-    """Say why a trace is not read as that of a model."""
+    """Return why a trace is not recognised as the trace of a model."""
     names = list(map(str, trace["posterior"].data_vars)) if "posterior" in trace.children else []
     strange = [name for name in names if not any(name in known for known in _NAMES.values())]
     if strange:
@@ -53,11 +53,11 @@ def no_model(trace: xr.DataTree) -> str:
         return f"a trace with variables that these checks do not read: {shown(strange, 6)}{of}"
     if "truth" not in names:
         return "a trace without 'truth' (as with error_correlation=)"
-    return f"a trace with the variables of no one model: {shown(names, 12)}"
+    return f"a trace whose variables fit no model: {shown(names, 12)}"
 
 
 def as_fit(given: Any) -> Any:
-    """Return a trace of a latent truth model in the layout of a fit, and all else as it is."""
+    """Return a trace of a latent truth model in the layout of a fit, anything else unchanged."""
     if not isinstance(given, xr.DataTree) or "model" in given.attrs:
         return given
     groups = {name: given[name].to_dataset() for name in given.children}
@@ -187,7 +187,7 @@ class _Said(NamedTuple):
 
 
 def _is_truth(who: Ints, posterior: xr.Dataset, constant: xr.Dataset) -> bool:
-    """Return whether the last respondent is always right: known truths are labels of such a one."""
+    """Return whether the last respondent is always right: known truths are stored as its labels."""
     item, place = np.nonzero(who == who.max())
     label = constant[LABELS].transpose(*_PLACES).to_numpy()[item, place]
     truth = posterior["truth"].transpose(*SAMPLE, ITEM, LABEL).to_numpy()[:, :, item, label]
@@ -196,7 +196,7 @@ def _is_truth(who: Ints, posterior: xr.Dataset, constant: xr.Dataset) -> bool:
 
 
 def _settings(posterior: xr.Dataset) -> dict[str, Any]:
-    """Return the attributes that a fit would have; none if no model has just these variables."""
+    """Return the attributes that a fit would have; none if the variables fit no model."""
     names = {str(name) for name in posterior.data_vars}
     if {"ability", "difficulty"} <= names <= _NAMES["rasch"]:
         return {"model": "rasch"}

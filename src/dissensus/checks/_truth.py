@@ -46,7 +46,7 @@ class Labels:
     systems: npt.NDArray[Any]
     ordered: bool
     order_known: bool
-    """False for a trace, which does not say it."""
+    """Whether it is known if labels are ordered; a trace does not record it."""
     sample: dict[str, npt.NDArray[Any]]
     """Coordinates of chain and draw."""
 
@@ -309,7 +309,7 @@ def item_agreement(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
 
 
 def system_pairs(both: Labels, sums: Sums) -> tuple[Floats | None, str]:
-    """Return the largest excess of two systems that agree against two labels that agree."""
+    """Return the largest excess of cases where systems agree on a label, annotators on another."""
     if len(both.systems) < 2:
         return None, "there are not two systems"
     a, b = np.triu_indices(len(both.systems), 1)

@@ -77,52 +77,52 @@ def evaluate(
     predictions_format: options.Format = None,
     model: Annotated[str | None, typer.Option(help="A model, see `dissensus models`.")] = None,
     beside: Annotated[
-        str | None, typer.Option("--companion", help="A second model beside it, or none.")
+        str | None, typer.Option("--companion", help="A second model to compare, or none.")
     ] = None,
     reliability: Annotated[
         str | None, typer.Option(help="Reliabilities to evaluate at: '0.5,1,2,5'.")
     ] = None,
-    threshold: Annotated[float | None, typer.Option(help="The cut, for scores.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="Threshold of scores.")] = None,
     positive: Annotated[
-        str | None, typer.Option(help="Of two labels the positive one, for sensitivity.")
+        str | None, typer.Option(help="The positive of two labels, for sensitivity.")
     ] = None,
     risk: Annotated[Path | None, typer.Option(help="JSON file: label to risk.")] = None,
     groups: Annotated[Path | None, typer.Option(help="JSON file: label to category.")] = None,
     distance: Annotated[
         str | None, typer.Option(help="For discrepancy ratios: nominal, squared, absolute, ...")
     ] = None,
-    margin: Annotated[float, typer.Option(help="Of non-inferiority, as a share.")] = 0.1,
+    margin: Annotated[float, typer.Option(help="Margin of non-inferiority.")] = 0.1,
     components: Annotated[
-        str | None, typer.Option(help="Of ICCs: gaussian, ordinal, bernoulli; or none.")
+        str | None, typer.Option(help="Family for ICCs: gaussian, ordinal, bernoulli; or none.")
     ] = None,
     reference: Annotated[
         str | None, typer.Option(help="The pool that others are compared with.")
     ] = None,
     known: Annotated[
-        Path | None, typer.Option(help="Labels known to be true, of some items: item and label.")
+        Path | None, typer.Option(help="File of known true labels: columns item and label.")
     ] = None,
     truth_model: Annotated[
         str | None,
-        typer.Option(help="Of accuracy: dawid_skene, symmetric_confusion; none: faster."),
+        typer.Option(help="Model of accuracy: dawid_skene, symmetric_confusion; none: faster."),
     ] = None,
     question: Annotated[
-        str | None, typer.Option(help="Which answer leads: panel or truth.")
+        str | None, typer.Option(help="The answer to show first: panel or truth.")
     ] = None,
     new_items: Annotated[
         bool, typer.Option("--new-items", help="Answers, or a leaderboard, for new items.")
     ] = False,
     ground_truth: Annotated[
-        str | None, typer.Option(help="What judges labels: majority, an accuracy as 0.85; or none.")
+        str | None, typer.Option(help="Accuracy of annotators: majority, a number; or none.")
     ] = None,
     on_missing: options.OnMissing = "raise",
     prior_count: options.PriorCount = None,
     prior: options.Prior = None,
     concentration: Annotated[
-        float | None, typer.Option(help="Of rankings: prior weight of each label.")
+        float | None, typer.Option(help="For rankings: prior weight of each label.")
     ] = None,
     draws: Annotated[int, typer.Option(help="Posterior draws in each of four chains.")] = 1000,
     chunks: Annotated[
-        int | None, typer.Option(help="Draw and score so many items at a time.")
+        int | None, typer.Option(help="Number of items to draw and score at a time.")
     ] = None,
     scheduler: Annotated[
         str | None, typer.Option(help="With --chunks: a Dask cluster's address, or local.")
@@ -134,7 +134,7 @@ def evaluate(
     as_json: options.Json = False,
     everything: options.Everything = False,
 ) -> None:
-    """Evaluate systems (or only describe the annotations): files, a table, and a report."""
+    """Evaluate systems (or only describe the annotations); write files and a report."""
     import dissensus as dx
     from dissensus.cli.output import finish
     from dissensus.data.alignment import Sources
@@ -248,7 +248,7 @@ def _model(models: Any, name: str) -> dict[str, Any]:
     """Describe a model; if it is of another package and cannot be loaded, give the error."""
     try:
         model = models.get(name)
-    except DissensusError as problem:  # the other models are listed all the same
+    except DissensusError as problem:  # the other models are still listed
         return {"name": name, "kinds": (), "summary": str(problem)}
     return {"name": name, "kinds": model.kinds, "summary": model.summary}
 

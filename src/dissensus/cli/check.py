@@ -1,4 +1,4 @@
-"""The command `dissensus check`, and how commands read files of predictions and known labels."""
+"""The command `dissensus check`, and functions that read predictions and known labels."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def check(
         pred = reading(on_missing=on_missing)
     judged = on_missing
     if problems and pred is None and on_missing == "raise":
-        with suppress(DissensusError):  # an item without a prediction of every system, and no more
+        with suppress(DissensusError):  # if the only error is that items lack predictions
             pred, judged = reading(on_missing="drop"), "drop"
     notes = [] if ann is None else doubts(ann, pred)
     contents: Any = None if ann is None else annotation_contents(ann)
@@ -147,7 +147,7 @@ def read_verdicts(path: Path | None, **how: Any) -> Any:
 
 @contextmanager
 def _collected(problems: list[DissensusError]) -> Iterator[None]:
-    """Keep an error about input in a list, and go on."""
+    """Append an error about input to a list, and continue."""
     try:
         yield
     except DissensusError as problem:
@@ -157,7 +157,7 @@ def _collected(problems: list[DissensusError]) -> Iterator[None]:
 def read_annotations(
     path: Path, predictions: Path | None, prediction_rank: str | None, **how: Any
 ) -> Any:
-    """Read annotations or votes; a column of ranks of the predictions only is pointed out."""
+    """Read annotations or votes; an error says if only the predictions have the column of ranks."""
     import dissensus as dx
     from dissensus.data.pairs import are_votes
     from dissensus.data.schema import no_predictions
@@ -196,8 +196,8 @@ def read_predictions(
 ) -> Any:  # fmt: skip
     """Read predictions, if a file is given; as nominal labels if ``kind`` is a kind of labels.
 
-    Predictions of sets are sets. In a named format, a kind of numbers chooses between scores and
-    verdicts.
+    If annotations are sets, predictions are sets. In a named format ``kind="continuous"`` chooses
+    scores instead of verdicts.
     """
     import dissensus as dx
 
@@ -223,7 +223,7 @@ def known_labels(
 ) -> dict[Any, Any] | None:  # fmt: skip
     """Read known labels, if a file is given, as a mapping from item to label.
 
-    Names are matched with those of the annotations by their text: text files hold text only.
+    Names are compared with the annotations' names as text, since files contain text only.
     """
     from dissensus.data.formats._any_table import read_table
     from dissensus.data.formats._table import ReadOptions
@@ -246,7 +246,7 @@ def known_labels(
                 "annotations have them", found=f"{path.name} with {shown(list(table.columns))}",
                 hint=f"Rename the column that holds the {role}",
             )  # fmt: skip
-    # Sets may be others than those that annotators gave: `evaluate` checks their labels.
+    # Known sets may differ from all sets that annotators gave: `evaluate` checks their labels.
     own = {dim: annotations[dim].to_numpy().tolist() for dim in ([ITEM] if of_sets else columns)}
     by_text = {dim: {str(name): name for name in names} for dim, names in own.items()}
     cells = {
@@ -257,7 +257,7 @@ def known_labels(
     if again and not of_sets:
         found = f"several for {shown(again)}"
         raise ArgumentError("--known", expected="one label for each item", found=found)
-    hints = {ITEM: "Leave those rows out", LABEL: "--labels names all that can be true"}
+    hints = {ITEM: "Leave those rows out", LABEL: "Give the label space with --labels"}
     for dim in own:
         unknown = [name for name in dict.fromkeys(cells[dim]) if name not in set(own[dim])]
         if unknown:

@@ -1,4 +1,4 @@
-"""A terminal to which names from the data can be printed: they are text, and command nothing."""
+"""A console that prints names from the data without terminal commands that they may contain."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from dissensus.wording import (
 
 
 class SafeConsole(Console):
-    r"""Rich's console, but no character of a text reaches the terminal as a command.
+    r"""Rich's console, with texts that cannot send commands to the terminal.
 
-    Rich takes away the bell and its like; an escape, of which colours, titles of windows and
-    clipboards are made, it lets pass.
+    Rich removes the bell and similar characters, but not the escape character, which starts
+    commands for colours, window titles and the clipboard.
 
     Examples
     --------
@@ -26,7 +26,7 @@ class SafeConsole(Console):
     """
 
     def render(self, *args: Any, **kwargs: Any) -> Iterable[Segment]:
-        """Render as Rich does, and make the text harmless; Rich's own commands stay."""
+        """Render as Rich does, without control characters in texts; Rich's own commands stay."""
         for one in super().render(*args, **kwargs):
             yield one if one.control else Segment(_harmless(one.text), one.style)
 

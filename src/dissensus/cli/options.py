@@ -26,10 +26,10 @@ Label = Annotated[str, typer.Option(help="Column that holds the label (or number
 Rank = Annotated[str | None, typer.Option(help="Column of ranks, for partial rankings.")]
 Kind = Annotated[str | None, typer.Option(help="nominal, ordinal, continuous, ranking or set.")]
 Separator = Annotated[
-    str | None, typer.Option(help="With --kind set: what separates labels, such as ';'.")
+    str | None, typer.Option(help="With --kind set: separator of labels, such as ';'.")
 ]
 NoLabel = Annotated[
-    str | None, typer.Option("--none", help="With --kind set: the word of an empty set.")
+    str | None, typer.Option("--none", help="With --kind set: the word for an empty set.")
 ]
 Labels = Annotated[str | None, typer.Option(help="The whole label space: 'a,b,c', or a file.")]
 Confidence = Annotated[
@@ -39,19 +39,19 @@ Trial = Annotated[str | None, typer.Option(help="Column that numbers repeated la
 Pool = Annotated[str | None, typer.Option(help="Column of annotators' groups.")]
 Cluster = Annotated[str | None, typer.Option(help="Column of the sampled units, such as patients.")]
 Stratum = Annotated[str | None, typer.Option(help="Column of kinds of items.")]
-Delimiter = Annotated[str | None, typer.Option(help="What separates cells, such as ';'.")]
-Encoding = Annotated[str, typer.Option(help="Of text files.")]
+Delimiter = Annotated[str | None, typer.Option(help="Separator of cells, such as ';'.")]
+Encoding = Annotated[str, typer.Option(help="Encoding of text files.")]
 Format = Annotated[str | None, typer.Option(help="Name of a format, see dissensus.formats.")]
 Predictions = Annotated[Path | None, typer.Option(help="File of the systems' predictions.")]
 System = Annotated[str, typer.Option(help="Column that names the system.")]
 Score = Annotated[str | None, typer.Option(help="Column of scores in the predictions.")]
 PredictionLabel = Annotated[
-    str | None, typer.Option(help="Column of the label in the predictions, if another.")
+    str | None, typer.Option(help="Column of the label in the predictions, if different.")
 ]
 PredictionRank = Annotated[str | None, typer.Option(help="Column of ranks in the predictions.")]
-OnMissing = Annotated[str, typer.Option(help="raise, or drop items of one side.")]
-PriorCount = Annotated[float | None, typer.Option(help="Labels each label has in advance.")]
-Prior = Annotated[str | None, typer.Option(help="Of scores: 'm,k,a,b', see the model's card.")]
+OnMissing = Annotated[str, typer.Option(help="Items without predictions: raise or drop.")]
+PriorCount = Annotated[float | None, typer.Option(help="Prior count of each label.")]
+Prior = Annotated[str | None, typer.Option(help="For scores: 'm,k,a,b', see the model's card.")]
 Seed = Annotated[int | None, typer.Option(help="Makes the draws repeatable.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite existing results.")]
 Json = Annotated[
@@ -64,7 +64,7 @@ Everything = Annotated[
 Progress = Annotated[bool, typer.Option(help="Show progress.")]
 
 
-# Options of the command line that are more than one word: read, or refused by name.
+# Values of options: read, or refused by the option's name.
 
 
 _ARGUMENT: Final = re.compile(
@@ -80,7 +80,7 @@ _BETWEEN: Final = re.compile(r"(?<![\w-])(--[\w-]+ (?:'[^'\n]*'|[^\s,']+)),(?= -
 
 
 def as_options(text: str) -> str:
-    """Speak of options where an error speaks of arguments.
+    """Replace names of arguments in an error message by names of options.
 
     Examples
     --------
@@ -127,12 +127,12 @@ def of_predictions[Error: DissensusError](problem: Error) -> Error:
 
 
 def kept_apart(as_json: bool) -> AbstractContextManager[Any]:
-    """Send what models of other packages print to standard error, where JSON is printed."""
+    """With JSON output, send text printed by models of other packages to standard error."""
     return redirect_stdout(sys.stderr) if as_json else nullcontext()
 
 
 def label_space(text: str | None) -> list[str] | None:
-    """Read a label space given as a comma-separated list or as a file of one label a line.
+    """Read a label space given as a comma-separated list or as a file with one label per line.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def label_space(text: str | None) -> list[str] | None:
     if text is None:
         return None
     if "," not in text and _is_file(text):
-        lines = _read(Path(text), "--labels", "a text file, one label a line").splitlines()
+        lines = _read(Path(text), "--labels", "a text file, one label per line").splitlines()
         return [line.strip() for line in lines if line.strip()]
     return [part.strip() for part in text.split(",")]
 
@@ -150,7 +150,7 @@ def label_space(text: str | None) -> list[str] | None:
 def _is_file(text: str) -> bool:
     try:
         return Path(text).is_file()
-    except OSError:  # too long for a name, say: then it is a label
+    except OSError:  # for example too long for a file name: then it is a label
         return False
 
 
@@ -210,7 +210,7 @@ def mapping(path: Path | None, option: str, value: str) -> dict[str, Any] | None
 
 
 class _TwiceError(Exception):
-    """A duplicate key of an object, of which JSON would silently keep the last."""
+    """A duplicate key of an object; the JSON reader would silently keep the last value."""
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -262,7 +262,7 @@ def _read(path: Path, option: str, expected: str) -> str:
 
 
 def result_folder(out: Path, store: str, force: bool) -> None:
-    """Raise before the work begins if its results could not be written."""
+    """Raise before the evaluation begins if its results could not be written."""
     if store not in {"nc", "zarr"}:
         raise ArgumentError("--store", expected="nc or zarr", found=repr(store))
     if store == "zarr" and find_spec("zarr") is None:
@@ -290,16 +290,16 @@ def result_folder(out: Path, store: str, force: bool) -> None:
 
 @contextmanager
 def on_cluster(scheduler: str | None, chunks: int | None) -> Iterator[None]:
-    """Let Dask work on the named cluster, if there is one; it is not shut down.
+    """Let Dask use the given cluster, if any, without shutting it down.
 
-    ``local`` is a cluster of this machine's processors, for as long as it is used.
+    ``local`` starts a cluster on this machine, which is closed at the end.
     """
     if scheduler is None:
         yield
         return
     if chunks is None:
         raise ArgumentError(
-            "--scheduler", expected="--chunks beside it, how many items at a time",
+            "--scheduler", expected="--chunks too, the number of items at a time",
             found=repr(scheduler),
         )  # fmt: skip
     if find_spec("distributed") is None:
@@ -332,14 +332,14 @@ Annotators = Annotated[
     str | None,
     typer.Option(
         help="Annotators per item to try; 1,2,3,5,8,12 or 2,3,5 by default; with "
-        "--predictions 3, of votes 1."
+        "--predictions 3, for votes 1."
     ),
 ]
 Items = Annotated[
     str | None,
     typer.Option(
         help="Numbers of items to try; 100,300,1000 or 50,100,200,400 by default; with "
-        "--predictions, .1, .3 and .6 of those predicted."
+        "--predictions, .1, .3 and .6 of the predicted items."
     ),
 ]
 Accuracy = Annotated[
@@ -354,7 +354,7 @@ Studies = Annotated[
     int | None, typer.Option(help="Simulated studies of each size; 20 or 40 by default.")
 ]
 Plot = Annotated[
-    Path | None, typer.Option(help="Write a picture, .png, .svg or .pdf (not of every plan).")
+    Path | None, typer.Option(help="Write a picture, .png, .svg or .pdf (not for every plan).")
 ]
 
 Target = Annotated[
@@ -366,12 +366,12 @@ Width = Annotated[
 Panel = Annotated[
     int | None, typer.Option(help="Annotators in all; as many as in the pilot by default.")
 ]
-Family = Annotated[str | None, typer.Option(help="Of reliability: gaussian, ordinal or bernoulli.")]
+Family = Annotated[str | None, typer.Option(help="For reliability: gaussian, ordinal, bernoulli.")]
 Scale = Annotated[
-    str | None, typer.Option(help="Of reliability: observed (the default) or latent.")
+    str | None, typer.Option(help="For reliability: observed (the default) or latent.")
 ]
 
-Reliability = Annotated[float | None, typer.Option(help="Trust in one annotator; 1 by default.")]
+Reliability = Annotated[float | None, typer.Option(help="Weight of one annotation; 1 by default.")]
 
 Truth = Annotated[
     bool,
@@ -379,13 +379,13 @@ Truth = Annotated[
                  "to estimate a system's accuracy, which may exceed the annotators'."),
 ]  # fmt: skip
 Kappa = Annotated[
-    float | None, typer.Option(help="Of --truth, for a pilot: agreement where chance is 1/labels.")
+    float | None, typer.Option(help="With --truth, instead of a pilot: agreement beyond 1/labels.")
 ]
-LabelCount = Annotated[int | None, typer.Option(help="With --kappa: labels to choose from.")]
+LabelCount = Annotated[int | None, typer.Option(help="With --kappa: size of the label space.")]
 Within = Annotated[
-    float | None, typer.Option(help="Of --truth: maximum error of an estimate; .1 by default.")
+    float | None, typer.Option(help="With --truth: maximum error of estimates; .1 by default.")
 ]
 Violated = Annotated[
     bool,
-    typer.Option("--violated", help="Of --truth: with unequal annotators, items and errors."),
+    typer.Option("--violated", help="With --truth: simulate unequal annotators, items and errors."),
 ]

@@ -80,7 +80,7 @@ def write_evaluation(evaluation: xr.DataTree, out: Path, store: str = "nc") -> l
 
 
 def _writers(evaluation: xr.DataTree, store: str) -> dict[str, Writer | None]:
-    """Return what writes each file; None for a table of an earlier run that this one has not."""
+    """Return the writer of each file; None deletes a file of an earlier run."""
     tree = _single_precision(evaluation)
     zarr = partial(tree.to_zarr, zarr_format=3, consolidated=False)
     write = zarr if store == "zarr" else partial(_netcdf, tree)
@@ -89,14 +89,14 @@ def _writers(evaluation: xr.DataTree, store: str) -> dict[str, Writer | None]:
         f"evaluation.{'nc' if store == 'zarr' else 'zarr'}": None,  # of an earlier run
         "summary.csv": partial(_table, evaluation, _leading(evaluation)),
     }
-    for group, of in MORE:  # a table left behind would be taken for this run's
+    for group, of in MORE:  # an old table would be mistaken for a result of this run
         has = group in evaluation.children
         writers[f"{of}.csv"] = partial(_table, evaluation, of) if has else None
     return writers | {"report.html": partial(report, evaluation)}
 
 
 def _netcdf(tree: xr.DataTree, path: Path) -> None:
-    """Write NetCDF by way of memory: where HDF5 meets a full disk, it takes Python down with it."""
+    """Write NetCDF from memory: if HDF5 writes to a full disk, Python crashes."""
     path.write_bytes(tree.to_netcdf(engine="h5netcdf"))
 
 
@@ -119,7 +119,7 @@ def _single_precision(evaluation: xr.DataTree) -> xr.DataTree:
 
 
 def _fits(values: xr.DataArray) -> bool:
-    """Return whether these are draws of items, and none would become 0 or infinity."""
+    """Return whether values are draws of items, and single precision turns none into 0 or inf."""
     if not {CHAIN, ITEM} <= set(values.dims) or values.dtype != "float64":
         return False
     size = np.abs(values.to_numpy())
@@ -170,7 +170,7 @@ def of_plan(found: xr.Dataset) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return what JSON knows: no NumPy, no NaN, no infinity."""
+    """Return a value of types that JSON has: no NumPy, no NaN, no infinity."""
     if isinstance(value, pd.DataFrame):
         return [_plain(row) for row in value.to_dict("records")]
     if isinstance(value, Mapping):

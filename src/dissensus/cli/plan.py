@@ -1,4 +1,4 @@
-"""The command `dissensus plan`: its kinds of plans, and which options are whose."""
+"""The command `dissensus plan`: its kinds of plans, and the options of each kind."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def plan(
 ) -> None:
     """Plan a study: the numbers of annotators and items.
 
-    --target, --width: how reliable labels are, and how precisely that is known.
+    --target, --width: the reliability of labels, and the precision of its estimate.
     --truth, --kappa: a system's accuracy; items have one true label, unknown.
     --predictions: agreement with the panel where systems have labelled all items, or win rates
     beside a judge's verdicts on all pairs.
@@ -103,7 +103,7 @@ def plan(
         _none_of(others | options.given(predictions=predictions))
         result = dx.plan_accuracy(ann, **shared, **of_truth, progressbar=progress and not as_json)
     elif ann is None:
-        hint = "Only with --kappa and --label-count can a study be planned without one"
+        hint = "Without a pilot, give --kappa and --label-count"
         expected = "a file with annotations of a pilot study"
         raise ArgumentError("PILOT", expected=expected, found="none", hint=hint)
     else:
@@ -153,7 +153,7 @@ def _none_of(others: dict[str, Any]) -> None:
 
 
 def _require_picture(plot: Path | None, *, force: bool) -> None:
-    """Raise before the work begins if its picture could not be written."""
+    """Raise before the simulation begins if its picture could not be written."""
     if plot is None:
         return
     if plot.suffix not in _PICTURES:
@@ -161,7 +161,7 @@ def _require_picture(plot: Path | None, *, force: bool) -> None:
             "--plot", expected=f"a name in {listed(_PICTURES, 'or')}", found=str(plot)
         )
     if not plot.parent.is_dir():
-        raise ArgumentError("--plot", expected="a file in a folder there is", found=str(plot))
+        raise ArgumentError("--plot", expected="a file in an existing folder", found=str(plot))
     check_target(plot)
     if there(plot) and not force:
         raise ArgumentError(
@@ -171,10 +171,10 @@ def _require_picture(plot: Path | None, *, force: bool) -> None:
 
 
 def _no_picture(plot: Path) -> None:
-    """Raise, as a picture is asked for that there is not."""
+    """Raise for a plan that has no picture."""
     raise ArgumentError(
         "--plot", expected="none, as this kind of plan has no picture", found=str(plot),
-        hint="--target and --truth ask for plans that have one",
+        hint="Plans with --target or --truth have a picture",
     )  # fmt: skip
 
 

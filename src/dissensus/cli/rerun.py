@@ -1,4 +1,4 @@
-"""The command `dissensus rerun`: makes an evaluation again and compares it with its file."""
+"""The command `dissensus rerun`: repeats an evaluation and compares it with its file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dissensus.cli import options
 from dissensus.cli.console import SafeConsole
 
 _MOST = 20
-"""Variables that are named."""
+"""Maximum number of variables that are named."""
 
 
 def rerun(
@@ -19,7 +19,7 @@ def rerun(
     progress: options.Progress = True,
     as_json: options.Json = False,
 ) -> None:
-    """Make an evaluation again from its file; fail if anything differs."""
+    """Repeat an evaluation from its file; fail if anything differs."""
     from dissensus.evaluation import rerun as _rerun
 
     with options.kept_apart(as_json):

@@ -32,7 +32,7 @@ _FEW_ROWS: Final = 8
 _COLUMNS: Final = 80
 """Width of a terminal, beyond which heads of columns are broken into lines."""
 _WIDE: Final = frozenset({"Disagreement ignored", "Truth, new items"})
-"""Columns of metrics for which 80 columns have no room; the report and the CSV files have them."""
+"""Columns of metrics that do not fit into the terminal; the report and the CSV files have them."""
 _LEGEND: Final = "Intervals are {}s. P(best): probability of being the best on new items."
 
 
@@ -64,9 +64,9 @@ def laid_out(table: Table, reference: int = -1, most: int = _ROWS) -> Group:
 
 
 def _columns(heads: list[str], rows: list[list[str]]) -> tuple[list[str], list[int]]:
-    """Return heads, in lines where they must be, and the widths of columns.
+    """Return heads, broken into lines if necessary, and the widths of columns.
 
-    The bodies of a table have the same. Names in the first column give way; numbers never do.
+    All bodies of a table have these widths. Long names in the first column are folded.
     """
     gaps, columns = 2 * (len(heads) - 1), zip(heads, *rows, strict=True)
     widths = [max(map(cell_len, cells), default=0) for _, *cells in columns]
@@ -100,7 +100,7 @@ def _without(table: Table, names: frozenset[str]) -> Table:
 
 
 def results(evaluation: xr.DataTree, *, everything: bool = False) -> Iterator[Group | str]:
-    """Yield the verdict, its table, and why to doubt it, as markup for Rich; or everything."""
+    """Yield the verdict, its table, and reasons to doubt it, as markup for Rich; or everything."""
     from dissensus.reports import checks, trust, verdict  # Matplotlib, which plans do not need
     from dissensus.reports.sets_page import SOURCE, rare
 
@@ -142,7 +142,7 @@ def _doubt(box: Any) -> str:
 
 
 def _of_votes(evaluation: xr.DataTree, *, everything: bool) -> Iterator[Group | str]:
-    """Yield the verdict of votes, the leaderboard, why to doubt it, and the next votes."""
+    """Yield the verdict of votes, the leaderboard, reasons to doubt it, and the next votes."""
     from dissensus.reports import votes, votes_page
 
     yield from (f"[red]{escape(words)}[/red]" for words in votes.unreliable(evaluation))
@@ -179,7 +179,7 @@ def _rest(evaluation: xr.DataTree, numbers: list[xr.Dataset], both: Facts) -> It
 def _metrics(
     evaluation: xr.DataTree, numbers: list[xr.Dataset], both: Facts
 ) -> Iterator[Group | str]:
-    """Yield the metrics at the reference, or without predictions certainty; then both models."""
+    """Yield the metrics (without predictions: certainty) at the reference, then both models."""
     from dissensus.reports import checks
 
     reference = evaluation.attrs["reference_reliability"]
@@ -205,7 +205,7 @@ def _metrics(
 
 
 def plan_tables(plan: xr.Dataset) -> list[Table]:
-    """Return the tables of a plan, of whichever kind."""
+    """Return the tables of a plan of any kind."""
     if "within_share" in plan:
         return [_closeness_table(plan)]
     if "items_alone" in plan:
@@ -231,7 +231,7 @@ def _accuracy_table(plan: xr.Dataset) -> Table:
 
 
 def _judged_table(plan: xr.Dataset) -> Table:
-    """Return half-widths beside predictions for all items, or verdicts on all pairs, and alone."""
+    """Return half-widths with predictions for all items or verdicts on all pairs, and without."""
     bodies = []
     for n in plan[ANNOTATOR].to_numpy():
         rows = []
@@ -245,7 +245,7 @@ def _judged_table(plan: xr.Dataset) -> Table:
 
 
 def _reliability_table(plan: xr.Dataset) -> Table:
-    """Return the reliability of the mean of numbers of labels."""
+    """Return the reliability of the mean label, for each number of annotators."""
     level, target = plan.attrs["probability"], share(plan.attrs["target"])
     bodies = []
     for name, part in per_pool(plan):

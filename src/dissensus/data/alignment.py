@@ -20,7 +20,7 @@ from dissensus.wording import counted
 
 
 class Sources(NamedTuple):
-    """What annotations and predictions are called in messages, such as names of files."""
+    """Names of annotations and predictions in messages, such as names of files."""
 
     annotations: str
     predictions: str
@@ -64,7 +64,7 @@ def unlike_items(
 
 
 class OneSided(NamedTuple):
-    """Items that only one side has."""
+    """Items without predictions, and items without annotations."""
 
     annotated: Array
     predicted: Array
@@ -93,7 +93,7 @@ def items_on_one_side(items: Array, predicted: Array) -> OneSided:
 
 
 def respelled_item(items: Array, predicted: Array, sources: Sources = SOURCES) -> str:
-    """Return an example of an item that the two sides spell differently, or nothing.
+    """Return an example of an item that the two sides spell differently, or "".
 
     Leading zeros, ".0", blanks and capitals are lost when programs rewrite a table.
 
@@ -131,7 +131,7 @@ def _quoted(name: Any) -> str:
 
 
 def no_common_label(predicted: Array, labels: Array) -> PredictionError:
-    """Return the error about predicted labels of which the annotators could give none."""
+    """Return the error for predicted labels that are all outside the label space."""
     names, known = list(predicted), list(labels)
     scores = '; if they are scores, read both with kind="continuous"'
     return PredictionError(
@@ -146,7 +146,7 @@ def no_common_label(predicted: Array, labels: Array) -> PredictionError:
 def check_labels(
     predictions: xr.Dataset, labels: Array, consequence: str = " count as wrong"
 ) -> Ints:
-    """Return the codes of labels outside the label space: warn of some, raise if all are.
+    """Return the codes of labels outside the label space: warn if some are, raise if all are.
 
     ``consequence`` completes the sentence of the warning.
     """
@@ -190,7 +190,7 @@ def common_items[Left: (xr.DataArray, xr.Dataset)](
     if problem is not None:
         raise problem
     lacking = place < 0
-    if lacking.any():  # else spare the draws a copy
+    if lacking.any():  # if none are lacking, avoid a copy of draws
         left = left.isel({ITEM: ~lacking})
     return left, predictions.isel({ITEM: place[~lacking]})
 
@@ -201,7 +201,7 @@ class Systems(NamedTuple):
     names: Array
     """(system)"""
     present: Flags
-    """(item): whether the item has predictions; always, unless ``on_missing="drop"``."""
+    """(item): whether the item has predictions; always true unless ``on_missing="drop"``."""
     predictions: xr.Dataset
     """Predictions of these items, in the order of the annotations."""
 
@@ -209,7 +209,7 @@ class Systems(NamedTuple):
 def systems_of(
     annotations: xr.Dataset, predictions: Any, on_missing: str = "raise", *, sets: bool = False
 ) -> Systems:
-    """Align predictions with the items of the annotations; ``sets`` may be predicted, or not."""
+    """Align predictions with the items of the annotations; predicted sets need ``sets``."""
     predictions = checked_predictions(predictions, sets=sets)
     places = xr.DataArray(
         np.arange(annotations.sizes[ITEM]), dims=ITEM, coords={ITEM: annotations[ITEM].to_numpy()}

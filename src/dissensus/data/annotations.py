@@ -1,7 +1,7 @@
 """Read annotations from a table with one row per label of an annotator."""
 
-# No "from __future__ import annotations" here: type checkers would take that name, which is also
-# the name of the function below, for the feature.
+# No "from __future__ import annotations" here: type checkers would confuse that name with the
+# function `annotations` below.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -79,13 +79,13 @@ def annotations(
         The whole label space, in order. Needed for ordinal labels in words, and to include unused
         labels.
     items : sequence or table, optional
-        All items, if some have no annotation: such as those of the predictions, ``pred["item"]``,
-        where people labelled a part of what a judge labelled. What the panel would say of the
-        others is then learned from predictions (`dissensus.models.dirichlet`). Models of the truth
-        take such items too, with ``predictions=``. With ``cluster=`` or ``stratum=``, a table that
-        has these columns and the column of items; ``frame`` may have them too.
+        All items, if some have no annotation: for example ``pred["item"]``, if people labelled only
+        some of the items that a judge labelled. The panel's labels of the other items are then
+        learned from predictions (`dissensus.models.dirichlet`). Models of the truth accept such
+        items too, with ``predictions=``. With ``cluster=`` or ``stratum=``: a table with these
+        columns and the column of items; ``frame`` may have these columns too.
     separator : str, optional
-        What stands between labels of one row, such as ";". For sets only.
+        The text between the labels of a row, such as ";". For sets only.
     none : label, optional
         The word in the table for an empty set, such as "none", in the same capitals. An empty list
         is an empty set too. An empty set is an answer; a missing label is an error. For sets only.
@@ -154,7 +154,7 @@ def _assembled(
 ) -> xr.Dataset:
     """Return the Dataset of columns, with further variables and coordinates.
 
-    ``every`` has columns of all items, also of those without a row.
+    ``every`` has columns of all items, including items without a row.
     """
     found = tables.encode(column["item"], names["item"])
     if every is not None:
@@ -332,7 +332,7 @@ def grouped(column: "pd.Series[Any]", name: str) -> tables.Encoded:
 
 
 _OF_ITEMS = (CLUSTER, STRATUM)
-"""Columns whose values are those of an item, in all of its rows."""
+"""Columns that have the same value in all rows of an item."""
 
 
 def _every_item(items: Any, wanted: Mapping[str, str | None]) -> "dict[str, pd.Series[Any]]":
@@ -341,7 +341,7 @@ def _every_item(items: Any, wanted: Mapping[str, str | None]) -> "dict[str, pd.S
     if not isinstance(items, xr.Dataset) and is_table(items):
         found = columns(items, {"item": wanted["item"], **groups}, source="items=")
         names_of = tables.encode(found["item"], "items=")
-        for role, name in groups.items():  # each table by itself, so that rows are called right
+        for role, name in groups.items():  # before tables are joined: errors name the right row
             said = f"items=: {name}"
             _per_item(grouped(found[role], said), names_of, said)
         return found
@@ -355,7 +355,7 @@ def _every_item(items: Any, wanted: Mapping[str, str | None]) -> "dict[str, pd.S
         raise AnnotationError(
             "items=", expected=f"a table with the columns {wanted['item']!r} and {name!r}, since "
             f"{role}= is given", found=type(items).__name__,
-            hint="Items without an annotation have no other row that could say it",
+            hint="Items without an annotation need this value too",
         )  # fmt: skip
     names = items if isinstance(items, pd.Index | pd.Series | np.ndarray) else list(items)
     names = [x.item() if isinstance(x, xr.DataArray) else x for x in names]
@@ -379,16 +379,16 @@ def _groups_of_items(
     column: "dict[str, pd.Series[Any]]", every: "dict[str, pd.Series[Any]] | None", dim: str,
     names: dict[str, str], found: tables.Encoded,
 ) -> tuple[tables.Encoded, tables.Encoded]:  # fmt: skip
-    """Return the groups in both tables, and the items that they are of.
+    """Return the groups in both tables, and the item of each.
 
-    Rows of annotations come first, so that a row with another group is called by its number.
+    Rows of annotations come first, so that an error about a different group names the right row.
     """
     values, places = [], []
     if dim in column:
         tables.present(column[dim], names[dim])  # before rows of two tables are numbered together
         values.append(column[dim])
         places.append(found.codes)
-    if every is not None:  # whose items are those of ``found``, in this order
+    if every is not None:  # its items are those of ``found``, in this order
         values.append(every[dim])
         places.append(tables.encode(every["item"], names["item"]).codes)
     together = values[0] if len(values) == 1 else pd.concat(values, ignore_index=True)

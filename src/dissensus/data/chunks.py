@@ -131,8 +131,7 @@ def is_chunked(annotations: Any) -> bool:
 def by_item(annotations: xr.Dataset) -> xr.Dataset:
     """Return annotations with chunks of whole items: those in the attributes, or new chunks.
 
-    New chunks have as many items as the longest of the given chunks has on average, and need all
-    rows in memory.
+    New chunks have about as many items as the longest given chunk, and need all rows in memory.
     """
     n_items, n_rows = (annotations.sizes[dim] for dim in (ITEM, ANNOTATION))
     items, rows = (_noted(annotations, name) for name in (ITEM_CHUNKS, ROW_CHUNKS))

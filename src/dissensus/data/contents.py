@@ -105,7 +105,7 @@ def vote_contents(votes: xr.Dataset) -> dict[str, Any]:
 def prediction_contents(annotations: xr.Dataset, predictions: xr.Dataset) -> dict[str, Any]:
     """Return counts of predictions, and of items and labels that are not in the annotations."""
     annotated, predicted = (data[ITEM].to_numpy() for data in (annotations, predictions))
-    # Whole numbers are read as labels, and beside scores they are scores.
+    # Whole numbers are read as labels; if the annotations are scores, they are scores too.
     numeric = annotations.attrs["kind"] == "continuous" and has_numbers(predictions)
     out: dict[str, Any] = {
         "kind": "continuous" if numeric else predictions.attrs["kind"],
@@ -131,7 +131,7 @@ _SHOWN: Final = 6
 
 
 def label_doubts(annotations: xr.Dataset) -> list[str]:
-    """Return what looks like a mistake in labels, and what to do about it.
+    """Describe probable mistakes in labels, with remedies.
 
     Such labels change all results silently, because each is a label of its own.
 
@@ -143,7 +143,7 @@ def label_doubts(annotations: xr.Dataset) -> list[str]:
     >>> for doubt in label_doubts(ann):
     ...     print(doubt)
     Labels that join others (rows): 'yes;no' (1). Each counts as a label of its own. ...
-    Labels alike but for capitals or blanks (rows): 'Yes' (1), 'yes' (1). They count as different...
+    Labels that differ only in capitals or blanks (rows): 'Yes' (1), 'yes' (1). They count as ...
     """
     if "member" in annotations:  # sets join labels
         return _empty_words(annotations) + _single_labels(annotations)
@@ -166,8 +166,8 @@ def label_doubts(annotations: xr.Dataset) -> list[str]:
     alike = respelled(rows)
     if alike:
         out.append(
-            f"Labels alike but for capitals or blanks (rows): {_named(alike, rows)}. They count as "
-            "different labels. Write them alike"
+            f"Labels that differ only in capitals or blanks (rows): {_named(alike, rows)}. They "
+            "count as different labels. Write them alike"
         )
     slips = [] if alike or annotations.attrs["kind"] != "nominal" else _slips(rows)
     if slips:
@@ -179,7 +179,7 @@ def label_doubts(annotations: xr.Dataset) -> list[str]:
 
 
 def name_doubts(data: xr.Dataset, predictions: xr.Dataset | None = None) -> list[str]:
-    """Return names of items, annotators and systems that look like two spellings of one.
+    """Describe names of items, annotators and systems that look like two spellings of one name.
 
     ``data`` are annotations, or votes on pairs, in which systems have names too.
 
@@ -189,7 +189,7 @@ def name_doubts(data: xr.Dataset, predictions: xr.Dataset | None = None) -> list
     >>> ann = dx.annotations({"item": [1, 1, 1], "annotator": ["ann", "bob", "Ann "],
     ...                       "label": list("xyx")})
     >>> name_doubts(ann)
-    ["Annotators alike but for capitals or blanks: 'ann', 'Ann '. They count as diff..."]
+    ["Annotators that differ only in capitals or blanks: 'ann', 'Ann '. They count ..."]
     """
     out = []
     named = {dim: data[dim] for dim in (ITEM, ANNOTATOR, SYSTEM) if dim in data.coords}
@@ -201,8 +201,8 @@ def name_doubts(data: xr.Dataset, predictions: xr.Dataset | None = None) -> list
         names = [name for name in values.to_numpy().tolist() if isinstance(name, str)]
         if alike := respelled(names):
             out.append(
-                f"{dim.capitalize()}s alike but for capitals or blanks: {shown(alike, _SHOWN)}. "
-                "They count as different ones. Write them alike"
+                f"{dim.capitalize()}s that differ only in capitals or blanks: "
+                f"{shown(alike, _SHOWN)}. They count as different names. Write them alike"
             )
     return out
 
@@ -210,11 +210,11 @@ def name_doubts(data: xr.Dataset, predictions: xr.Dataset | None = None) -> list
 _MISSING: Final = re.compile(r"-?(9+|8+|7+|9+8|9+7)\Z")
 """Numbers that stand for a missing answer in many files: 99, -9, 888, 998."""
 _APART: Final = 2
-"""Ranges of the other numbers that such numbers are apart from them, at least."""
+"""Minimum distance of such numbers from the others, as a multiple of the others' range."""
 
 
 def _far_number(annotations: xr.Dataset) -> str:
-    """Doubt numbers far from all others that many files use for missing answers, or return "".
+    """Describe numbers far from all others that may stand for missing answers, or return "".
 
     >>> import dissensus as dx
     >>> _far_number(dx.annotations({"item": [1, 1, 2, 2], "annotator": list("abab"),
@@ -248,16 +248,16 @@ def _far_number(annotations: xr.Dataset) -> str:
 
 
 _CODES: Final = 3
-"""Codes of missing answers in one file, at most."""
+"""Maximum number of different codes for missing answers in one file."""
 
 
 _LONG_ENOUGH: Final = 4
 _MANY: Final = 20
-"""A label that is given once is taken for misspelt if another like it is given so often."""
+"""A label given once may be misspelt if a similar label is given at least this often."""
 
 
 def _slips(rows: Mapping[str, int]) -> list[str]:
-    """Return labels that were given once and are a slip away from a frequent one, with that one.
+    """Return labels that were given once and look like slips of a frequent label, with that label.
 
     >>> _slips({"magenta": 40, "ochre": 38, "maenta": 1, "ocher": 1, "mgaenta": 1, "item2": 1})
     ["'maenta' (like 'magenta')", "'mgaenta' (like 'magenta')"]
@@ -274,7 +274,7 @@ def _slips(rows: Mapping[str, int]) -> list[str]:
 
 
 def _is_slip(name: str, like: str) -> bool:
-    """Return whether one small letter inside a word is lacking or extra, or two are exchanged.
+    """Return whether a small letter inside a word is missing or extra, or two are exchanged.
 
     At the ends of words other letters make other words: cats, atypical, stage III.
     """
@@ -293,7 +293,7 @@ def _is_slip(name: str, like: str) -> bool:
 
 
 def probability_doubt(predictions: xr.Dataset) -> str:
-    """Say that some scores are not probabilities where most are; else "".
+    """Warn in words if most scores are probabilities but some are not; else return "".
 
     Examples
     --------
@@ -326,7 +326,7 @@ _ALMOST_ALL: Final = 0.95
 
 
 def _single_labels(annotations: xr.Dataset) -> list[str]:
-    """Return a doubt if nearly all answers have exactly one label."""
+    """Return a warning in words if nearly all answers have exactly one label."""
     answer, n_labels = annotations["label_code"].to_numpy(), annotations["member"].shape[1]
     single = annotations["member"].to_numpy().sum(axis=1) == 1
     share = float(single[answer].mean()) if len(answer) else 0.0
@@ -340,11 +340,11 @@ def _single_labels(annotations: xr.Dataset) -> list[str]:
 
 
 _FEW: Final = 20
-"""Answers, fewer than which may have one label each by chance."""
+"""Fewer answers than this may have one label each by chance."""
 
 
 def _empty_words(annotations: xr.Dataset) -> list[str]:
-    """Doubt labels of sets that always stand alone and whose name says that there is no label."""
+    """Describe labels of sets, such as 'none', that are never given together with others."""
     member = annotations["member"].to_numpy()
     several = member[member.sum(axis=1) > 1].any(axis=0)
     names = annotations[ELEMENT].to_numpy()[~several].tolist()
@@ -360,7 +360,7 @@ _NOTHING: Final = frozenset({"none", "nothing", "null", "n/a", "empty", "no labe
 
 
 def _named(names: list[str], rows: Mapping[str, int]) -> str:
-    """Name the labels that fewest rows have, each with the number of its rows."""
+    """Name the rarest labels, each with its number of rows."""
     fewest = sorted(names, key=rows.__getitem__)
     text = ", ".join(f"{shown([name])} ({rows[name]:,})" for name in fewest[:_SHOWN])
     more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
@@ -383,7 +383,7 @@ def respelled(names: Iterable[Any]) -> list[Any]:
 
 
 def doubts(annotations: xr.Dataset, predictions: xr.Dataset | None = None) -> list[str]:
-    """Return what looks like a mistake in annotations, and what to do about it."""
+    """Describe probable mistakes in annotations, with remedies."""
     out = label_doubts(annotations) + name_doubts(annotations, predictions)
     kind, source = (annotations.attrs[name] for name in ("kind", "kind_source"))
     if "label_code" in annotations:

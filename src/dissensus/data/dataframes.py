@@ -15,7 +15,7 @@ from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, SAMPLE, SYSTEM
 from dissensus.errors import ArgumentError, shown
 
 _BESIDE = ("rank", "confidence", "trial")
-"""Further variables of a statement."""
+"""Further variables of an annotation."""
 
 
 def to_dataframe(data: Any) -> pd.DataFrame:

@@ -118,7 +118,7 @@ def require_columns(
     source: str = "",
     hint: str = "",
 ) -> None:
-    """Raise if any columns are missing; the error names all of them, and likely ones instead.
+    """Raise if any columns are missing; the error names all of them, and similar columns.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def require_columns(
     source : str, optional
         The file, for the message.
     hint : str, optional
-        Advice if no column is a likely one.
+        Advice if no column is similar.
 
     Examples
     --------

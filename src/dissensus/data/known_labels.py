@@ -54,7 +54,7 @@ def known_codes(annotations: xr.Dataset, truth: Any) -> Ints:
 
 
 def require_informed(posterior: xr.Dataset, place: Ints, argument: str = "truth") -> None:
-    """Raise if only the prevalence says something of the truth of an item at these places.
+    """Raise if the truth of an item at these places follows from the prevalence only.
 
     With correlated errors predictions are not evidence of the truth in the fit. In each draw, the
     truth of items without labels is then the prevalence.

@@ -10,15 +10,15 @@ from dissensus.errors import ArgumentError
 from dissensus.kernels.types import Array, Ints
 
 PLACE: Final = "place"
-"""The labels of an item."""
+"""The dimension of an item's labels."""
 RESPONDENTS: Final = "respondent_code"
 LABELS: Final = "label_code"
-"""The data of a PyMC model, for `pymc.set_data`."""
+"""The name of the labels in a PyMC model, for `pymc.set_data`."""
 EMPTY: Final = -1
 """The code at a place without a label."""
 EVERYBODY: Final = "all annotators"
 """The name of annotators who are one respondent."""
-PAIRED: Final = "a label and who gave it must be there, or both -1, at each place of an item"
+PAIRED: Final = "a label and its respondent, or -1 for both, at each place of an item"
 
 
 def by_place(item: Ints, n_items: int, values: Array, empty: float = EMPTY) -> Array:
@@ -31,7 +31,7 @@ def by_place(item: Ints, n_items: int, values: Array, empty: float = EMPTY) -> A
 
 
 def filled(respondents: Ints, labels: Ints) -> tuple[Ints, Ints]:
-    """Return items and places of labels; raise if there is a label or a respondent alone."""
+    """Return items and places of labels; raise if a label or a respondent lacks the other."""
     if ((respondents < 0) != (labels < 0)).any():
         raise ArgumentError("labels", expected=PAIRED, found="one without the other")
     item, place = np.nonzero(respondents >= 0)

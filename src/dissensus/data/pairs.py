@@ -60,11 +60,13 @@ def pairs(
         Column of the winner: the word "left" or "right", the name of one of these two columns, or
         the name of the system that won. A word of ``ties`` is a tie.
     annotator : str, optional
-        Column of voters. Votes of one voter are alike: without it intervals may be too narrow.
+        Column of voters. Votes of one voter are correlated: without this column intervals may be
+        too narrow.
     item : str, optional
-        Column of prompts, or of whatever the two answers are to. Votes on one prompt are alike too.
+        Column of prompts, or of other items that the systems answered. Votes on one prompt are
+        correlated too.
     ties : str or list
-        The word for a tie, or several. All are taken as the same outcome.
+        The word for a tie, or a list of such words, which all mean the same outcome.
 
     Returns
     -------
@@ -94,7 +96,7 @@ def pairs(
     }  # fmt: skip
     column = columns(
         frame, wanted, needed=("left", "right", "winner"),
-        hint="Of a table of winners and losers, type left='winner', right='loser'",
+        hint="For a table of winners and losers, type left='winner', right='loser'",
     )  # fmt: skip
     sides = {side: tables.encode(column[side], str(wanted[side])) for side in ("left", "right")}
     systems, codes = _together(sides)
@@ -156,7 +158,7 @@ def _outcomes(
     won: tables.Encoded, words: dict[str, tuple[Any, ...]], systems: Array, codes: dict[str, Ints],
     column: str,
 ) -> Ints:  # fmt: skip
-    """Return the outcome of each vote, or raise about words that say none."""
+    """Return the outcome of each vote, or raise if a word has no outcome or several."""
     known = {_name(name): code for code, name in enumerate(systems.tolist())}
     said = [_name(value) for value in won.values.tolist()]
     taken: dict[str, str] = {}
@@ -239,7 +241,7 @@ _DISTINCT: Final = 20
 
 
 def copies(pairs: xr.Dataset) -> str:
-    """Say that all votes occur several times, as if a file was joined twice; else "".
+    """Warn in words if all votes occur several times, as if a file was joined twice; else "".
 
     Examples
     --------
@@ -264,7 +266,7 @@ def copies(pairs: xr.Dataset) -> str:
 
 
 def system_groups(left: Ints, right: Ints, n: int) -> Ints:
-    """Return the group of each of n systems: votes on two of them connect those of one group.
+    """Return the group of each of n systems: a vote on two systems puts them in one group.
 
     >>> system_groups(np.array([0, 2]), np.array([1, 3]), 4)
     array([0, 0, 1, 1])
@@ -274,7 +276,7 @@ def system_groups(left: Ints, right: Ints, n: int) -> Ints:
 
 
 def checked_pairs(pairs: Any) -> xr.Dataset:
-    """Return votes on pairs, or raise if it is something else, or codes have no names."""
+    """Return votes on pairs, or raise if the data are not votes, or codes have no names."""
     if not are_votes(pairs):
         of_systems = isinstance(pairs, xr.Dataset) and SYSTEM in pairs.dims
         kind = pairs.attrs.get("kind") if isinstance(pairs, xr.Dataset) else None

@@ -225,7 +225,7 @@ def layout(annotations: xr.Dataset, also: Flags | None = None) -> Layout:
     annotations : xarray.Dataset
         Annotations with labels.
     also : array (item, label), optional
-    Further labels that are candidates.
+        Further labels that are candidates.
 
     Examples
     --------
@@ -270,7 +270,7 @@ def candidate_form(
     items, labels : array
         The names of the items, and the whole label space.
     concentration : float
-        How the mass of the remainder is split among its labels, see the module.
+        Concentration of the split of the remainder among its labels, see the module.
     seed : int
         Seed of the shares of labels in the remainder, the same for all metrics.
 
@@ -383,7 +383,7 @@ def plausibility_of(source: xr.DataTree | xr.Dataset | xr.DataArray) -> xr.DataA
             "plausibility",
             expected="a DataTree from fit, a Dataset, or a DataArray",
             found=type(source).__name__,
-            hint="Of fits by label: dissensus.set_score(fits, predictions), or "
+            hint="For fits by label use dissensus.set_score(fits, predictions), or "
             "dissensus.by_label(metric, fits, predictions)"
             if isinstance(source, dict)
             else "",

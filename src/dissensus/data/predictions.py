@@ -429,11 +429,11 @@ class Numbers(NamedTuple):
         return {dim: each for dim, each in names.items() if each}
 
     def by_stratum(self, annotations: xr.Dataset) -> Numbers:
-        """Return them with the strata of the annotations' items, if there are several."""
+        """Return a copy with the strata of the annotations' items, if there are several."""
         return self._replace(**_strata(annotations))
 
     def of(self, which: npt.NDArray[np.bool_]) -> Numbers:
-        """Return those of some items."""
+        """Return the numbers of some items."""
         stratum = None if self.stratum is None else self.stratum[which]
         return self._replace(centred=self.centred[which], stratum=stratum)
 
@@ -444,7 +444,7 @@ def numbers(predictions: xr.Dataset | None, items: Array) -> Numbers:
         return Numbers(np.zeros((len(items), 0)), np.ones(0), [])
     predictions = checked_predictions(predictions)
     value = predicted_numbers(predictions).to_numpy().astype(np.float64)
-    # Of equal numbers rounding can leave a standard deviation above 0.
+    # By rounding, equal numbers can have a standard deviation above 0.
     value = np.where(np.ptp(value, axis=0) > 0, value, 0.0)
     centre, scale = value.mean(axis=0), value.std(axis=0)
     rows = np.append(value - centre, np.zeros((1, value.shape[1])), axis=0)
@@ -483,7 +483,7 @@ class Features(NamedTuple):
         return names | ({STRATUM: list(self.strata)} if self.strata else {})
 
     def by_stratum(self, annotations: xr.Dataset) -> Features:
-        """Return them with the strata of the annotations' items, if there are several."""
+        """Return a copy with the strata of the annotations' items, if there are several."""
         return self._replace(**_strata(annotations))
 
 
@@ -543,7 +543,7 @@ def check_predicted(items: Array, predictions: xr.Dataset | None) -> None:
         names = shown(items[bare].tolist())
         warn_caller(
             f"No system has a prediction of {counted(int(bare.sum()), 'annotated item')} "
-            f"({names}): the learned prior takes systems to say nothing of them."
+            f"({names}): the learned prior has no evidence from systems on them."
         )
 
 

@@ -1,4 +1,4 @@
-"""What an evaluation refuses in annotations and predictions: each rule, and all at once."""
+"""Rules by which an evaluation refuses annotations and predictions, and a check of all rules."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def refusals(
     scores: bool | None = None,
     sources: Sources = SOURCES,
 ) -> list[AnnotationError]:
-    """Return all that an evaluation refuses in annotations and predictions.
+    """Return the errors for which an evaluation refuses annotations and predictions.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def refusals(
         Whether the annotations are numbers to cut at a threshold; by default if the kind is
         "continuous".
     sources : Sources
-        What the two are called in messages.
+        Names of annotations and predictions in messages.
 
     Examples
     --------
@@ -134,5 +134,5 @@ def _one_cluster(annotations: xr.Dataset) -> AnnotationError | None:
         "annotations",
         expected="two clusters at least: they are the sample",
         found=f"one for all of {annotations.sizes[ITEM]:,} items",
-        hint="Read them without cluster=, if items are what was sampled",
+        hint="Read them without cluster=, if the items are the sample",
     )

@@ -198,7 +198,7 @@ def _check_variables(annotations: xr.Dataset) -> None:
 
 
 def _check_member(annotations: xr.Dataset) -> None:
-    """Raise unless it is known of each answer and label whether the answer contains it."""
+    """Raise unless ``member`` says for each answer and label whether the answer contains it."""
     member = annotations["member"]
     if member.dims != (LABEL, ELEMENT) or member.dtype != bool:
         raise AnnotationError(
@@ -216,7 +216,7 @@ def _check_member(annotations: xr.Dataset) -> None:
     if wrong:
         raise AnnotationError(
             "member", where=f"answer {brief(stated[wrong[0]])}",
-            expected="its labels, which are those in the name of the answer",
+            expected="the labels in the name of the answer",
             found=brief(answers[wrong[0]]),
             hint="A selection of elements would change answers: read the table again without them",
         )  # fmt: skip

@@ -28,14 +28,14 @@ OF_SETS: Final = (
     "alt_test. Call other functions for each label (is it in the answer or not): "
     "dissensus.by_label(function, annotations, ...). dissensus.evaluate compares predicted sets"
 )
-"""Advice where sets are not taken."""
+"""Advice in errors of functions that do not accept sets."""
 OF_PREDICTED_SETS: Final = (
     'If annotators can also give several labels, read the annotations with kind="set". Sets are '
     "compared by discrepancy_ratio, advantage_probability, winning_rate and alt_test, with "
     'distance="jaccard" or "masi", and scored by set_score'
 )
 _BOTH: Final = {"0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1}
-"""What can stand in a column of a label."""
+"""The possible cells of a column that marks a label, as text."""
 _SEVERAL: Final = (list, tuple, set, frozenset)
 _STATEMENT: Final = ("item", "annotator", "system", "trial", "pool")
 """Columns whose rows with the same values are one answer."""
@@ -56,7 +56,7 @@ class Answers(NamedTuple):
     member: Flags
     """(label, element): whether a label is in an answer."""
     words: dict[str, str]
-    """What stands between labels, and for none, in the text of answers."""
+    """The separator and the word for no label in the text of answers."""
 
 
 def joined(elements: Names, member: Flags, separator: str, none: str) -> list[str]:
@@ -73,7 +73,7 @@ def of_columns(
     frame: Any, wanted: Mapping[str, str | None], labels: Sequence[Any] | None,
     error: type[AnnotationError] = AnnotationError, *, none: Any = None,
 ) -> tuple[Any, Sequence[Any] | None]:  # fmt: skip
-    """Return a table that has a column of 0 and 1 for each label with a column of lists instead.
+    """Replace columns of 0 and 1, one for each label, by a column of lists.
 
     Other tables are returned as they are. ``wanted`` has the columns by role. The second value is
     the list of labels: ``labels``, or the columns that are not wanted. A column named as ``none``
@@ -150,9 +150,9 @@ def gathered(
     column, names : dict
         The columns of the table, and their names, by role.
     separator : str or None
-        What stands between labels of one row.
+        The text between labels of one row.
     none : label or None
-        The word of an answer without labels.
+        The word for an answer without labels.
     labels : Encoded or None
         The label space.
     """
@@ -190,7 +190,7 @@ def gathered(
 def refuse_words(
     separator: Any, none: Any, of: str, error: type[AnnotationError] = AnnotationError
 ) -> None:
-    """Raise if words of sets are given where the kind is another; ``of`` names what is read."""
+    """Raise if arguments for sets are given for another kind; ``of`` is the noun of the message."""
     for argument, value in (("separator", separator), ("none", none)):
         if value is not None:
             raise error(
@@ -200,7 +200,7 @@ def refuse_words(
 
 
 def _separator(separator: Any) -> str:
-    """Return what stands between labels, without the blanks around it."""
+    """Return the separator of labels without surrounding blanks."""
     if separator is None:
         return SEPARATOR
     if not isinstance(separator, str) or not separator.strip():
@@ -265,7 +265,7 @@ class _Read(NamedTuple):
 
 
 def _spread(column: pd.Series[Any], name: str, separator: str | None, word: str | None) -> _Read:
-    """Take rows apart into labels; distinct entries once each."""
+    """Split rows into labels; each distinct entry is split only once."""
     cells = column.tolist()
     if any(not isinstance(cell, str | int | float | np.generic) for cell in cells):
         code, distinct = np.arange(len(cells)), cells
@@ -303,7 +303,7 @@ _JOINED: Final = ("labels, or the word of none= alone, in the same capitals", ""
 def _parts(
     cell: Any, separator: str | None, word: str | None
 ) -> tuple[list[Any], tuple[str, str] | None]:
-    """Return the labels of an entry, without blanks around; or what was expected, and a hint."""
+    """Return the stripped labels of an entry; on failure, the expected form and a hint."""
     if isinstance(cell, np.ndarray) and cell.ndim == 1:
         cell = cell.tolist()
     if isinstance(cell, _SEVERAL):
@@ -331,7 +331,7 @@ def _parts(
 
 
 def _elements(read: _Read, name: str, labels: tables.Encoded | None) -> tuple[Ints, Names]:
-    """Return the code of each label, and the labels there can be."""
+    """Return the code of each label, and the label space."""
     if not read.given:
         if labels is not None:
             return np.zeros(0, dtype=np.int64), labels.values
@@ -438,7 +438,7 @@ def _require_same(
 
 
 def _require_plain(space: Names, between: str, name: str, separator: str | None) -> None:
-    """Raise if a label contains what stands between labels."""
+    """Raise if a label contains the separator."""
     odd = [word for word in map(str, space.tolist()) if between in word]
     edge = [word for word in map(str, space.tolist()) if word[-1] in between or word[0] in between]
     if odd or (edge and len(between) > 1):

@@ -264,7 +264,7 @@ def _missing(
 
 
 def blank(column: pd.Series[Any]) -> Flags:
-    """Return which entries of a column are text without a letter: empty, or only blanks.
+    """Return which entries of a column are text that is empty or only blanks.
 
     >>> blank(pd.Series(["a", " ", ""])), blank(pd.Series([1, 2]))
     (array([False,  True,  True]), array([False, False]))
@@ -309,7 +309,7 @@ def _require_one_kind(column: pd.Series[Any], name: str, error: type[AnnotationE
 def _require_usable(
     values: Array, codes: Ints, name: str, error: type[AnnotationError], hint: str
 ) -> None:
-    """Raise with the first row of a name that cannot be stored, is blank, or of an infinity."""
+    """Raise with the first row of a name that cannot be stored, is blank, or is an infinity."""
     if values.dtype.kind in "OU":
         blanks = np.isin(codes, np.flatnonzero(blank(pd.Series(values, dtype=object))))
         if blanks.any():

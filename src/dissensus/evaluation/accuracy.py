@@ -67,7 +67,7 @@ SOURCE: Final = "model"
 NOTE: Final = "Accuracies are not estimated"
 MODELS: Final = ("dawid_skene", "symmetric_confusion")
 MOST_LABELS: Final = 30
-"""Maximum number of labels: of more, few are given twice and agreement is rare."""
+"""Maximum number of labels: with more, few items have a label twice, and agreement is rare."""
 _NO_TRUTH: Final = {"ranking": "rankings do not name one label",
                     "continuous": "numbers are not right or wrong"}  # fmt: skip
 
@@ -85,10 +85,10 @@ class AccuracyPlan(Plan):
     """The models to compare, and their data."""
 
     candidates: tuple[Candidate, ...]
-    """The first is taken, unless another one predicts labels better."""
+    """The first is used, unless another one predicts labels better."""
     error_correlation: Any = LEARNED
     truth: Any = None
-    """Labels known to be true, of some items."""
+    """Known true labels of some items."""
     predictions: xr.Dataset | None = None
     """One label of each system and item; None if systems gave none."""
 
@@ -132,26 +132,26 @@ def plan(
     anonymous = int(voices_per(annotations, ANNOTATOR).max()) < 2
     if anonymous:
         remarks.append(
-            "No annotator labelled two items: one accuracy is estimated for all of them."
+            "No annotator labelled two items: one accuracy is estimated for all annotators."
         )
     bare = int((voices_per(annotations, ITEM) == 0).sum())
     if bare and systems is not None:
         several = systems.sizes[SYSTEM] > 1
-        agree = " and agreement with the other systems" if several else ""
+        agree = " and a similar number of agreeing systems" if several else ""
         people = (
-            "annotators as often as on labelled items on which as many systems agree"
+            "annotators as often as on labelled items with a similar number of agreeing systems"
             if several else "annotators as often as on the labelled items"
         )  # fmt: skip
         remarks.append(
-            f"Annotators did not label {counted(bare, 'item')}. Accuracies are of all items. On "
+            f"Annotators did not label {counted(bare, 'item')}. Accuracies are for all items. On "
             "items without a label and without a known truth, a system is assumed to be right as "
-            f"often as on labelled items with the same prediction{agree}, {people}."
+            f"often as on labelled items with the same prediction{agree}, and {people}."
         )
     if "cluster_code" in annotations:
         remarks.append(
             "Intervals of systems' accuracy on new items allow for clusters as far as the truth is "
-            "known. On these items, and for annotators, the model takes the items of a cluster to "
-            "be independent: intervals may be too narrow."
+            "known. Intervals for these items, and for annotators, treat the items of a cluster as "
+            "independent, and may be too narrow."
         )
     candidates = _candidates(annotations, systems, anonymous)
     if by_name:
@@ -184,7 +184,7 @@ def _reason(annotations: xr.Dataset, threshold: float | None, by_name: bool) -> 
 def _require_enough(
     annotations: xr.Dataset, threshold: float | None, truth: Any, reason: Reason
 ) -> None:
-    """Raise, unless the known labels are enough where items with two annotators are missing."""
+    """Raise if too few items have two annotators, unless enough true labels are known."""
     impossible = bool(no_one_label(annotations, threshold, alone=True))
     known = 0 if impossible else n_known(annotations, truth)
     if known >= FEWEST and reason.text in (NO_PAIR, too_few(annotations)):
@@ -192,12 +192,12 @@ def _require_enough(
     few = f", or the truth of {FEWEST} items or more" if 0 < known < FEWEST else ""
     raise ArgumentError(
         "truth", expected=f"None: {reason.text}{few}", found=brief(truth),
-        hint="" if impossible else f"truth_model={MODELS[1]!r} takes them all the same",
+        hint="" if impossible else f"truth_model={MODELS[1]!r} estimates accuracies nevertheless",
     )  # fmt: skip
 
 
 def no_one_label(annotations: xr.Dataset, threshold: float | None, *, alone: bool = False) -> str:
-    """Return why no label can be right or wrong, or no two annotators be compared; or "".
+    """Return why labels cannot be right or wrong, or annotators not be compared; or "".
 
     With ``alone``, items may have one annotator each.
     """
@@ -205,7 +205,7 @@ def no_one_label(annotations: xr.Dataset, threshold: float | None, *, alone: boo
     if kind in _NO_TRUTH:
         return _NO_TRUTH[kind]
     if threshold is not None:
-        return "labels that are cut at a threshold are numbers"
+        return "labels from a threshold are numbers, which are not right or wrong"
     if annotations.sizes[LABEL] < 2:
         return "there is one label only"
     return "" if alone or int(voices_per(annotations, ITEM).max()) > 1 else NO_PAIR
@@ -217,13 +217,13 @@ def too_few(annotations: xr.Dataset) -> str:
     if several >= FEWEST:
         return ""
     items = "item has" if several == 1 else "items have"
-    return f"only {several} {items} two annotators, and that needs {FEWEST}"
+    return f"only {several} {items} two annotators, and {FEWEST} are needed"
 
 
 def _candidates(
     annotations: xr.Dataset, predictions: xr.Dataset | None, anonymous: bool
 ) -> tuple[Candidate, ...]:
-    """Return the two models, for annotators one by one unless these are anonymous."""
+    """Return the two models, with parameters of each annotator unless these are anonymous."""
     ordered = annotations.attrs["kind"] == "ordinal" and not are_classes(annotations, predictions)
     who = "all annotators" if anonymous else "each annotator"
     return (
@@ -269,7 +269,7 @@ _COMPARED: Final = 1000
 
 
 class Run(NamedTuple):
-    """A plan, with the draws of a chain that are kept, and the draws made for each of these."""
+    """A plan, the number of draws of a chain that are kept, and of draws made for each of them."""
 
     plan: AccuracyPlan
     draws: int
@@ -278,7 +278,7 @@ class Run(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """The fit that was taken."""
+    """The fit that was chosen."""
 
     draws: xr.Dataset
     fit: xr.DataTree
@@ -317,7 +317,7 @@ def fits(annotations: xr.Dataset, run: Run) -> Fitted:
 
 
 def _best(done: list[tuple[Candidate, xr.DataTree, xr.Dataset]]) -> tuple[int, list[str]]:
-    """Choose by leave-one-out prediction: the first, unless another is better by two errors."""
+    """Choose by leave-one-out prediction: the first, unless one is better by 2 standard errors."""
     if len(done) < 2:
         return 0, []
     elpd = [_pointwise(fit) for _, fit, _ in done]
@@ -432,7 +432,7 @@ def _draws_of(
     - ``annotator_accuracy`` (chain, draw[, annotator]), ``majority_correct`` and
       ``error_correlation`` (chain, draw); ``truth_mean`` (item, label).
     - ``estimated_accuracy`` (chain, draw, scope, system): of these items, and of new ones.
-    - ``above_annotators`` (system): probability that it exceeds the annotators' mean accuracy.
+    - ``above_annotators`` (system): P(a system's accuracy exceeds the annotators' mean accuracy).
     - ``known_items`` (system): number of items whose truth must be known for an interval of width
       .1; ``n_known`` (system): number of items whose truth is known.
     """
@@ -475,8 +475,8 @@ def design_effect(fit: xr.DataTree, annotations: xr.Dataset) -> xr.DataArray:
 
     with :math:`r_i` the probability that the answer to item i is right, less its mean, and
     :math:`v_i` the variance of being right; C clusters. The design effect of cluster samples, Kish
-    (1965), *Survey Sampling*, section 5.4, as a ratio of estimates. What is not known of the truths
-    is taken as independent.
+    (1965), *Survey Sampling*, section 5.4, as a ratio of estimates. Uncertainty
+    about the truths is treated as independent.
     """
     observed = fit["observed_data"].to_dataset()
     truth = fit["constant_data"].to_dataset()["truth_mean"]

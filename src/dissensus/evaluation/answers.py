@@ -113,7 +113,7 @@ class Votes(NamedTuple):
     tied: Flags
     """(item): whether a vote on it is for several labels."""
     unit: Ints
-    """(item): what new items are drawn by, the item or its cluster."""
+    """(item): the item or its cluster, which is the unit of the bootstrap for new items."""
 
     @property
     def size(self) -> Ints:
@@ -126,11 +126,11 @@ class Votes(NamedTuple):
 
     @property
     def paired(self) -> Ints:
-        """Number of votes beside others (item), 0 where there is one."""
+        """Number of votes (item), 0 where there is only one vote."""
         return self.size * (self.size > 1)
 
     def of_pairs(self) -> Floats:
-        """Return the agreement of two annotators (item), 0 where there is one."""
+        """Return the agreement of two annotators (item), 0 where there is only one."""
         size = self.size
         return self.summed(self.shared) / np.maximum(size * (size - 1), 1)
 
@@ -180,9 +180,9 @@ def agreements(
 ) -> tuple[Floats, Floats]:
     """Draw the agreement of two annotators (draw), and of systems with an annotator (draw, system).
 
-    For these items, votes vary by chance, and annotators: `spread_of`. For new items, the Bayesian
-    bootstrap reweights items, or clusters, and annotators vary beyond chance. The first is NaN
-    where no item has two annotators.
+    For these items, agreements vary by chance and between annotators (`spread_of`). For new items,
+    they vary by the Bayesian bootstrap of items or clusters, and between annotators beyond chance.
+    The agreement of two annotators is NaN if no item has two.
     """
     size, pairs = votes.size, votes.of_pairs()
     noise = spread_of(votes).drawn(draws, rng, chance=not new_items)
@@ -217,18 +217,18 @@ def _mean(values: Floats, weight: Ints) -> float:
 
 
 def deviations(votes: Votes) -> Floats:
-    r"""Return by how much votes move the agreements (vote, system and pairs).
+    r"""Return the contribution of each vote to the agreements (vote, system and pairs).
 
-    If votes on an item are independent, the variance of an agreement is the sum of squares. Of an
-    item with m votes, the mean :math:`\bar x` over votes moves by
+    If votes on an item are independent, the variance of an agreement is the sum of squared
+    contributions. Of an item with m votes, the mean :math:`\bar x` over votes moves by
     :math:`(x_j - \bar x) / \sqrt{m (m - 1)}`, and the agreement U of pairs by
     :math:`2 \sqrt{(m - 1) / m} (g_j - U) / (m - 2)`, where :math:`g_j` is the agreement of vote j
     with the others: the jackknife of a U-statistic, Arvesen (1969), *Annals of Mathematical
-    Statistics* 40. With few votes the variance of U is too large by what `_excess` returns.
+    Statistics* 40. With few votes the variance of U is too large by the result of `_excess`.
 
-    One pair of votes does not tell the variance of U, and one vote not that of the mean. On items
-    with one or two votes deviations are those from the mean over items: what differs between items
-    is included, so that variances are too large rather than too small.
+    The variance of U cannot be estimated from one pair of votes, nor that of the mean from one
+    vote. On items with one or two votes, deviations are from the mean over items: they include
+    differences between items, so that variances are too large rather than too small.
     """
     size, pairs = votes.size, votes.of_pairs()
     m = size[votes.item].astype(np.float64)
@@ -250,16 +250,16 @@ class Spread(NamedTuple):
     """Variances of the agreements (quantity), and how they vary together."""
 
     chance: Floats
-    """If all votes are independent."""
+    """Variance if all votes are independent."""
     beyond: Floats
-    """What annotators who differ add."""
+    """Variance added by differences between annotators."""
     freedom: Floats
     """Degrees of freedom of both together."""
     correlation: Floats
     """(quantity, quantity)"""
 
     def drawn(self, draws: int, rng: np.random.Generator, *, chance: bool) -> Floats:
-        """Draw deviations (draw, quantity) from t distributions, all with one quantile."""
+        """Draw deviations (draw, quantity) from t distributions, with one chi2 quantile a draw."""
         variance = self.beyond + (self.chance if chance else 0.0)
         values, vectors = np.linalg.eigh(self.correlation)
         root = vectors * np.sqrt(np.maximum(values, 0.0))
@@ -272,9 +272,9 @@ def spread_of(votes: Votes) -> Spread:
     r"""Return the variances of the agreements, by chance and by annotators.
 
     Let V be the sum of squares of the votes' `deviations`, and S that of their sums over the votes
-    of an annotator. S is larger on average if some annotators agree more than others wherever they
-    vote. Deviations from the mean of an item hide a part of this, which depends on who labels what:
-    annotators add :math:`R (S - V)`, with R from `_hidden`.
+    of an annotator. S is larger than V on average if some annotators agree more than others on all
+    their items. Deviations from an item's mean contain only a part of such differences, which
+    depends on who labelled which items: annotators add :math:`R (S - V)`, with R from `_hidden`.
     """
     each = deviations(votes)
     who = np.unique(votes.annotator, return_inverse=True)[1]
@@ -296,7 +296,7 @@ def spread_of(votes: Votes) -> Spread:
 
 
 _LITTLE: Final = 1e-6
-"""Weight of single votes in correlations, for sums that are 0, as where one pair labels all."""
+"""Weight of single votes in correlations, for annotators' sums that are 0, as with one pair."""
 
 
 def _freedom(rows: Floats) -> Floats:
@@ -305,21 +305,22 @@ def _freedom(rows: Floats) -> Floats:
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:
-    """Return degrees of freedom, 1 or more; 1 of what does not vary."""
+    """Return degrees of freedom, 1 or more; 1 for quantities that do not vary."""
     return np.maximum(np.divide(above, below, out=np.ones_like(above), where=below > 0), 1.0)
 
 
 _MOST_HIDDEN: Final = 4.0
-"""Maximum factor; a larger one would multiply noise."""
+"""Maximum of R; a larger factor would amplify noise."""
 
 
 def _hidden(votes: Votes, who: Ints) -> Floats:
-    r"""Return by how much the variance of annotators is larger than deviations show (quantity).
+    r"""Return the factor R by which the variance of annotators exceeds what deviations show.
 
     If annotators have independent effects :math:`a_k` of variance 1 on their votes, and
     :math:`n_k` of n votes, the mean over votes has the variance :math:`\sum_k n_k^2 / n^2`, of
-    which :math:`1 / n` is chance. Sums of deviations are :math:`B a / n`, and S is the sum of the
-    squares of B, of which again n are chance. 0 if all is hidden, as where one pair labels all.
+    which :math:`1 / n` is chance. Sums of deviations are :math:`B a / n`, and S is on average the
+    sum of the squares of B divided by :math:`n^2`, of which :math:`1 / n` is chance too. R is the
+    ratio of the rests (quantity); 0 if deviations show nothing, as where one pair labels all items.
     """
     size = votes.size.astype(np.float64)
     n_people, n_items = int(who.max(initial=-1)) + 1, len(size)
@@ -333,7 +334,7 @@ def _hidden(votes: Votes, who: Ints) -> Floats:
             continue
         own = np.where(size > 2, np.sqrt(size / np.maximum(size - 1, 1)), 1.0)
         other = np.where(size > 2, -own / size, 0.0)
-        if of_pairs:  # in units of a mean over votes; the other of a pair counts as much
+        if of_pairs:  # in units of a mean over votes; both votes of a pair count equally
             own, other = (np.where(size == 2, np.sqrt(0.5), x) for x in (own, other))
             own = np.where(size == 2, 0.0, own)
         sums = seat @ np.where(counted, own, 0.0)
@@ -341,7 +342,7 @@ def _hidden(votes: Votes, who: Ints) -> Floats:
         effect = effect + diags_array(sums)
         of_each = seat @ counted.astype(np.float64)
         few = seat @ (counted & (size < 3)) * (np.sqrt(2) if of_pairs else 1.0)
-        # Items with one or two votes: deviations from the mean over all.
+        # Items with one or two votes: deviations from the mean over all items.
         squares = float((effect.multiply(effect)).sum() - 2 * few @ (effect @ of_each) / n
                         + (few @ few) * (of_each @ of_each) / n**2)  # fmt: skip
         seen, true = squares - n, float(of_each @ of_each) - n
@@ -359,12 +360,12 @@ def _excess(votes: Votes) -> float:
     .. math:: \Bigl(\frac{4}{m (m - 2)} - \frac{2}{m (m - 1)}\Bigr) \zeta, \qquad
         \zeta = E(a_{12}) - 2 E(a_{12} a_{13}) + E(a_{12} a_{34})
 
-    on an item with m votes, where :math:`a_{jk}` is the agreement of two. The last term, which only
-    four votes tell, is replaced by the square of the mean over items, which is smaller.
+    on an item with m votes, where :math:`a_{jk}` is the agreement of two. The last term needs four
+    votes; it is replaced by the square of the mean over items, which is smaller.
     """
     size, pairs = votes.size, votes.of_pairs()
     m = np.maximum(size, 3).astype(np.float64)
-    # The sum of squares of a vote's agreements: of untied votes their sum, else at least this.
+    # Sum of squares of a vote's agreements: equal to the sum for untied votes, else a bound.
     square = np.where(votes.tied[votes.item], votes.shared**2 / (m[votes.item] - 1), votes.shared)
     triples = votes.summed(votes.shared**2 - square) / (m * (m - 1) * (m - 2))
     many = size > 2

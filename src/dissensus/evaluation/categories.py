@@ -30,7 +30,7 @@ class Categories:
 
     names: npt.NDArray[Any]
     labels: npt.NDArray[Any]
-    """Of annotations and predictions."""
+    """Labels of annotations and predictions."""
     codes: npt.NDArray[np.int64]
     """(label): position of its category in ``names``."""
 

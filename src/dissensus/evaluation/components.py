@@ -57,7 +57,7 @@ def component_draws(fit: xr.DataTree, n_labels: xr.DataArray, reference: Any = N
     - ``mean_reliability``: reliability of the mean of ``n_labels`` labels (observed scale).
     - ``annotators_outweigh_items``: a probability.
     - Of pools: ``xcc`` and ``normalized_xcc`` (chain, draw, scale, pool, pool\_).
-    - With a reference: ``icc_difference`` (..., pool) from it; ``xcc_difference`` and
+    - With a reference: ``icc_difference`` (..., pool), minus its ICC; ``xcc_difference`` and
       ``normalized_xcc_difference`` (..., pool, pool\_), how much closer to the reference ``pool``
       is than ``pool_``. NaN for the reference itself.
     """
@@ -156,7 +156,7 @@ def plan(
     assert isinstance(family, Reason)
     if reference is not None:
         raise ArgumentError(
-            "reference", expected="None, where variance components are not looked for "
+            "reference", expected="None, because variance components are not estimated "
             f"({family.text})", found=brief(reference),
         )  # fmt: skip
     return family
@@ -309,7 +309,7 @@ def _both(ask: Asking, statistic: str, *, called: str | None = None, **options: 
 
 
 def _between(ask: Asking, names: Any, name: str, distance: str) -> xr.Dataset:
-    """Return a symmetric square over pools."""
+    """Return a statistic of pairs of pools, as a symmetric matrix."""
     found = {}
     for p, q in combinations(range(len(names)), 2):
         options = {"pools": (names[p], names[q]), "distance": distance}
@@ -334,11 +334,11 @@ FEW_LABELS: Final = 5000
 """Maximum number of annotations for which twice as many draws are made: sweeps are quick."""
 _WARM_UP: Final = 300
 MOST_TIMES: Final = 8
-"""Chains that are too short are run once more, with at most so many times the draws."""
+"""Maximum factor of the draws, if chains that are too short are run once more."""
 
 
 def draws(groups: Groups, plan: ComponentsPlan, settings: Settings) -> Groups:
-    """Fit, and return ``components`` (with two groups below it) and, of pools, ``pools``."""
+    """Fit, and return ``components`` (with two groups below it) and, with pools, ``pools``."""
     annotations = groups["annotations"]
     per_chain = _draws(annotations, settings.draws // settings.chains)
     name = "cross_replication" if plan.pools else "crossed_effects"
@@ -381,7 +381,7 @@ def draws(groups: Groups, plan: ComponentsPlan, settings: Settings) -> Groups:
 
 
 def _typical(annotations: xr.Dataset, pools: bool) -> xr.DataArray:
-    """Return the median number of annotators of a labelled item, for each pool of those it saw."""
+    """Return the median number of annotators of a labelled item; with pools, within each pool."""
     if not pools:
         voices = voices_per(annotations, ITEM)
         return xr.DataArray(float(np.median(voices[voices > 0])))
@@ -394,7 +394,7 @@ def _typical(annotations: xr.Dataset, pools: bool) -> xr.DataArray:
 
 
 def _draws(annotations: xr.Dataset, asked: int) -> int:
-    """Choose the draws of a chain. These are nearly independent, so that half as many suffice."""
+    """Choose the draws of a chain: fewer for many labels, as draws are nearly independent."""
     few = annotations.sizes[ANNOTATION] <= FEW_LABELS
     return max(asked, 2 * LEAST_DRAWS) if few else max(asked // 2, LEAST_DRAWS)
 

@@ -102,7 +102,7 @@ def evaluate(
         For numbers: the cut whose two sides are the labels. By default systems are judged by the
         distance of their numbers from the panel's mean, see `dissensus.score_error`.
     positive : label, optional
-        Of two labels the positive one, for sensitivity and specificity; by default the second of
+        The positive one of two labels, for sensitivity and specificity; by default the second of
         two labels with an order.
     risk : mapping from label to number, optional
         Adds each item's expected risk.
@@ -113,11 +113,11 @@ def evaluate(
         A second model, with its own defaults, for the same results. By default `inverse_rank`
         beside `plackett_luce` if ``model`` is not given, else none.
     distance : str or callable, optional
-        Distance of two labels, as `discrepancy_ratio` takes it; by default of rankings that of
-        their first labels, as systems often list more labels than annotators, and of sets "masi".
+        Distance of two labels, as `discrepancy_ratio` takes it. By default rankings are compared by
+        their first labels, as systems often list more labels than annotators, and sets by "masi".
     margin : float
-        Margin of non-inferiority, as a share: how much larger than the annotators' own discrepancy
-        a system's may be.
+        Margin of non-inferiority: the share by which a system's discrepancy may exceed the
+        annotators' own discrepancy.
     components : {"auto", "gaussian", "ordinal", "bernoulli"} or None
         Family of `models.crossed_effects`, or of `models.cross_replication` for two to eight pools.
         By default "gaussian" for numbers and for more than ten numeric grades, "ordinal" for
@@ -136,9 +136,10 @@ def evaluate(
         Correlation of the errors of an item's annotators, see `models.dawid_skene`. By default its
         prior comes from data sets with a known truth.
     ground_truth : {"auto", "majority"}, number, mapping, other accuracies, or None
-        Accuracies of annotators, for how often a majority label is true. By default those of
-        ``truth_model``, or else "majority": agreement with most others, which is too high on hard
-        items. Or accuracies by annotator, as `dissensus.weighted_reliability` takes them.
+        Accuracies of annotators, from which the accuracy of majority labels is computed. By default
+        those of ``truth_model``, or else "majority": agreement with the majority of the others,
+        which is too high on hard items. Or accuracies by annotator, as
+        `dissensus.weighted_reliability` takes them.
     question : {"panel", "truth"}, optional
         Which of the ``answers`` leads: agreement with a large panel, or accuracy against one true
         label. By default "truth" if ``truth`` is given, else "panel". The panel also leads if no
@@ -163,23 +164,23 @@ def evaluate(
         Attributes name the models and the settings. Groups, where the data allow them:
 
         - ``answers``: draws of ``annotator_agreement``, ``panel_agreement`` and ``accuracy``
-          (chain, draw, system) and of ``human_agreement`` (chain, draw). The first is how often an
-          annotator's label is the system's, the second how often a large panel's majority label is,
-          the third how often the one true label is. The last is agreement of two annotators. In the
-          first and last, items with more labels count more.
+          (chain, draw, system) and of ``human_agreement`` (chain, draw). The first three are how
+          often a system gives an annotator's label, the majority label of a large panel, and the
+          one true label. The last is the agreement of two annotators. In the first and the last,
+          items with more labels count more.
         - ``posterior``: draws at the reference reliability.
         - ``metrics``: draws (chain, draw, reliability, scope, system); ``comparison`` of systems,
           ``diagnostics`` of these draws, and ``convergence`` of Markov chains.
         - ``certainty`` and ``expected_risk`` of each item.
         - ``statistics``: observed values, and naive metrics against the point estimate.
         - ``agreement`` and ``discrepancy``: Bayesian bootstrap draws of such statistics, if items
-          have two annotators. Coefficients of agreement and systems' discrepancies also contain
-          that other annotators would differ.
+          have two annotators. Draws of coefficients of agreement and of systems' discrepancies also
+          contain the variation between annotators.
         - ``components``: draws of ICCs, of the reliability of an item's mean label and, for pools,
           of xCCs; a fit that `dissensus.icc` takes. ``pools``: observed agreement of pools.
         - ``accuracy``: draws of accuracies of systems and annotators, of ``majority_correct``
-          and of ``error_correlation``, with accuracy by majority vote beside them. All are of
-          all items, also of those that only systems labelled.
+          and of ``error_correlation``, with accuracy by majority vote beside them. All are for
+          all items, including items that only systems labelled.
         - ``weighted_reliability``: draws of ``concordance``, ``weighted_reliability``,
           ``label_accuracy``, ``truth_accuracy`` (of the majority label) and
           ``annotators_for_truth`` (annotators of an item for .95).
@@ -196,10 +197,11 @@ def evaluate(
 
         Of votes: ``posterior`` and the other groups of the fit; ``leaderboard``, with draws of
         ``win_rate``, ``rank`` and ``strength`` (chain, draw, system), and the ``group`` of each
-        system within which systems are compared; ``comparison`` by win rate, with verdicts by
-        strength, as is the rank (the attribute ``order`` says which); ``vote_check``, with shares
-        of votes won by pair of systems, observed and replicated; ``votes_alone``, the same without
-        verdicts, if there are any; and ``annotations``, ``predictions``.
+        system within which systems are compared; ``comparison`` by win rate or, with verdicts, by
+        strength, like the rank (the attribute ``order`` says which); ``vote_check``, with shares
+        of votes won by pair of systems, observed and replicated; ``votes_alone``, with draws of
+        ``win_rate`` and ``strength`` without verdicts, if there are any; and ``annotations``,
+        ``predictions``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Tables of an evaluation, a row for each estimate: plots, reports and files are made of them."""
+"""Tables of an evaluation, a row for each estimate, from which plots and reports are made."""
 
 from __future__ import annotations
 
@@ -299,9 +299,9 @@ def summary(evaluation: xr.DataTree | xr.Dataset, of: str | None = None) -> pd.D
           the reference reliability), ess_bulk, r_hat.
         - weighted_reliability: quantity, median. The interval of ``annotators_for_truth`` is
           equal-tailed; it is infinite if no number suffices, and mean and sd are NaN then.
-        - leaderboard: system (best first); the numbers are of its win rate. ``doubt`` is also set
-          if no votes compare some systems. rank (median),
+        - leaderboard: system (best first; the numbers are of its win rate), rank (median),
           rank_lower, rank_upper, probability_best, votes (on the system), ess_bulk, r_hat.
+          ``doubt`` is also set if no votes compare some systems.
         - labels, of sets: element, quantity ("share", "krippendorff_alpha", "f1", "sensitivity",
           "specificity"), system, undefined. ``doubt`` is that of the label's fit.
         - a reader study (``of`` must be None; no ``doubt``; not single readers): quantity,
@@ -370,7 +370,7 @@ def _table(evaluation: xr.DataTree | xr.Dataset, of: str | None) -> pd.DataFrame
     out = of_model(evaluation)
     if "companion" in evaluation.children:
         beside = of_model(evaluation.children["companion"])
-        out = pd.concat([out, beside], ignore_index=True)  # keeps attributes that are alike
+        out = pd.concat([out, beside], ignore_index=True)  # keeps equal attributes
     return out
 
 

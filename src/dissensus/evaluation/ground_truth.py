@@ -2,9 +2,9 @@
 
 Nothing is fitted here. Accuracies of annotators are those of the section ``accuracy``, with their
 draws, or else how often an annotator agrees with the majority of the others. Annotators may differ
-in accuracy: with accuracies of .95 and .30, a majority is right more often than with two equal to
-their mean. Reliabilities are statistics, drawn by the Bayesian bootstrap. Draws of one variable do
-not belong to draws of another.
+in accuracy: with accuracies of .95 and .30, a majority is right more often than if both are equal
+to their mean. Reliabilities are statistics, drawn by the Bayesian bootstrap. Draws of different
+variables are not joint draws.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def by_annotator(given: Any, annotations: xr.Dataset) -> tuple[Accuracies, Float
 _CELLS: Final = 20_000_000
 """Maximum number of accuracies held in memory."""
 _STEPS: Final = 2_000_000_000
-"""Maximum work, some seconds. With more panels, random ones are a good approximation."""
+"""Maximum work, some seconds. With more panels, random panels are a good approximation."""
 
 
 def right_by_panel(given: Any, annotations: xr.Dataset, label: xr.DataArray) -> xr.DataArray | None:
@@ -188,7 +188,7 @@ def _is(value: Any, name: str) -> bool:
 
 
 def _draws(annotations: xr.Dataset, asked: int) -> int:
-    """Choose the number of draws where no fit does: a quarter for many labels."""
+    """Choose the number of draws if no fit determines it: a quarter for many labels."""
     few = annotations.sizes[ANNOTATION] <= FEW_LABELS
     return asked if few else min(asked, max(asked // 4, LEAST_DRAWS))
 

@@ -23,7 +23,7 @@ _NODES: Final = 32
 def next_votes(evaluation: xr.DataTree) -> pd.DataFrame:
     r"""Return neighbours in the leaderboard whose order is open, the cheapest to settle first.
 
-    Neighbours are those of one group, which votes or verdicts connect. Their order is open if
+    Neighbours belong to one group: votes or verdicts connect them. Their order is open if
     P(better) is between .05 and .95. If their difference has the posterior mean m and variance v,
     and a vote on the two systems adds the information J to :math:`1 / v`, then P(better) is .95
     after

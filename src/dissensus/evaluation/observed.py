@@ -220,10 +220,12 @@ def _of_systems(
     out = ask.of("discrepancy_ratio", predictions, **how)
     if without is not None:
         others = {name: value for name, value in how.items() if name != "weights"}
-        of_versions = statistics.get("discrepancy_ratio").sums(
-            without.annotations, without.predictions(ask.annotations, predictions),
-            **others | {"on_missing": "drop"},
-        )  # fmt: skip
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DissensusWarning)  # the statistic itself has warned
+            of_versions = statistics.get("discrepancy_ratio").sums(
+                without.annotations, without.predictions(ask.annotations, predictions),
+                **others | {"on_missing": "drop"},
+            )  # fmt: skip
         out = by_others(out, without, of_versions, ask.settings.random_seed)
     if len(known.codes):
         out.update(ask.of("advantage_probability", predictions, **how).isel(
@@ -397,7 +399,10 @@ def _shuffled(size: Ints, rng: np.random.Generator) -> Ints:
 
 
 def _without(annotations: xr.Dataset, groups: Ints, n_groups: int) -> Versions:
-    """Stack versions: ``groups`` (shuffle, row) are left out one by one."""
+    """Stack versions: all rows but those of one group, for each shuffle and group.
+
+    ``groups`` (shuffle, row) has the group of each row.
+    """
     kept = groups[:, None, :] != np.arange(n_groups)[:, None]
     shuffle, group, row = np.nonzero(kept)
     place = shuffle * n_groups + group

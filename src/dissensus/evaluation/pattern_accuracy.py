@@ -31,7 +31,7 @@ _LIST: Final = ("code", "start", "end")
 _AT_ONCE: Final = 4_000_000
 """Maximum number of draws held in memory."""
 _MOST: Final = 1e8
-"""A larger reliability or prior count: densities of gamma variates would lose their digits."""
+"""Maximum reliability or prior count: densities of gamma variates would lose precision."""
 
 
 def top_k_accuracy_by_pattern(

@@ -102,7 +102,7 @@ class Recipe:
             return {}
         asked = {"tune": _WARM_UP, **hyper, **settings}
         prior = self.learn(annotations, **asked)
-        if self.markov_chains:  # elsewhere its chains are all there are, and are judged with a fit
+        if self.markov_chains:  # in other models these are the only chains, and fits check them
             labels = annotations[LABEL].to_numpy()
             said = features(settings["predictions"], labels[:0], labels)
             convergence.diagnosed_parameters(prior.draws(labels, said))
@@ -251,7 +251,7 @@ class ThresholdRecipe(ScoreRecipe):
 
 
 def dense(values: Any, annotations: xr.Dataset, labels: Any) -> xr.DataArray:
-    """Lay plausibilities out as those of a model are."""
+    """Return values (item, label) as a plausibility, in the form that models return."""
     coords = {ITEM: annotations[ITEM].to_numpy(), LABEL: labels}
     return xr.DataArray(values, dims=(ITEM, LABEL), coords=coords, name=NAME)
 
@@ -338,7 +338,7 @@ def _completed(fit: xr.DataTree, model: str, options: dict[str, Any]) -> xr.Data
 
 
 HEAVY_PRIOR = 0.5
-"""Maximum weight of the prior in a typical item without a note."""
+"""Weight of the prior in a typical item above which reports have a note."""
 
 
 @dataclass(frozen=True)
@@ -354,7 +354,7 @@ class _Sides:
 
 
 def _prior_of_counts(annotations: xr.Dataset, reliability: float, **hyper: Any) -> float:
-    if hyper.get("prior_count", LEARNED) == LEARNED:  # it says what the items say
+    if hyper.get("prior_count", LEARNED) == LEARNED:  # a learned prior is from the items
         return 0.0
     prior = float(hyper["prior_count"]) * annotations.sizes[LABEL]
     said = reliability * float(np.median(statements_per(annotations, ITEM)))
@@ -362,7 +362,7 @@ def _prior_of_counts(annotations: xr.Dataset, reliability: float, **hyper: Any) 
 
 
 def _inverse_rank(annotations: xr.Dataset) -> xr.DataArray:
-    if annotations.attrs["kind"] != "ranking":  # of single labels it is the same
+    if annotations.attrs["kind"] != "ranking":  # for single labels, both are the same
         return shares(annotations)
     found: xr.DataArray = models.get("inverse_rank").module.point(annotations)
     return found
@@ -377,7 +377,7 @@ RECIPES: Final = (
     ),
     # Both ranges are those of Stutz et al. (2023), C.3: rankings repeated 1 to 10 times for
     # Plackett-Luce, temperatures of 10 to 100 for PrIRN, here with its middle for reference. At 1
-    # Plackett-Luce takes every ranking once: as it was said, and not more.
+    # Plackett-Luce counts every ranking once, as it was given.
     Recipe(
         "inverse_rank", (10.0, 30.0, 100.0), 30.0, point=_inverse_rank, leading=_FIRST
     ),
@@ -440,9 +440,9 @@ def companion_for(main: Recipe, companion: str | None, *, by_default: bool) -> R
     Parameters
     ----------
     main : Recipe
-        Of the main model.
+        Recipe of the main model.
     companion : str or None
-        What was asked for: a name, none, or the default.
+        The argument of `evaluate`: a name, None, or `DEFAULT`.
     by_default : bool
         Whether the main model was chosen by default.
 

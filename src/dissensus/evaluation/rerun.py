@@ -43,7 +43,7 @@ class Rerun(NamedTuple):
 
     differences: list[Difference]
     compared: int
-    """Variables."""
+    """Number of compared variables."""
     versions: list[str]
     """Texts on packages whose version differs."""
 

@@ -108,7 +108,7 @@ def clusters_of(annotations: xr.Dataset, plausibility: xr.DataArray) -> Clusters
 def item_scopes(plausibility: xr.DataArray, random_seed: Any, cluster: Clusters) -> xr.DataArray:
     """Return weights of items at hand and of new ones.
 
-    Both at once: scoring the draws costs more than averaging the scores.
+    Both are in one array, because scoring the draws costs more than averaging the scores.
     """
     make = lazy_bootstrap_weights if is_lazy(plausibility) else bootstrap_weights
     drawn = make(plausibility, random_seed, cluster)
@@ -155,8 +155,8 @@ def score_point(
 
 
 _BREAKS, _FEWER, _MANY = 60, 12, 10**6
-"""Ways in which ties are broken: with 60, any of up to six tied labels leads equally often. With
-more than so many shares, twelve, for up to four."""
+"""Number of ways in which ties are broken: with 60, each of up to six tied labels leads equally
+often. With more than `_MANY` shares there are 12 ways, for up to four tied labels."""
 _STEP = 1e-9
 """By how much a tie is broken; shares of labels differ by more."""
 
@@ -209,7 +209,7 @@ def score_categories(
 
 
 def most_labels(draws: xr.DataArray) -> int:
-    """Return how many leading labels count: 3, or fewer than all, which are always right."""
+    """Return the largest top k: 3, but less than the number of labels, as all are always right."""
     candidates = np.atleast_1d(draws.attrs.get("labels", np.arange(4)))
     return min(3, max(draws.sizes.get(LABEL, len(candidates)) - 1, 1))
 
@@ -258,11 +258,11 @@ class Task:
     positive: Any = None
     """Of two labels, the positive one."""
     asked: bool = False
-    """Whether the caller named it."""
+    """Whether the caller named the positive label."""
     same_unit: bool = True
     """Whether predicted numbers are in the unit of the scores; else they have no errors."""
     cut: xr.Dataset | None = None
-    """The annotations in Dask chunks, where draws are made and scored by these."""
+    """The annotations in Dask chunks, if draws are made and scored chunk by chunk."""
 
 
 @dataclass(frozen=True)
@@ -342,7 +342,7 @@ def results(run: Run, task: Task, notes: Notes) -> Groups:
 
 RATES: Final = ("sensitivity", "specificity", "f1")
 CORRELATION: Final = "correlation"
-"""With these, the metrics that can be undefined."""
+"""This metric and `RATES` can be undefined."""
 
 
 def _leave_out_undefined(groups: Groups, unasked: tuple[str, ...]) -> None:
@@ -513,7 +513,7 @@ def comparison(draws: xr.Dataset) -> xr.Dataset:
 def diagnostics(draws: xr.Dataset) -> xr.Dataset:
     """Return effective sample size and r-hat of every metric.
 
-    A metric that is the same in all draws has neither; NaN is right there, not a failure.
+    For a metric that is the same in all draws, both are NaN, which is correct.
     """
     from arviz_stats import ess, rhat
 

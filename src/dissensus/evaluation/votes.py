@@ -68,7 +68,7 @@ def evaluate_votes(
     if given["new_items"] and not board.attrs["scope"]:
         warn_caller(
             "new_items=True changes nothing, because the votes name no prompts, or the model has "
-            'no effects of them. Name their column, dx.pairs(table, item="..."), or type '
+            'no effects of prompts. Name their column, dx.pairs(table, item="..."), or type '
             "items=True."
         )
     groups = {name: found[name].to_dataset() for name in _GROUPS if name in found.children}
@@ -104,11 +104,11 @@ def evaluate_votes(
 def leaderboard(fit: xr.DataTree, votes: xr.Dataset, *, new_items: bool, seed: Any) -> xr.Dataset:
     r"""Return draws of ``win_rate``, ``rank`` and ``strength`` (chain, draw, system).
 
-    The rank is by win rate in each draw: 1 plus the number of systems with a larger one. Also with
-    verdicts, the votes are a sample: win rates are those of expected votes on the judged pairs. On
-    these, systems may meet different opponents, so the rank is by strength then (``order``). The
-    strength is over the same prompts as the win rate: of prompts at hand, it contains the systems'
-    mean effects on these. ``group`` (system) numbers the groups that votes or verdicts connect.
+    The rank is by win rate in each draw: 1 plus the number of systems with a larger one. With
+    verdicts, win rates are shares of expected votes on the judged pairs, not of the votes cast. On
+    these pairs systems may meet different opponents, so the rank is by strength (``order``). The
+    strength is for the same prompts as the win rate: for prompts at hand, it contains the systems'
+    mean effects on them. ``group`` (system) numbers the groups that votes or verdicts connect.
     """
     won = metrics.get("win_rate").function(
         fit, new_items=new_items, as_cast=False, random_seed=seed
@@ -139,7 +139,7 @@ def _votes_of(votes: xr.Dataset, n_systems: int) -> Any:
 
 
 def _groups(known: xr.Dataset, n_systems: int) -> Any:
-    """Return the group of each system: votes, or verdicts, connect those of one group."""
+    """Return the group of each system: votes or verdicts connect the systems of a group."""
     form = "pair_{}" if "verdict" in known else "{}_code"
     left, right = (known[form.format(side)].to_numpy() for side in ("left", "right"))
     return system_groups(left, right, n_systems)
@@ -148,7 +148,7 @@ def _groups(known: xr.Dataset, n_systems: int) -> Any:
 def doubt_of_groups(evaluation: xr.DataTree) -> str:
     """Return the doubt of all systems if they are of groups that nobody compared, or ""."""
     n = int(evaluation[LEADERBOARD]["group"].max()) + 1
-    return f"no votes compare systems of {n:,} groups" if n > 1 else ""
+    return f"systems are in {n:,} groups that no votes compare" if n > 1 else ""
 
 
 # A posterior predictive check: shares of votes won, pair by pair.
@@ -192,10 +192,10 @@ def _vote_check(
 
 
 def misfit(evaluation: xr.DataTree) -> tuple[float, Floats]:
-    r"""Return P(replicated misfit is as large as the observed one), and the misfit of each pair.
+    r"""Return P(replicated misfit is at least the observed misfit), and the misfit of each pair.
 
     The misfit of a pair is the distance of its share of votes won from the mean of the replicates,
-    in their standard deviations; that of all pairs is the mean square.
+    in standard deviations of the replicates; the misfit of all pairs is the mean of the squares.
     """
     data = evaluation[CHECK].to_dataset()
     drawn = data["replicated"].to_numpy().reshape(-1, data.sizes[PAIR])

@@ -1,4 +1,4 @@
-"""A wing for each family of models: process, sampler, PyMC form, and kernels."""
+"""One package for each family of models: process, sampler, PyMC form, and kernels."""
 
 import lazy_loader as _lazy
 

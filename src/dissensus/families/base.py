@@ -1,4 +1,4 @@
-"""Fits by a sweep sampler: the parts that a family defines, and the parts shared by all.
+"""Model fits: the parts that each family defines, and the parts shared by all families.
 
 A family subclasses `Fit`, which makes chains and names draws. `run` checks the options, samples by
 the Gibbs kernel or by NUTS, and puts the draws into a DataTree.
@@ -44,7 +44,7 @@ class FitOptions:
     checkpoint: Any = None
 
     def checked(self, keep: str) -> FitOptions:
-        """Return the options, or raise naming the argument; ``keep`` is that one's public name."""
+        """Return checked options, or raise; ``keep`` is the public name of `FitOptions.keep`."""
         chains, draws = arguments.sample_shape(self.draws, self.chains)
         arguments.flags(
             **{keep: self.keep},
@@ -96,18 +96,18 @@ class Fit[Process: Any, Draws](ABC):
 
     @abstractmethod
     def chain(self, rng: np.random.Generator, draws: int) -> Chain:
-        """Return a chain at its start, with room for its draws."""
+        """Return a chain at its starting values, with memory allocated for its draws."""
 
     def chains(self, rng: np.random.Generator) -> list[Chain]:
-        """Return all chains at their start, each with its own random stream."""
+        """Return all chains at their starting values, each with its own random stream."""
         return [self.chain(stream, self.options.draws) for stream in rng.spawn(self.options.chains)]
 
     @abstractmethod
     def gathered(self, chains: Sequence[Any], rng: np.random.Generator) -> Draws:
-        """Return the draws of all chains, chain and draw in front."""
+        """Return the draws of all chains; the first two axes are chain and draw."""
 
     def replayed(self, posterior: xr.Dataset, rng: np.random.Generator) -> Draws:
-        """Return the draws of chains that went through those of NUTS on the PyMC model."""
+        """Return draws of NUTS on the PyMC model in the form of the Gibbs sampler's draws."""
         n_chains, n_draws = (posterior.sizes[dim] for dim in SAMPLE)  # fewer, if interrupted
         chains: list[Any] = [self.chain(stream, n_draws) for stream in rng.spawn(n_chains)]
         for place, chain in enumerate(chains):
@@ -119,12 +119,12 @@ class Fit[Process: Any, Draws](ABC):
 
     @abstractmethod
     def groups(self, draws: Draws, stats: Mapping[str, Array]) -> Groups:
-        """Name the draws and judge the chains."""
+        """Return the groups of the fit: named draws, data and convergence diagnostics."""
 
     def renamed(self, posterior: xr.Dataset) -> Mapping[str, xr.DataArray] | None:  # noqa: ARG002
         """Return parameters of the PyMC model that the posterior has under another name.
 
-        None if variables of the posterior are others than those of the model.
+        None if the posterior's variables are not those of the PyMC model.
         """
         return {}
 
@@ -194,7 +194,7 @@ def _by_nuts(
     from pymc.model.transform.optimization import freeze_dims_and_data
 
     options = fit.options
-    # Of constants likelihoods are computed faster, and the truth of items can be had from the rest.
+    # Frozen data make likelihoods faster. The items' truth is computed later, from other draws.
     frozen = freeze_dims_and_data(model)
     names = [rv.name for rv in frozen.unobserved_RVs if rv.name != "truth"]
     tree = fitting.by_nuts(
@@ -208,13 +208,13 @@ def _by_nuts(
 
 
 def stacked(chains: Sequence[Any]) -> Any:
-    """Return the traces of chains as one, with the chain in front."""
+    """Stack the traces of all chains; the first axis is the chain."""
     traces = [chain.trace for chain in chains]
     return type(traces[0])(*(np.stack(part) for part in zip(*traces, strict=True)))
 
 
 def observed_labels(process: Any, known: Ints) -> dict[str, xr.DataArray]:
-    """Return the codes of labels, and of the truths that are known (item)."""
+    """Return the codes of labels and, if any are known, the codes of true labels (item)."""
     ann = process.annotations
     given, kind = ann["label_code"].to_numpy().astype(np.int64), {"kind": ann.attrs["kind"]}
     out = {"label_code": xr.DataArray(given, dims=ANNOTATION, attrs=kind)}
@@ -224,7 +224,7 @@ def observed_labels(process: Any, known: Ints) -> dict[str, xr.DataArray]:
 
 
 def truth_constants(process: Any, truth_mean: Floats) -> dict[str, xr.DataArray]:
-    """Return who gave each label, and the mean probabilities (item, label) of the truth."""
+    """Return each label's item and annotator, and the truth's mean probabilities (item, label)."""
     out = {}
     for dim in (ITEM, ANNOTATOR):
         codes = process.annotations[f"{dim}_code"].to_numpy().astype(np.int64)
@@ -237,8 +237,7 @@ def truth_constants(process: Any, truth_mean: Floats) -> dict[str, xr.DataArray]
 def require_room(fit: Fit[Any, Any], n_bytes: float, of: str, remedy: str) -> None:
     """Raise if the draws that grow with the items would take more than 4 GB.
 
-    ``of`` and ``remedy`` are the subject of the draws, and the alternative without them, for the
-    message.
+    ``of`` (what is drawn) and ``remedy`` (what to do without these draws) complete the message.
     """
     if n_bytes > ROOM:
         options = fit.options
@@ -251,9 +250,9 @@ def require_room(fit: Fit[Any, Any], n_bytes: float, of: str, remedy: str) -> No
 
 
 def model_of(name: str, part: str = "_model") -> Callable[..., Any]:
-    """Return the function that writes the PyMC model of a process, or another part of it.
+    """Return a function of a model's file, by default the one that writes its PyMC model.
 
-    The function is in the file of the model, a layer above: hence the import by name.
+    It is imported by name, because models are a layer above this package.
     """
     write: Callable[..., Any] = getattr(import_module(f"dissensus.models.{name}"), part)
     return write

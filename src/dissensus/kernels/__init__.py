@@ -1,4 +1,4 @@
-"""The maths, and only the maths: NumPy and Numba kernels, core axes last.
+"""Mathematical kernels in NumPy and Numba, without labelled dims; core axes are last.
 
-Nothing here knows a dimension's name. `dissensus.metrics` and `dissensus.models` wrap these.
+`dissensus.metrics` and `dissensus.models` wrap these functions.
 """

@@ -25,7 +25,7 @@ def in_one_number(top: Codes, least: int, span: int, out: Codes) -> None:
     out[0] = 0
     for place in range(len(top)):
         digit = top[place] - least
-        for other in range(len(top)):  # each larger member moves this one a digit to the left
+        for other in range(len(top)):  # one digit to the left for each larger member
             if top[other] > top[place] or (top[other] == top[place] and other > place):
                 digit *= span
         out[0] += digit
@@ -34,7 +34,7 @@ def in_one_number(top: Codes, least: int, span: int, out: Codes) -> None:
 def set_codes(top: Codes) -> Codes:
     """Give every distinct set along the last axis its own number."""
     depth = top.shape[-1]
-    if depth == 1:  # a label is its own number; its range need not be looked for
+    if depth == 1:  # the code of a single label is its number
         return top[..., 0]
     least = int(top.min(initial=0))
     span = int(top.max(initial=0)) - least + 1
@@ -53,14 +53,14 @@ _ALL, _ONE, _TWO = range(3)
 """Which draws: all, the first half of each chain, or the second."""
 
 _MOST, _FIRST, _ELSEWHERE = range(3)
-"""How often the commonest code appears in them, where first, and how often in all others."""
+"""Of the commonest code: its count in these draws, its first place, its count in other draws."""
 
 
 @inner
 def _modes(codes: Codes, half: int) -> Codes:
-    """Return (`_ALL` ..., `_MOST` ...) of the commonest codes, the first to appear if several are.
+    """Return (`_ALL` ..., `_MOST` ...) for the commonest codes; of tied codes, the first to appear.
 
-    What number a code has depends on the other items of the array, so it cannot decide.
+    Ties are not decided by the code, which depends on the other items of the array.
     """
     n_chains, n_draws = codes.shape
     n = n_chains * n_draws
@@ -112,10 +112,10 @@ def _error(codes: Codes, best: int) -> float:
 def modal_share(codes: Codes, share: Floats, mcse: Floats, bias: Floats) -> None:
     """Return the share of the commonest code over (chain, draw), its error, and its bias.
 
-    The Monte Carlo error comes from batch means, so that it also holds for draws that follow
-    from one another. The share of the *commonest* code is biased upwards, since chance helps
-    to choose it: the bias is estimated by choosing on one half of each chain and counting on the
-    other. (On every other draw, draws that follow from one another would stand on both sides.)
+    The Monte Carlo error comes from batch means, so that it also holds for autocorrelated draws.
+    The share of the *commonest* code is biased upwards, since the code is chosen by the same draws.
+    The bias is estimated by choosing on one half of each chain and counting on the other.
+    (Alternate draws would not do: they are correlated with each other.)
     """
     n_draws = codes.shape[1]
     best = _modes(codes, n_draws // 2)
@@ -145,7 +145,7 @@ def grouped_candidates(
     like: Floats,  # noqa: ARG001 (only its length is read, by Numba)
     out: Floats,
 ) -> None:
-    """Sum a row in candidate form over groups of labels; the last argument gives their number."""
+    """Sum a row in candidate form over groups of labels; ``like`` has as many entries as groups."""
     out[:] = 0.0
     for c in range(len(theta)):
         if sizes[c] == 1 and codes[c] >= 0:
@@ -167,12 +167,12 @@ def grouped_candidates(
 
 
 class Patterns(NamedTuple):
-    """Distinct items, each a collection of cells, one for a label; which label is forgotten."""
+    """Distinct items, each an unordered collection of cells, one for each label."""
 
     cells: Floats
-    """(cell, column): all that is known of a label of an item; no two alike, in order."""
+    """(cell, column): the properties of a label of an item; distinct rows, in order."""
     rows: Ints
-    """(pattern, label): numbers of cells, in order; no two patterns alike."""
+    """(pattern, label): numbers of cells, in order; distinct rows."""
     times: Ints
     """(pattern): number of items with the pattern."""
 
@@ -188,7 +188,7 @@ def find_patterns(columns: Sequence[Floats]) -> Patterns:
     """
     code = np.zeros(columns[0].shape, dtype=np.int64)
     found = np.empty((1, 0))
-    for column in columns:  # cells so far, each cut in as many as there are values beside it
+    for column in columns:  # split each cell by the values of the column
         values, place = np.unique(column, return_inverse=True)
         used, code = np.unique(code * len(values) + place.reshape(code.shape), return_inverse=True)
         code = code.reshape(column.shape)
@@ -198,7 +198,7 @@ def find_patterns(columns: Sequence[Floats]) -> Patterns:
 
 
 def merged(parts: Iterable[Patterns]) -> Patterns:
-    """Put the patterns of several lots of items together."""
+    """Combine the patterns of several lots of items."""
     parts = list(parts)
     cells, place = np.unique(
         np.concatenate([one.cells for one in parts]), axis=0, return_inverse=True
@@ -208,7 +208,7 @@ def merged(parts: Iterable[Patterns]) -> Patterns:
     rows = [place[one.rows + start] for one, start in zip(parts, starts[:-1], strict=True)]
     return _counted(
         cells, np.concatenate(rows), np.concatenate([one.times for one in parts])
-    )  # cells keep their order, and so rows theirs
+    )  # cells keep their order, so rows stay sorted
 
 
 def _counted(cells: Floats, rows: Ints, times: Ints) -> Patterns:

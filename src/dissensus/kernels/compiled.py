@@ -1,24 +1,24 @@
-"""The two kinds of compiled function: kernels, which Python calls, and what only kernels call.
+"""Compiled functions of two kinds: kernels, called from Python, and functions only kernels call.
 
-Numba optimises each function alone and again within every function that calls it, and gives it two
-wrappers besides, for calls from Python and from C. Hence:
+Numba optimises each function alone and again within every function that calls it. It also adds two
+wrappers, for calls from Python and from C. Hence:
 
-- Python calls few kernels, each with plain arrays and numbers; a sweep is put together of them in
-  Python, at a microsecond a call. Only loops over items or labels belong into a kernel.
-- What only kernels call has no wrappers: `inner`.
-- What is called at one place only may be a `part` of what calls it, before anything is optimised.
-  That saves optimising all that is below once more, but is not free: where little is below, or no
-  bundles of arrays are handed on, it takes as long.
+- Python calls few kernels, each with plain arrays and numbers. A sweep is a sequence of such calls,
+  at a microsecond a call. Only loops over items or labels belong in a kernel.
+- Functions that only kernels call have no wrappers: `inner`.
+- A function that is called at one place only may be a `part` of its caller: it is inlined before
+  optimisation. This saves optimising the functions below it once more, but takes time too. If it
+  calls few functions, or passes on no bundles of arrays, nothing is gained.
 - Functions that a factory makes get distinct names (`named_after`). Numba names machine code
-  after module, function and a count that restarts in each process: of two functions of one
-  name, cached by different processes, one would be silently used for the other
+  after module, function and a count that restarts in each process. If different processes
+  cached two functions of the same name, Numba would silently use one for the other
   (https://github.com/numba/numba/issues/10486).
-- A kernel in the cache contains the code of what it calls, but Numba compares only the file of the
-  kernel itself before it takes it from there. After an upgrade, old code would run on, without a
-  word. Here the cache also compares the files of kernels that the file imports (`_sources`).
-- Loops are written out. A slice that is assigned to (``a[:] = b``), arithmetic of whole arrays and
-  a sum along an axis take .2 to .3 s each to compile, and bring in two seconds of code for their
-  error messages; a loop takes .01 s.
+- A cached kernel contains the code of the functions it calls, but Numba only checks whether the
+  file of the kernel itself has changed. After an upgrade, old code would silently be used. Here the
+  cache also checks the files of kernels that the file imports (`_sources`).
+- Loops are written out. An assignment to a slice (``a[:] = b``), arithmetic of whole arrays and
+  a sum along an axis take .2 to .3 s each to compile, and their error messages add two seconds; a
+  loop takes .01 s.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _IMPORT: Final = re.compile(
 
 @functools.cache
 def _sources(file: Path) -> str:
-    """Return a hash of a file and of all files of kernels that it imports, or that these import."""
+    """Return a hash of a file and of all files of kernels that it imports, directly or not."""
     code = file.read_bytes()
     out = hashlib.sha256(code)
     for module, names in _IMPORT.findall(code.decode(errors="replace")):
@@ -56,7 +56,7 @@ def _sources(file: Path) -> str:
 def compiled(function: Callable[..., Any], *, cache: bool = True, **options: Any) -> Any:
     """Compile a function when it is first called, or take it from the cache."""
     made = njit(cache=cache, **options)(function)
-    # Numba has no setting for this; it takes an index of another version for an empty one.
+    # Numba has no setting for this; it ignores an index of another version.
     index = getattr(made._cache, "_cache_file", None)
     file = Path(function.__code__.co_filename)
     if index is not None and file.is_file():
@@ -70,14 +70,14 @@ def kernel(function: Callable[..., Any]) -> Any:
 
 
 def part(function: Callable[..., Any]) -> Any:
-    """Make a function a part of what calls it, which is to be one place: it is compiled there."""
+    """Inline a function in its only caller, and compile it there."""
     return compiled(function, inline="always")
 
 
 class Inner:
     """A compiled function without wrappers, which kernels call.
 
-    Called from Python, as tests do, it is wrapped first: without, Python would crash.
+    A call from Python, as in tests, wraps it first: without a wrapper, Python would crash.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Inner:
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: Any) -> Any:
-        """Compile a kernel that does nothing but call it, once, and call that."""
+        """Call the function through a kernel that is compiled once."""
         return self._wrapped(*args)
 
     @functools.cached_property
@@ -127,12 +127,12 @@ def _forward(*args: Any) -> Any:
 
 @typeof_impl.register(Inner)
 def _(value: Inner, context: Any) -> Any:
-    """In compiled code it is the function itself."""
+    """Give an `Inner` the type of its function in compiled code."""
     return typeof_impl(value.compiled, context)
 
 
 def named_after(made: Callable[..., Any], part: Callable[..., Any]) -> Callable[..., Any]:
-    """Name a factory's product after the part it was made of, of which there is exactly one."""
+    """Name a factory's product after the function it was made from, so that names are distinct."""
     made.__module__ = part.__module__
     made.__name__ = made.__qualname__ = f"{part.__qualname__}_{made.__name__}"
     return made

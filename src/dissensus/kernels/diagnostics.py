@@ -18,11 +18,11 @@ from dissensus.kernels.compiled import compiled
 from dissensus.kernels.types import Floats
 
 _SAME = 1e-15
-"""Numbers that differ by less are one."""
+"""Numbers that differ by less are equal."""
 
 _SOON = 64
-"""So many lags are summed one by one, as they are needed: mostly few are. Of others, all lags are
-found at once, by Fourier's transform."""
+"""Up to this many lags are computed one by one, as most numbers need few. For other numbers all
+lags are computed at once, by Fourier's transform."""
 
 
 class Diagnostics(NamedTuple):
@@ -31,16 +31,16 @@ class Diagnostics(NamedTuple):
     bulk: Floats
     """Effective draws in the middle of the distribution."""
     tail: Floats
-    """... of two quantiles, the smaller of both."""
+    """Effective draws of two quantiles: the smaller of the two."""
     r_hat: Floats
-    """The larger of that of ranks and that of ranks of distances from the median; NaN for one
+    """The larger of r-hat of ranks and r-hat of ranks of distances from the median; NaN for one
     chain."""
 
 
 def diagnostics(draws: Floats, prob: tuple[float, float]) -> Diagnostics:
     """Return effective draws and r-hat of draws (number, chain, draw), four a chain or more.
 
-    ``prob`` are the two quantiles whose effective draws are the tail's.
+    ``prob`` are the probabilities of the two quantiles for the tail.
     """
     halves = _split(draws)
     scores = _normal_scores(halves)
@@ -54,7 +54,7 @@ def diagnostics(draws: Floats, prob: tuple[float, float]) -> Diagnostics:
 
 
 def _split(draws: Floats) -> Floats:
-    """Make two chains of each."""
+    """Split each chain into two halves."""
     half = draws.shape[2] // 2
     return np.concatenate([draws[..., :half], draws[..., -half:]], axis=1)
 
@@ -87,7 +87,7 @@ def _r_hat(draws: Floats) -> Floats:
 
 
 def _ess(draws: Floats) -> Floats:
-    """Return the effective numbers of draws, from autocorrelations up to where they are noise."""
+    """Return effective numbers of draws from autocorrelations, cut off where these are noise."""
     size = draws.shape[1] * draws.shape[2]
     centred = draws - draws.mean(axis=2, keepdims=True)
     between = np.zeros(len(draws))
@@ -117,8 +117,8 @@ def _autocovariances(centred: Floats) -> Floats:
 def _times(centred: Floats, between: Floats, covariance: Floats, known: bool) -> Floats:
     """Return the autocorrelation times, NaN of those that need more lags than there are.
 
-    By Geyer's initial sequences of sums of two autocorrelations: they end at the first that is not
-    positive, and none counts for more than those before.
+    Geyer's initial sequence of sums of two autocorrelations is used: it ends at the first sum that
+    is not positive, and each sum is at most the smallest sum before it.
     """
     n, out = centred.shape[2], np.full(len(centred), np.nan)
     for k in range(len(centred)):
@@ -142,7 +142,7 @@ def _times(centred: Floats, between: Floats, covariance: Floats, known: bool) ->
 
 @functools.partial(compiled, fastmath={"reassoc"})
 def _autocovariance(centred: Floats, lag: int) -> float:
-    """Return one, averaged over chains; sums may be taken in any order, many at once."""
+    """Return an autocovariance, averaged over chains; sums may be reordered by the compiler."""
     total, n = 0.0, centred.shape[1]
     for chain in range(len(centred)):
         for draw in range(n - lag):

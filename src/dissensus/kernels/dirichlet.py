@@ -1,4 +1,4 @@
-"""Draws from Dirichlet distributions, and which of their places is the largest."""
+"""Draws from Dirichlet distributions, and the probability that a component is the largest."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from dissensus.kernels.variates import LEAST, SMALL, constants, gamma_of, log_ga
 
 
 class Draws(NamedTuple):
-    """Draws, and how dense the distribution is there."""
+    """Draws, and the log density of each."""
 
     theta: Floats
     """(draw, row, k)"""
     log_density: Floats
-    """(draw), summed over all rows; on the support, so without the parameters that are 0."""
+    """(draw), summed over all rows; components whose parameter is 0 are left out."""
 
 
 def draw_dirichlet(
@@ -84,7 +84,7 @@ def _draw(
 ) -> float:
     """Draw one row, and return its log density without the constant.
 
-    It takes whole arrays: to cut each row out of them would take a fifth of the time.
+    It takes whole arrays: slicing out each row would take a fifth of the time.
     """
     state = states[row : row + 1]
     mass, excess, out = 0.0, 0.0, 0.0
@@ -104,7 +104,7 @@ def _draw(
 
 @inner
 def _draw_in_logs(state: Keys, alpha: Floats, logs: Floats, theta: Floats) -> float:
-    """Do the same where variates may be below the smallest number."""
+    """Draw as `_draw`, where variates may be below the smallest number."""
     top, mass, excess, out = -math.inf, 0.0, 0.0, 0.0
     for k in range(len(alpha)):
         if alpha[k] > 0.0:
@@ -134,7 +134,7 @@ def _check(alpha: npt.NDArray[np.floating[Any]]) -> None:
 
 @inner
 def draw_log_row(state: State, shape: Floats, skipped: int, out: Floats) -> None:
-    """Draw the logarithm of a Dirichlet row, one place of it left out; in logs not to underflow."""
+    """Draw the logarithm of a Dirichlet row without the place ``skipped``; logs avoid underflow."""
     high = -math.inf
     for y in range(len(shape)):
         out[y] = -math.inf if y == skipped else log_gamma_variate(state, shape[y])
@@ -153,12 +153,12 @@ _TAIL: Final = 1e-18
 _LEAST: Final = -28.0
 """Logarithm of a variate below which its distribution function is a power, to 1e-12."""
 _AT_ONCE: Final = 1000
-"""Rows, by some thousand nodes of the grid."""
+"""Rows that are computed at once, times some thousand nodes of the grid."""
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
 def leading_probabilities(alpha: npt.ArrayLike) -> Floats:
-    r"""Return the probability of each place to be the largest of a Dirichlet variate.
+    r"""Return the probability that each component of a Dirichlet variate is the largest.
 
     .. math:: P(k) = \int \frac{f_k(x)}{F_k(x)} \prod_j F_j(x) \, dx
 
@@ -177,7 +177,7 @@ def leading_probabilities(alpha: npt.ArrayLike) -> Floats:
 
 
 def _alike(alpha: Floats, largest: float) -> Floats:
-    """Return the probabilities of rows that share their largest parameter, and so a grid."""
+    """Return the probabilities of rows with the same largest parameter, which share a grid."""
     low, t, step = _grid(largest)
     values, place = np.unique(alpha, return_inverse=True)
     place = place.reshape(alpha.shape)
@@ -197,8 +197,8 @@ def _alike(alpha: Floats, largest: float) -> Floats:
 def _grid(largest: float) -> tuple[float, Floats, Floats]:
     """Return where the grid of log x begins, its nodes, and the weight of each.
 
-    The largest of the variates lies below it with a probability that is next to nothing, or,
-    where the parameters are small, known.
+    The probability that the largest variate lies below the grid is negligible or, where the
+    parameters are small, known in closed form.
     """
     first: Any = gammaincinv(largest, _TAIL)
     low = max(np.log(first) if first > 0 else -np.inf, _LEAST)

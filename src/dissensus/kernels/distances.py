@@ -1,4 +1,4 @@
-"""Distances between what two annotators said: numbers, sets, partial rankings."""
+"""Distances between the labels of two annotators: numbers, sets, partial rankings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dissensus.kernels.types import Array, Floats, Ints
 
 @inner
 def reach(values: Floats, weights: Floats, tolerance: float) -> Floats:
-    """Return, for each of some sorted numbers, what it exceeds the smaller ones by, weighted.
+    """Return each sorted number's weighted excess over smaller ones, beyond the tolerance.
 
     >>> reach(np.array([1.0, 3.0, 5.0]), np.ones(3), 1.0)[1:]
     array([1., 4.])
@@ -65,7 +65,7 @@ def _far_pairs(start: Ints, own: Ints, share: Floats, given: Floats) -> tuple[Fl
 def far_pairs(rows: Grouped, values: Floats) -> tuple[Floats, Floats]:
     r"""Sum absolute differences by item.
 
-    Sorting makes it n log n in the numbers of an item, where there are n squared pairs.
+    By sorting, an item with n numbers takes time n log n, although it has n squared pairs.
 
     ``values`` (row) are in the order of the data.
     Returns sums (item) over ordered pairs of different annotators, and over pairs of one
@@ -82,16 +82,16 @@ class Lists(NamedTuple):
     code: Ints
     """(entry): label code, rising along a list."""
     ahead: Ints
-    """(entry): number of labels in the blocks before its block."""
+    """(entry): number of labels in earlier blocks."""
     size: Ints
     """(entry): number of labels in its block."""
 
 
 def lists_of(number: Ints, code: Ints, block: Ints, n_lists: int) -> Lists:
-    """Lay out lists with labels in rows, each label once in a list.
+    """Arrange rows of labels in lists; a label occurs at most once in a list.
 
-    Of each row: the number of its list, the code of its label, and its block (small comes first,
-    equal is tied).
+    Each row has the ``number`` of its list, the ``code`` of its label, and its ``block``: lower
+    blocks come first, labels of one block are tied.
     """
     order = np.lexsort((block, number))
     number, code, block = number[order], code[order], block[order]
@@ -150,13 +150,13 @@ def distance_of_sets(common: Floats, left: Array, right: Array, name: str) -> Fl
 
 @inner
 def _among_first(depth: int, ahead: int, size: int) -> float:
-    """Return the probability that a label of this block is among the first few."""
+    """Return the probability that a label of this block is among the first ``depth``."""
     return min(1.0, max(0.0, (depth - ahead) / size))
 
 
 @kernel
 def _lengths(start: Ints, ahead: Ints, size: Ints, n_labels: int, depth: int) -> Floats:
-    """Return the root of each list's overlap with itself."""
+    """Return the square root of each list's overlap with itself."""
     out = np.empty(len(start) - 1)
     for n in range(len(out)):
         listed, total = start[n + 1] - start[n], 0.0
@@ -186,7 +186,7 @@ def _rank_distance(
         end, ends = start[left[pair] + 1], starts[right[pair] + 1]
         n, m, union, total = end - one, ends - two, 0, 0.0
         scale, scales = 1.0 / length[left[pair]], 1.0 / lengths[right[pair]]
-        while True:  # over the labels that either lists, and then over those neither does
+        while True:  # over the labels in either list, then over the labels in neither
             first = one < end and (two >= ends or code[one] <= codes[two])
             second = two < ends and (one >= end or codes[two] <= code[one])
             weight = 1 if first or second else n_labels - union

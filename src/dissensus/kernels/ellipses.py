@@ -12,12 +12,12 @@ learned standard deviation:
     \log \sigma_t \sim \mathrm{Normal}(0, 1)
 
 for kinds t of weights, such as those of labels and of predictions. Given the standard deviations,
-ellipses are laid around the normal approximation of the likelihood times the prior, which then has
-these standard deviations: one for the weights of each stratum, given all else, and one for the
-rest, with which the weights move. Each standard deviation is drawn twice: given the weights, and
-with :math:`(w_{gj} - \mu_j) / \sigma_t` held fixed, when the weights move with it (Yu & Meng
-2011). The first alone hardly moves where strata are alike, the second where the data show their
-weights.
+ellipses are laid around the normal approximation of the likelihood times the prior with these
+standard deviations. One ellipse is for the weights of each stratum, given all else; one is for the
+other numbers, and the weights move with it. Each standard deviation is drawn twice: given the
+weights, and with :math:`(w_{gj} - \mu_j) / \sigma_t` held fixed, so that the weights change with it
+(Yu & Meng 2011). The first draw alone mixes slowly if strata are similar, the second if the data
+determine the weights.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from dissensus.kernels.types import Floats, Ints
 
 Density = Callable[[Floats], float]
 ByStratum = Callable[[Floats], Floats]
-"""A log likelihood of shared numbers and the weights of each stratum: its part of each stratum."""
+"""A log likelihood of shared numbers and the weights of each stratum; one value a stratum."""
 
 WIDER: Final = 1.1
-"""Than the normal approximation: else chains would stand still in tails that are longer."""
+"""Factor by which ellipses are wider than the approximation: chains would stick in long tails."""
 SD_SPREAD: Final = 1.0
-"""Of the logarithm of the standard deviation of strata, around that of 1."""
+"""Prior standard deviation of the log standard deviation between strata; its prior mean is 0."""
 _STEPS: Final = 2
 """Steps per draw, so that successive draws are nearly independent."""
 _SEARCH, _HALVINGS, _ENOUGH = 30, 12, 1e-4
-"""Newton's steps at most, halved at most so often, until one gains less than this."""
+"""Maximum of Newton's steps, maximum of halvings, and the gain below which the search ends."""
 
 
 def elliptical(rng: np.random.Generator, at: Floats, height: Density) -> tuple[Floats, float]:
@@ -75,9 +75,9 @@ def elliptical(rng: np.random.Generator, at: Floats, height: Density) -> tuple[F
 def around_mode(loss: Density, start: Floats, spread: Floats) -> tuple[Floats, Floats]:
     """Return the mode and a square root of the inverse curvature there.
 
-    ``loss`` is minus the log density; the root has no more ``spread`` in any direction than the
-    prior. A search ends at different last bits on different processors: one Newton step follows,
-    and the rest is rounded off. Slices are exact around any point.
+    ``loss`` is minus the log density; the root is in no direction wider than the prior, whose
+    standard deviations are ``spread``. The last bits of a search differ between processors: one
+    Newton step follows, and the result is rounded. Slices are exact around any point.
 
     >>> mode, root = around_mode(lambda x: 2 * (x[0] - 1) ** 2, np.zeros(1), np.ones(1))
     >>> mode.round(3), root.round(3)
@@ -85,7 +85,7 @@ def around_mode(loss: Density, start: Floats, spread: Floats) -> tuple[Floats, F
     """
     found = minimize(loss, start, method="L-BFGS-B", options={"maxiter": 500}).x
     slope, curved = differences(loss, found, spread)
-    # No direction is known less well than by the prior.
+    # The root is at most as wide as the prior in every direction.
     size, direction = np.linalg.eigh(curved)
     size = np.maximum(size, 1.0)
     step = -direction @ ((direction.T @ slope) / size)
@@ -97,7 +97,7 @@ def around_mode(loss: Density, start: Floats, spread: Floats) -> tuple[Floats, F
 
 
 def differences(loss: Density, at: Floats, spread: Floats) -> tuple[Floats, Floats]:
-    """Return the slope and curvature of a function by differences, in units of the spreads.
+    """Return the gradient and curvature of a function by differences, in units of the spreads.
 
     >>> slope, curved = differences(lambda x: x[0] * x[1] + x[1] ** 2, np.ones(2), np.ones(2))
     >>> np.allclose(slope, [1, 3]), np.allclose(curved, [[0, 1], [1, 2]], atol=1e-3)
@@ -115,14 +115,14 @@ def differences(loss: Density, at: Floats, spread: Floats) -> tuple[Floats, Floa
 
 
 class Strata(NamedTuple):
-    """Numbers that all items share, then weights that each stratum has, and their priors."""
+    """Priors of the numbers that all items share, then of the weights that each stratum has."""
 
     centre: Floats
-    """(number + weight): prior means, of the weights' means too."""
+    """(number + weight): prior means, including those of the weights' means."""
     spread: Floats
     """(number + weight): prior standard deviations."""
     kind: Ints
-    """(weight): place of its standard deviation among these."""
+    """(weight): place of its standard deviation among the standard deviations."""
     n_strata: int
 
     @property
@@ -144,15 +144,15 @@ class Strata(NamedTuple):
         return y[len(self.centre) :].reshape(self.n_strata, len(self.kind))
 
     def told(self, y: Floats) -> Floats:
-        """Return what the likelihood reads: shared numbers, and the weights of each stratum."""
+        """Return the arguments of the likelihood: shared numbers, and weights of each stratum."""
         return np.append(y[: self.n_shared], y[len(self.centre) :])
 
 
 class Around(NamedTuple):
     """The normal approximation of a likelihood, in natural parameters.
 
-    Given the shared numbers, items of one stratum do not have the weights of another. So there is a
-    part for each stratum, and no larger matrix.
+    Given the shared numbers, the items of a stratum depend on its own weights only. So each stratum
+    has a separate small matrix.
     """
 
     shared: Floats
@@ -168,19 +168,19 @@ class Around(NamedTuple):
 
 
 class Root(NamedTuple):
-    """A root of a precision, and a mean: those of a normal density of all numbers and weights."""
+    """The mean, and a root of the precision, of a normal density of all numbers and weights."""
 
     mean: Floats
     mean_own: Floats
     inverse: Floats
-    """Of the root of the part of shared numbers and means, given the weights."""
+    """Inverse root of the precision of shared numbers and means, the weights summed out."""
     inverse_own: Floats
-    """(stratum, weight, weight): of the root of each stratum's part."""
+    """(stratum, weight, weight): inverse root of the precision of each stratum's weights."""
     cross: Floats
     """(stratum, weight, number + weight): each stratum's weights against numbers and means."""
 
     def place(self, at: Floats) -> Floats:
-        """Return the numbers and weights at a place in units of the density."""
+        """Return the numbers and weights at a standardised point."""
         n, shape = len(self.mean), self.mean_own.shape
         first = self.inverse.T @ at[:n]
         own = at[n:].reshape(shape) - self.cross @ first
@@ -188,7 +188,7 @@ class Root(NamedTuple):
         return np.append(self.mean + first, own)
 
     def units(self, y: Floats) -> Floats:
-        """Return the place in units of the density."""
+        """Return the standardised point of numbers and weights, the inverse of `place`."""
         n, shape = len(self.mean), self.mean_own.shape
         first = y[:n] - self.mean
         own = np.linalg.solve(
@@ -200,7 +200,7 @@ class Root(NamedTuple):
 def rooted(around: Around, where: Strata, sds: Floats) -> Root:
     """Return the approximation times the prior with these standard deviations.
 
-    Eliminates the weights of each stratum: what is left has the size of numbers and means.
+    The weights of each stratum are eliminated: the remaining matrix is of numbers and means only.
     """
     n, m = where.n_shared, len(where.kind)
     precise = sds[where.kind] ** -2.0
@@ -225,7 +225,7 @@ def rooted(around: Around, where: Strata, sds: Floats) -> Root:
 def around_likelihood(log_likelihood: ByStratum, where: Strata) -> Around:
     """Return the normal approximation at the mode for standard deviations of 1.
 
-    The search ends at different last bits on different processors, which are rounded off.
+    The last bits of the search differ between processors, and are rounded off.
     """
     n, m = where.n_shared, len(where.kind)
     sds = np.ones(where.kind.max() + 1)
@@ -247,7 +247,7 @@ def around_likelihood(log_likelihood: ByStratum, where: Strata) -> Around:
             if gain > 0.0:
                 y, high = there, high + gain
                 break
-        # Differences are taken over a part of the posterior's width, where this is narrow.
+        # Steps of differences must be smaller than the posterior is wide.
         size = np.append(np.diag(around.shared), np.diagonal(around.own, 0, 1, 2).max(axis=0))
         unit = 1.0 / np.sqrt(np.maximum(size, 1.0))
         if gain < _ENOUGH:
@@ -259,10 +259,10 @@ def around_likelihood(log_likelihood: ByStratum, where: Strata) -> Around:
 def _expanded(
     log_likelihood: ByStratum, where: Strata, y: Floats, unit: Floats, *, search: bool = False
 ) -> Around:
-    """Return the approximation at a place, by differences in steps of a part of the units.
+    """Return the approximation at a point, by differences in steps of .03 units.
 
-    All strata are moved at once, as each has its own part of the likelihood. A direction in which
-    it curves upwards says nothing; in a ``search`` one walks on as if it curved downwards as much.
+    All strata are moved at once, as each has its own part of the likelihood. Directions in which
+    the log likelihood curves upwards get precision 0; in a ``search`` their curvature is negated.
     """
     n, m, g = where.n_shared, len(where.kind), where.n_strata
     told, step = where.told(y), 0.03 * unit
@@ -308,7 +308,7 @@ def draw_strata(
     ``log_likelihood`` takes shared numbers and the weights of each stratum, and returns a number
     for each stratum; ``key`` is the seed.
 
-    >>> data = np.array([2.0, 2.2, -1.0])  # one number with noise 1 of each of three strata
+    >>> data = np.array([2.0, 2.2, -1.0])  # a number of each of three strata, with noise of sd 1
     >>> def log_likelihood(x):
     ...     return -0.5 * (data - x) ** 2
     >>> where = Strata(np.zeros(1), np.ones(1), np.zeros(1, dtype=np.int64), 3)
@@ -339,7 +339,7 @@ def _moved(
     rng: np.random.Generator, y: Floats | None, sds: Floats, log_likelihood: ByStratum,
     where: Strata, around: Around,
 ) -> Floats:  # fmt: skip
-    """Move along ellipses that fit these standard deviations: each stratum, then all together."""
+    """Move along ellipses for these standard deviations: in each stratum, then all together."""
     root = rooted(around, where, sds)
     n, shape = len(root.mean), root.mean_own.shape
     first, own = rng.normal(size=n), rng.normal(size=shape)
@@ -348,12 +348,12 @@ def _moved(
         first, own = at[:n], at[n:].reshape(shape)
 
     def heights(first: Floats, own: Floats) -> Floats:
-        """Return the log density less that of the normal one: the part of each stratum."""
+        """Return the log density less that of the approximation: the part of each stratum."""
         y = root.place(WIDER * np.append(first, own))
         apart = (where.own(y) - y[where.n_shared : n]) / sds[where.kind]
         return log_likelihood(where.told(y)) + 0.5 * np.sum(own**2 - apart**2, axis=1)
 
-    for _ in range(_HALVINGS if y is None else 0):  # while it is too far out to begin
+    for _ in range(_HALVINGS if y is None else 0):  # halve a start that is too far out
         if np.isfinite(heights(first, own)).all():
             break
         first, own = first / 2, own / 2
@@ -389,7 +389,7 @@ def _draw_sd(
     rng: np.random.Generator, kind: int, log_sd: Floats, y: Floats, likelihood: Density,
     where: Strata,
 ) -> None:  # fmt: skip
-    """Draw a standard deviation given the weights, then together with them."""
+    """Draw a standard deviation given the weights, then given the standardised weights."""
     first = len(where.centre)
     each = np.flatnonzero(where.kind == kind)
     places = first + len(where.kind) * np.arange(where.n_strata)[:, np.newaxis] + each

@@ -1,4 +1,4 @@
-r"""Closed forms: of means of several labels, and of accuracy from agreement and reliability.
+r"""Closed forms for means of several labels, and for accuracy from agreement or reliability.
 
 Further labels: label z of an item is true with probability :math:`T_{mz}` in draw m, and a further
 label is y with probability :math:`R_{mzy}` if z is true. After n further labels with counts
@@ -77,7 +77,7 @@ def right_after(truth: Floats, response: Floats, further: int) -> Floats:
 
 
 def right_after_alike(truth: Floats, accuracy: Floats, further: int) -> Floats:
-    """Do the same for accuracies (draw, item), with errors spread evenly over the other labels."""
+    """Do as `right_after` for accuracies (draw, item) and errors spread evenly over labels."""
     n_draws, n_items, n_labels = truth.shape
     wrong = (1.0 - accuracy) / max(n_labels - 1, 1)
     # A draw depends only on the number of further labels that name the truth.
@@ -95,7 +95,7 @@ def right_after_alike(truth: Floats, accuracy: Floats, further: int) -> Floats:
 
 
 def leading_after(plausibility: Floats, further: int) -> Floats:
-    """Do the same where the label with the largest plausibility is true.
+    """Do as `right_after`, where the label with the largest plausibility is the true one.
 
     ``plausibility`` (draw, item, label): probabilities of a further label of this item.
     """
@@ -114,30 +114,30 @@ def leading_after(plausibility: Floats, further: int) -> Floats:
 
 
 _ROUNDING = 1e-12
-"""A target missed by no more than this part of it is missed by rounding only; so is a bound."""
+"""Relative rounding error: a target or a bound missed by no more than this counts as met."""
 
 
 def stepped_up(reliability: npt.ArrayLike, labels: npt.ArrayLike) -> Floats:
     """Return the reliability of the mean of n labels.
 
-    NaN where there is none: no more than 1 - 1/r labels can all be correlated by r < 0.
+    NaN where it does not exist: if r < 0, at most 1 - 1/r labels can all have correlation r.
     """
     one, k = (np.asarray(values, dtype=np.float64) for values in (reliability, labels))
     below = (k - 1) * one + 1
     found = k * one / np.where(below > 0, below, np.nan)
     beyond = np.abs(found) - 1
-    rounded = (beyond > 0) & (beyond <= _ROUNDING)  # -.2 of three labels is to be -1, and no less
+    rounded = (beyond > 0) & (beyond <= _ROUNDING)  # a result must not be below -1 by rounding
     return np.asarray(np.where(rounded, np.sign(found), found))
 
 
 def labels_needed(reliability: npt.ArrayLike, target: float) -> Floats:
     """Return the least whole number of labels whose mean has the target reliability.
 
-    Infinity where one label has none, or less.
+    Infinity where the reliability of one label is 0 or negative.
     """
     one = np.asarray(reliability, dtype=np.float64)
     some = one > 0
-    with np.errstate(over="ignore"):  # a reliability of 1e-320 needs more than there are numbers
+    with np.errstate(over="ignore"):  # 1e-320 needs more labels than a float can hold
         exact = target * (1 - one) / (np.where(some, one, 1.0) * (1 - target))
     count = np.maximum(np.ceil(exact), 1.0)
     # Rounding of the quotient may change the result by 1: the formula itself decides.
@@ -156,7 +156,7 @@ def _reached(reliability: Floats, labels: Floats, target: float) -> Flags:
 BINS: Final = 10
 """(0, .1], (.1, .2], ..., (.9, 1]: bins of the probability of the most plausible label."""
 EDGE: Final = 1e-9
-"""In widths of a bin: so close above an edge a probability is on it, and in the bin below."""
+"""In widths of a bin: a probability this close above an edge belongs to the bin below."""
 PROBABILITY, ITEMS, AGREEMENT = range(3)
 """Sums of each bin: probability of the leading label, items, items where the system agrees."""
 
@@ -191,7 +191,7 @@ def _log_joint(
     most, total = -math.inf, 0.0
     for k in range(n):
         most = max(most, out[k])
-    if most == -math.inf:  # nobody errs, and these labels contradict each other
+    if most == -math.inf:  # accuracy 1, and the labels contradict each other
         return most, math.nan
     for k in range(n):
         total += math.exp(out[k] - most) if out[k] > -math.inf else 0.0
@@ -224,13 +224,13 @@ def truth_probabilities(votes: Votes, accuracy: float, prevalence: Floats) -> Fl
 
 
 def _logs(values: Floats) -> Floats:
-    """Return logs, that of 0 too."""
+    """Return logarithms; the logarithm of 0 is -inf."""
     return np.log(values, out=np.full(values.shape, -np.inf), where=values > 0)
 
 
 @inner
 def _lead(joint: Floats, most: float, code: int) -> float:
-    """Return 1 if a label leads, 1/n if it is one of n that do, and else 0."""
+    """Return 1 if a label leads, 1/n if it is one of n leading labels, and 0 otherwise."""
     bound = most - TOLERANCE
     if code < 0 or joint[code] < bound:
         return 0.0
@@ -264,7 +264,7 @@ def _binned(
             most, total = _log_joint(
                 label[low:high], times[low:high], accuracy[d], log_prior[d], joint
             )
-            if math.isnan(total):  # of no weight, or everybody would not be right
+            if math.isnan(total):  # labels contradict accuracy 1: the items have no weight
                 continue
             leading = math.exp(most - total)
             place = min(max(math.ceil(BINS * leading - EDGE) - 1, 0), BINS - 1)
@@ -303,15 +303,15 @@ NOTHING: Final = 1e-12
 
 
 def accuracy_from(disagreement: Floats, n_labels: int) -> Floats:
-    """Return the accuracy at which two annotators disagree so often, by Eq. 2.
+    """Return the accuracy at which two annotators have this rate of disagreement, by Eq. 2.
 
-    Of the two solutions the one above guessing; where annotators disagree as often as guesses
-    would, or more, it is that of guesses, 1/N.
+    Of the two solutions the one above guessing. If annotators disagree as often as guesses would,
+    or more often, the result is the accuracy of guesses, 1/N.
 
     >>> accuracy_from(np.array([0.0, 40 / 60, 0.9]), 4)
     array([1.  , 0.5 , 0.25])
     """
-    # N times agreement, less 1: in disagreement, which is exactly 0 where all agree.
+    # N times agreement, less 1, from the disagreement, which is exactly 0 if all agree.
     beyond = (n_labels - 1.0) - n_labels * disagreement
     beyond = np.where(beyond <= NOTHING, 0.0 * beyond, beyond)
     return np.asarray((1.0 + np.sqrt((n_labels - 1.0) * beyond)) / n_labels)
@@ -329,7 +329,7 @@ def guessed(accuracy: Floats, n_labels: int) -> Flags:
 def base_rates(share: Floats, accuracy: Floats) -> Floats:
     """Return the prevalence of each true label (..., label), by Eq. 5.
 
-    Clipped to [0, 1] and brought to a sum of 1. Not for an accuracy (...) of 1/N.
+    Clipped to [0, 1] and divided by their sum. Undefined for an accuracy (...) of 1/N.
 
     >>> base_rates(np.array([11, 10, 10, 9]) / 40, np.array(0.5))
     array([0.325, 0.25 , 0.25 , 0.175])
@@ -343,7 +343,7 @@ def base_rates(share: Floats, accuracy: Floats) -> Floats:
 def corrected_agreement(agreement: Floats, probability: Floats, n_labels: int) -> Floats:
     """Return the accuracy of a system from its agreement with labels of that probability, by Eq. 7.
 
-    Clipped to [0, 1]. Not for a probability of 1/N.
+    ``probability`` is that of a label to be right. Clipped to [0, 1]; undefined for 1/N.
 
     >>> corrected_agreement(np.array([0.5, 0.0]), np.array([0.75, 0.6]), 4)
     array([0.625, 0.   ])
@@ -355,9 +355,9 @@ def corrected_agreement(agreement: Floats, probability: Floats, n_labels: int) -
 def accuracy_from_rho(rho: npt.ArrayLike, genuine: float) -> Floats:
     """Return p where two annotators agree and are right with probability p^2.
 
-    The share of pairs that agree, times the probability that those are right, is the share of
-    pairs who are both right. ``genuine`` is the chance that a label was not a guess, squared for a
-    pair. NaN where p would be above 1.
+    The share of pairs that agree, times the probability that agreeing pairs are right, is the share
+    of pairs in which both are right. ``genuine`` is the chance that a label was not a guess; it is
+    squared for a pair. NaN where p would be above 1.
     """
     return _within(np.sqrt(np.asarray(rho, dtype=np.float64)) / genuine)
 
@@ -365,7 +365,7 @@ def accuracy_from_rho(rho: npt.ArrayLike, genuine: float) -> Floats:
 def accuracy_from_concordance(concordance: npt.ArrayLike, genuine: float, n_labels: int) -> Floats:
     """Return p where two annotators agree, right or wrong, with p^2 + (1 - p)^2 / (L - 1).
 
-    The larger of two solutions, 1 / L or more. NaN where there is none.
+    Of the two solutions, the larger one, at least 1 / L. NaN without a solution.
     """
     agreement = np.asarray(concordance, dtype=np.float64) / genuine**2
     beyond = (n_labels - 1) * (n_labels * agreement - 1)

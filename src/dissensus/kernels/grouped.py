@@ -1,8 +1,8 @@
 """Rows sorted by item and annotator, and sums over pairs of annotators.
 
-If an annotator gave an item several labels, each of these rows has a weight of one over their
-number. A pair of annotators then has the same weight however often either repeated a judgement, and
-sums over pairs are sums over rows (Lovchinsky et al. 2020, Eq. 1).
+Each of n labels that an annotator gave an item has the weight 1/n. A pair of annotators then has
+the same weight however often either of them repeated a label, and sums over pairs can be computed
+from sums over rows (Lovchinsky et al. 2020, Eq. 1).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Grouped(NamedTuple):
     order: Ints
     """(row): the row at each place."""
     own: Ints
-    """(row): the row, in the order, after the last one of the same item and annotator."""
+    """(row): place in the order after the last row of the same item and annotator."""
     share: Floats
     """(row): one over the number of labels the annotator gave the item, in the order."""
     voices: Ints
@@ -84,23 +84,23 @@ def grouped(
 class Moments(NamedTuple):
     """Sums over the annotators of an item; an annotator's own labels are averaged first.
 
-    They are of differences from one of the item's own numbers: around any other, what annotators
-    are apart would be a small difference of large sums.
+    They are sums of differences from one of the item's own numbers. Around any other centre, the
+    differences of annotators would be small differences of large sums.
     """
 
     centre: Floats
-    """(item): the number; 0 without labels."""
+    """(item): the number that is subtracted; 0 without labels."""
     total: Floats
     """(item): sum of the annotators' means."""
     squares: Floats
     """(item): sum of the annotators' mean squares."""
     squared_means: Floats
-    """(item): sum of the squares of the annotators' means. `squares`, if nobody repeats."""
+    """(item): sum of the squares of the annotators' means; equals `squares` without repeats."""
 
 
 @inner
 def _nearest_to_mean(given: Floats) -> float:
-    """Return the number nearest to the mean, which is exactly the number if all are equal."""
+    """Return the number nearest to the mean; equal numbers differ from it by exactly 0."""
     mean = 0.0
     for value in given:
         mean += (value - given[0]) / len(given)
@@ -147,10 +147,10 @@ def around(found: Moments, voices: Ints, centre: float) -> tuple[Floats, Floats]
 
 
 def centre_of(values: Floats) -> float:
-    """Return the median of the given numbers; of two in the middle the lower one.
+    """Return the median of the given numbers, the lower one of two in the middle.
 
-    One of the numbers, so that numbers that are all equal are exactly 0 around it; and not the one
-    nearest to the mean, since weights may leave out the wild number that took the mean away.
+    It is one of the numbers, so that equal numbers are exactly 0 around it. The number nearest to
+    the mean would not do: weights may leave out an extreme number that shifted the mean.
     """
     if len(values) == 0:
         return 0.0
@@ -170,7 +170,7 @@ def squared_pairs(found: Moments, voices: Ints) -> Floats:
 class LabelShares(NamedTuple):
     r"""The distinct labels of each item, as a sparse matrix (item, label), and their squares.
 
-    With :math:`q_{rk}` the share of label k in what annotator r said about an item,
+    With :math:`q_{rk}` the share of label k in the labels of annotator r for an item,
     ``amount`` is :math:`n_k = \sum_r q_{rk}`.
     """
 
@@ -179,11 +179,11 @@ class LabelShares(NamedTuple):
     label: Ints
     """(entry): label code."""
     amount: Floats
-    """(entry): the annotators who gave the label; fractions where they gave several."""
+    """(entry): number of annotators who gave the label; one of n labels counts 1/n."""
     agreement: Floats
     r"""(item): :math:`\sum_{r \neq s} \sum_k q_{rk} q_{sk}`, agreeing ordered pairs."""
     own: Floats
-    r"""(item): :math:`\sum_r \sum_k q_{rk}^2`: the annotators, if nobody repeats."""
+    r"""(item): :math:`\sum_r \sum_k q_{rk}^2`: the number of annotators without repeats."""
 
 
 @inner
@@ -203,7 +203,7 @@ def _label_shares(
     start: Ints, own: Ints, share: Floats, said: Ints, n_labels: int
 ) -> tuple[Ints, Ints, Floats, Floats, Floats]:
     n_items = len(start) - 1
-    where = np.empty(n_labels, dtype=np.int64)  # of a label's entry, if this item has one
+    where = np.empty(n_labels, dtype=np.int64)  # place of a label's entry in this item, if any
     for k in range(n_labels):
         where[k] = -1
     times = np.zeros(n_labels, dtype=np.int64)
@@ -221,7 +221,7 @@ def _label_shares(
                 squares += _own_squares(said, place, own[place], times)
             for row in range(place, own[place]):
                 code = said[row]
-                # Without a branch: whether a label is new cannot be foreseen.
+                # No branch, which a processor could not predict.
                 new = where[code] < begin
                 entry = n if new else where[code]
                 where[code], label[entry] = entry, code
@@ -242,9 +242,9 @@ def label_shares(rows: Grouped, codes: npt.NDArray[np.integer], n_labels: int) -
 
 
 def matched(draws: Floats, sets: Floats, rng: np.random.Generator) -> Ints:
-    """Return for each set the draw of the same rank; none is used twice before all are.
+    """Return for each set the draw of the same rank; no draw is used twice before all are used.
 
-    Of all pairings this maximises the variance of the sum. Ties are paired at random.
+    Among all pairings, this one maximises the variance of the sum. Ties are paired at random.
     """
     of_draws, of_sets = _ascending(draws, rng), _ascending(sets, rng)
     out = np.empty(len(sets), dtype=np.int64)
@@ -253,6 +253,6 @@ def matched(draws: Floats, sets: Floats, rng: np.random.Generator) -> Ints:
 
 
 def _ascending(values: Floats, rng: np.random.Generator) -> Ints:
-    """Return the places of values from the least on, equal ones in any order."""
+    """Return the places of values in ascending order, equal ones in random order."""
     mixed = rng.permutation(len(values))
     return np.asarray(mixed[np.argsort(values[mixed], kind="stable")])

@@ -14,14 +14,14 @@ from dissensus.kernels.sorting import falling_with_order
 from dissensus.kernels.types import Flags, Floats, Ints
 
 TOLERANCE: Final = 1e-9
-"""Amounts that differ by less than this share are tied: 1/2 + 1/3 - 1/3 is not 1/2 to the bit."""
+"""Amounts with a smaller relative difference are tied: 1/2 + 1/3 - 1/3 is not exactly 1/2."""
 
 
 @kernel
 def amounts_at(start: Ints, label: Ints, amount: Floats, said: Ints, n_labels: int) -> Floats:
     """Look up the amount (entry) of each system's label (item, system).
 
-    ``start`` and ``label`` are those of `LabelShares`. Codes beside 0 to ``n_labels - 1`` have the
+    ``start`` and ``label`` are those of `LabelShares`. Codes outside 0 to ``n_labels - 1`` have the
     amount 0.
     """
     here = np.zeros(n_labels)
@@ -39,7 +39,7 @@ def amounts_at(start: Ints, label: Ints, amount: Floats, said: Ints, n_labels: i
 
 @kernel
 def leaders(start: Ints, amount: Floats) -> Floats:
-    """Return 1 for the label that most annotators of an item gave, 1/n for each of n tied ones.
+    """Return 1 for the most frequent label of an item, 1/n for each of n tied ones, else 0.
 
     ``start`` and ``amount`` are those of `LabelShares`.
     """
@@ -56,7 +56,7 @@ def leaders(start: Ints, amount: Floats) -> Floats:
 
 
 MOST: Final = 100_000_000
-"""Pairs that are listed: 2.4 gigabytes of them."""
+"""Maximum number of pairs that are listed, which take 2.4 gigabytes."""
 
 
 class LabelPairs(NamedTuple):
@@ -71,7 +71,7 @@ class LabelPairs(NamedTuple):
     cell: Ints
     """(entry): the lower label code times the number of labels, plus the higher one."""
     amount: Floats
-    """(entry): ordered pairs of annotators, each counted once in either order."""
+    """(entry): number of ordered pairs of annotators: each pair counts in both orders."""
 
 
 @kernel
@@ -140,7 +140,7 @@ def label_pairs(
 
 @inner
 def _ordered(total: Floats, group: Ints, size: Ints, score: Floats) -> None:
-    """Find groups of tied totals from the highest on: their numbers, sizes and scores."""
+    """Group tied totals in falling order; write the group of each, and the sizes and scores."""
     _, order = falling_with_order(total[: len(group)])
     n = -1
     for entry in order:
@@ -155,10 +155,10 @@ def _ordered(total: Floats, group: Ints, size: Ints, score: Floats) -> None:
 def _named(
     entry: Ints, own: Floats, total: Floats, group: Ints, size: Ints, score: Floats, mine: Ints
 ) -> tuple[int, int]:
-    """Count the labels that lead among the others, and those of them that the annotator names.
+    """Count the leading labels of the other annotators, and those that the annotator names.
 
-    The annotator's own amounts are subtracted; of all other labels, the highest group that is not
-    the annotator's alone leads. At most one group more than the annotator's labels is looked at.
+    The annotator's own amounts are subtracted. Among labels that the annotator did not name, the
+    highest group is compared. At most one group more than the annotator's labels is searched.
     """
     best = 0.0
     for one in entry:
@@ -182,10 +182,10 @@ def _leading_label_named(
     start: Ints, end_of: Ints, weight: Floats, said: Ints, any_tied: bool, where: Ints,
     stamp: Ints, out: Floats, each: Floats,
 ) -> None:  # fmt: skip
-    """Write the means by item, and each annotator's credit at the first of their rows of an item.
+    """Write the means by item, and each annotator's credit at their first row of an item.
 
-    `where` (label) is that of a label's entry, if this item has one, -1 before; `stamp` (label) the
-    last annotator's first row to name it.
+    `where` (label) is the place of a label's entry in the item, -1 without one. `stamp` (label) is
+    the first row of the last annotator who named the label.
     """
     for i in range(len(start) - 1):
         first, last = start[i], start[i + 1]
@@ -225,9 +225,9 @@ def leading_label_named(
     rows: Grouped, weight: Floats, codes: npt.NDArray[np.integer], n_labels: int, *,
     any_tied: bool = False,
 ) -> tuple[Floats, Floats]:  # fmt: skip
-    """Return the rate at which annotators name the label that leads among the others of their item.
+    """Return how often annotators name the leading label of the other annotators of an item.
 
-    Time grows with the rows (sorting an item's distinct labels apart), not with pairs of
+    Time grows with the rows (except for sorting an item's distinct labels), not with pairs of
     annotators.
 
     ``weight`` (row): the amount > 0 that a row adds to its label's score.
@@ -259,11 +259,11 @@ def leading_label_by_annotator(
     annotator: npt.NDArray[np.integer],
     n_annotators: int,
 ) -> Floats:
-    """Return each annotator's rate of naming the label that leads among the others of an item.
+    """Return how often each annotator names the leading label of the others, as a mean over items.
 
     Of n leading labels, naming one counts 1/n.
 
-    Returns (annotator): the mean over items that others annotated too; NaN where there are none.
+    Returns (annotator): the mean over items that others annotated too; NaN without such items.
     """
     _, each = leading_label_named(rows, weight, codes, n_labels)
     judged = np.isfinite(each)
@@ -274,16 +274,16 @@ def leading_label_by_annotator(
 
 
 ROUNDING: Final = 1e-9
-"""Sums of shares that differ by less are equal: three thirds are not 1 to the bit."""
+"""Sums of shares that differ by less are equal: three thirds may not be exactly 1."""
 
 
 @kernel
 def slim_majority(start: Ints, own: Ints, share: Floats, said: Ints, n_labels: int) -> Flags:
-    """Return whether one annotator could make the leading label (item) be beaten or tied.
+    """Return whether another answer of one annotator could beat or tie the leading label (item).
 
     If an annotator gave the item several labels, all of them may be changed. An item whose leading
-    labels are tied already has a slim majority too; one with a single label to give has none. Rows
-    are in the order of `Grouped`.
+    labels are tied has a slim majority too; with a label space of one label, no item has. Rows are
+    in the order of `Grouped`.
     """
     n_items = len(start) - 1
     votes, mine = np.zeros(n_labels), np.zeros(n_labels)

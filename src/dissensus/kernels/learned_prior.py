@@ -42,9 +42,9 @@ from dissensus.kernels.types import Floats, Ints, Keys
 from dissensus.kernels.variates import LEAST, constants, gamma_of, log_gamma_variate, normal
 
 MOST_FREE: Final = 30
-"""Maximum number of labels with separate weights; of more, most are hardly ever given."""
+"""Largest label space with separate weights: of more labels, most are hardly ever given."""
 CONCENTRATION_SPREAD: Final = 1.5
-"""Of the logarithm of the concentration, around that of the number of labels."""
+"""Prior standard deviation of the log concentration, around the log number of labels."""
 LABEL_SPREAD: Final = 1.0
 FEATURE_SPREAD: Final = 1.5
 
@@ -104,7 +104,7 @@ def alike(
 ) -> tuple[Floats, list[Floats], Floats, Ints]:
     """Return each kind of item once, with its number of items and its stratum.
 
-    ``times`` and ``stratum`` (item) are of those given, 1 and 0 by default.
+    ``times`` and ``stratum`` (item) describe the given items: 1 and 0 by default.
 
     >>> counts, _, times, _ = alike(np.array([[1.0, 0], [0, 1.0], [1.0, 0]]), [])
     >>> counts.tolist(), times.tolist()
@@ -119,7 +119,7 @@ def alike(
 
 
 class Layout(NamedTuple):
-    """Where a vector of hyperparameters holds what: first the logarithm of the concentration.
+    """The order of a vector of hyperparameters: first the logarithm of the concentration.
 
     Then come the weights of labels and features. If there are strata, the logarithms of their
     standard deviations follow, and each stratum's weights.
@@ -178,7 +178,7 @@ def layout(n_labels: int, kinds: tuple[int, ...] = (), n_strata: int = 0) -> Lay
 
 
 _STEPS: Final = 3
-"""Steps for each draw, so that it hardly depends on the one before."""
+"""Steps for each draw, so that successive draws are nearly independent."""
 
 
 def draw_hyperparameters(
@@ -275,7 +275,7 @@ def _masses(
     weights: Floats, own: Floats, total: float, n_labels: int, first: int, last: int, label: Ints,
     spoken: Ints, feature: Ints, value: Floats, n_free: int,
 ) -> float:  # fmt: skip
-    """Fill in each cell's share of the prior, and return what all of an item's add up to."""
+    """Write the unnormalised prior of each cell; return the sum over all labels of the item."""
     other, out = total, 0.0
     for cell in range(first, last):
         tilt = 0.0
@@ -288,7 +288,7 @@ def _masses(
             tilt += weights[n_free + feature[word]] * value[word]
         own[cell - first] = math.exp(tilt)
         out += own[cell - first]
-    if last - first == n_labels:  # nothing is left but what rounding leaves
+    if last - first == n_labels:  # no other labels: the rest is rounding error
         return out
     return out + max(other, 0.0)
 
@@ -341,7 +341,7 @@ def _height(
     label: Ints, given: Floats, spoken: Ints, feature: Ints, value: Floats, stratum: Ints,
     centre: Floats, spread: Floats, n_free: int,
 ) -> float:  # fmt: skip
-    """Return the log ratio of the density to the normal density, at a place in its units."""
+    """Return the log ratio of the density to the normal density, at a standardised point."""
     square = 0.0
     for j in range(len(at)):
         x[j] = mode[j]
@@ -362,7 +362,7 @@ def draw_plausibilities(
     """Write each item's plausibilities, ``theta`` (draw, item, label), given hyperparameters.
 
     ``log_kappa`` (draw), ``weights`` (draw, stratum, weight); ``states`` (item) are streams of
-    random numbers, and move on.
+    random numbers, and are advanced.
     """
     n_strata = weights.shape[1]
     base, totals = np.ones((n_strata, n_labels)), np.empty(n_strata)
@@ -390,7 +390,7 @@ def draw_plausibilities(
 
 @inner
 def _one(state: State, alpha: Floats, theta: Floats, draw: int, item: int) -> None:
-    """Draw one item's, in logarithms: shapes of a prior with many labels are small."""
+    """Draw one item's plausibilities in logarithms: with many labels, prior shapes are small."""
     top, mass = -math.inf, 0.0
     for k in range(len(alpha)):
         shape = max(alpha[k], LEAST)

@@ -24,7 +24,7 @@ from dissensus.kernels.types import Flags, Floats, Ints
 Complex = npt.NDArray[np.complex128]
 
 _NOTHING: Final = 1e-17
-"""Chances of less change no other."""
+"""Smaller chances count as 0: added to others, they change nothing."""
 
 
 @lru_cache(maxsize=1024)
@@ -33,43 +33,43 @@ def winning_chances(votes: int, n_labels: int) -> Floats:
     wrong, x = n_labels - 1, np.arange(votes + 1)
     rest = votes - x
     out = np.where(x > rest, 1.0, 0.0)
-    # With fewer votes some wrong label has more, wherever the others fall.
+    # With fewer right votes, some wrong label always has more.
     open_ = x[(x > 0) & (x <= rest) & (x * n_labels >= votes)]
     left = votes - open_
     reach = betainc(open_, left - open_ + 1, 1 / wrong)  # the chance of one wrong label
     more = np.where(left > open_, betainc(open_ + 1, np.maximum(left - open_, 1), 1 / wrong), 0.0)
-    out[open_[wrong * reach < _NOTHING]] = 1.0  # hardly ever does any come so far
+    out[open_[wrong * reach < _NOTHING]] = 1.0  # no wrong label gets x votes
     # Numbers of votes that add up to a constant are negatively associated (Joag-Dev and Proschan
     # 1983), so that the chance that all are low is at most the product of the chances.
     with np.errstate(divide="ignore"):
         never = wrong * np.log1p(-more) < math.log(_NOTHING)
     for k in open_[~never & (wrong * reach >= _NOTHING)].tolist():
         out[k] = _won(k, votes - k, wrong)
-    out.setflags(write=False)  # it is shared by all who ask
+    out.setflags(write=False)  # the array is cached and shared by all callers
     return out
 
 
 def _won(x: int, rest: int, wrong: int) -> float:
-    """Return the chance that x right votes win against the rest, spread over the wrong labels.
+    """Return the chance that x right votes win, with the rest spread over the wrong labels.
 
-    It is E[1/(1 + T)] over the number T of labels that have x votes too, where none has more. As
-    1/(1 + T) is the integral of u^T from 0 to 1, it is that of
+    It is E[1/(1 + T)] over the number T of wrong labels with x votes, where none has more. As
+    1/(1 + T) is the integral of u^T from 0 to 1, the chance is the integral from 0 to 1 of
 
         g(u) = rest! / wrong^rest [z^rest] (1 + z + z^2/2! + ... + u z^x/x!)^wrong,
 
-    a polynomial in u. The coefficient is read off a circle by a Fourier sum, as P(S = rest) of a
-    sum S of independent numbers whose mean is made to be ``rest``: no terms cancel, as they do
-    where those for T = 0, 1, ... are added up.
+    a polynomial in u. The coefficient of z^rest is computed by a Fourier sum over a circle, as
+    P(S = rest) for a sum S of independent numbers with mean ``rest``. No terms cancel, unlike in a
+    sum over T = 0, 1, ....
     """
     scale = math.lgamma(rest + 1) - rest * math.log(wrong)
     logs = -np.array([math.lgamma(k + 1.0) for k in range(x + 1)])
-    if rest == wrong * x:  # all wrong labels are level
+    if rest == wrong * x:  # all wrong labels are tied
         return math.exp(scale + wrong * logs[x]) / (1 + wrong)
     radius = _radius(logs, rest / wrong)
     tilted = logs + radius * np.arange(x + 1)
     height = tilted.max() + math.log(np.exp(tilted - tilted.max()).sum())
     mass = np.exp(tilted - height)
-    # Beyond this number of points are sums that a Poisson variable of that mean never reaches.
+    # Larger sums have negligible probability even for a Poisson variable of that mean.
     points = rest + 12 * math.isqrt(rest) + 42
     turn = np.exp(-2j * np.pi * np.arange(points) / points)
     place = np.arange(points)
@@ -84,7 +84,7 @@ def _won(x: int, rest: int, wrong: int) -> float:
 
 @kernel
 def _radius(logs: Floats, mean: float) -> float:
-    """Return the logarithm of z for which powers weighted by z^k/k! have that mean power."""
+    """Return log z so that numbers k with weights z^k/k! have the given mean."""
     low, high = -50.0, 50.0
     for _ in range(40):
         middle = (low + high) / 2
@@ -116,7 +116,7 @@ def _power(base: Complex, exponent: int) -> Complex:
 
 @lru_cache(maxsize=1024)
 def _nodes(degree: int) -> tuple[Floats, Floats]:
-    """Return points and weights that integrate such a polynomial from 0 to 1 exactly."""
+    """Return points and weights that integrate polynomials of this degree from 0 to 1 exactly."""
     point, weight = np.polynomial.legendre.leggauss(degree // 2 + 1)
     return (point + 1) / 2, weight / 2
 
@@ -132,7 +132,7 @@ def majority_alike(accuracy: npt.ArrayLike, annotators: int, n_labels: int) -> F
     """Return the accuracy of the majority where all annotators are equally accurate."""
     p = np.asarray(accuracy, dtype=np.float64)
     if n_labels == 2:
-        # The binomial tail. With an even number the last vote only makes ties, half of them won.
+        # The binomial tail. An even last vote only makes ties, half of which are won.
         half = (annotators + 1) // 2
         return np.asarray(betainc(half, half, p))
     win = winning_chances(annotators, n_labels)
@@ -151,9 +151,9 @@ def majority_unlike(accuracy: npt.ArrayLike, n_labels: int) -> Floats:
 def annotators_for_target(accuracy: npt.ArrayLike, target: float, n_labels: int) -> Floats:
     """Return the least number of equally accurate annotators whose majority reaches a target.
 
-    Infinity where no number does, or none that is looked at: up to 2^50 with two labels, `MOST`
-    with several. More votes never do harm to annotators better than chance, as the winner is then
-    the most probable label given the votes, so that the number can be bracketed.
+    Infinity where no number up to the maximum does: 2^50 with two labels, `MOST` with several. If
+    annotators are better than chance, more votes never lower the accuracy, as the winner is the
+    most probable label given the votes; so the number can be bracketed.
     """
     p = np.asarray(accuracy, dtype=np.float64)
     flat, goal = p.ravel(), target * (1 - _ROUNDING)
@@ -164,9 +164,9 @@ def annotators_for_target(accuracy: npt.ArrayLike, target: float, n_labels: int)
 
 
 def in_all(n: Floats, correlation: Floats) -> Floats:
-    """Return the number of annotators that are worth n who err independently.
+    """Return how many annotators with correlated errors are worth ``n`` independent ones.
 
-    N with errors of that correlation are worth N / (1 + (N - 1) r): never as many as 1 / r.
+    N annotators whose errors correlate by r are worth N / (1 + (N - 1) r), always below 1 / r.
     """
     left = 1.0 - n * correlation
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -225,13 +225,13 @@ def _binomial_mean(p: Floats, value: Floats, log_factorial: Floats) -> Floats:
         for x in range(n + 1):
             if value[x] > 0.0:
                 out[row] += value[x] * _binomial(x, n, p[row], log_factorial)
-        out[row] = min(out[row], 1.0)  # else rounding may leave the scale
+        out[row] = min(out[row], 1.0)  # rounding may exceed 1
     return out
 
 
 @kernel
 def _right_votes(accuracy: Floats) -> Floats:
-    """Return the probability of each number of right votes, row by row, adding vote after vote."""
+    """Return the probability of each number of right votes (row), by adding one vote at a time."""
     rows, n = accuracy.shape
     out = np.zeros((rows, n + 1))
     for row in range(rows):
@@ -251,10 +251,10 @@ def _right_votes(accuracy: Floats) -> Floats:
 def leaned(
     score: Floats, low: float, mean: float, high: float, insight: Floats, key: int, out: Floats
 ) -> None:
-    """Turn some scores of an item into its highest or lowest, as few as may be.
+    """Set some scores of an item to its highest or lowest, as few as possible.
 
-    The place of the mean between the two is the probability that the answer is right; its log odds
-    become larger by ``insight``. Where all draws agree nothing changes.
+    The place of the mean between the two is the probability that the answer is right. Its log odds
+    are raised by ``insight``. If all draws have the same score, nothing changes.
 
     ``low``, ``mean`` and ``high`` are the item's lowest, mean and highest score over all chains.
 

@@ -36,8 +36,8 @@ class NormalGamma(NamedTuple):
 def moments(value: Floats, item: Ints, n_items: int) -> Moments:
     """Reduce scores to per-item moments.
 
-    In two passes, and after subtracting one of the item's own scores: large offsets do not
-    cancel, and equal scores have a spread of exactly 0.
+    Two passes, after one of the item's own scores is subtracted, avoid cancellation with large
+    offsets; equal scores have squared deviations of exactly 0.
     """
     n = np.bincount(item, minlength=n_items).astype(np.float64)
     origin = np.zeros(n_items)
@@ -63,9 +63,9 @@ def update(prior: NormalGamma, data: Moments) -> NormalGamma:
 def draw(posterior: NormalGamma, keys: Keys, out_mean: Floats, out_variance: Floats) -> None:
     """Draw means and variances into arrays (draw, item), all finite.
 
-    The posterior is that of each item (item), or of each in every draw (draw, item). The draws of
-    an item depend on the start of its stream, ``keys`` (item), only; the first of many are those of
-    few.
+    The posterior is of each item (item), or of each item in every draw (draw, item). The draws of
+    an item depend only on the start of its stream, ``keys`` (item); a shorter run gives the first
+    draws of a longer run.
     """
     m, k, a, b = (np.atleast_2d(one) for one in posterior)
     _fill(m, k, a, b, keys.copy(), out_mean, out_variance)
@@ -80,7 +80,7 @@ def _fill(
         for item in range(mean.shape[1]):
             state = states[item : item + 1]
             log = math.log(b[row, item]) - log_gamma_variate(state, max(a[row, item], LEAST))
-            # With a small shape and no score, a variance beyond all numbers is likely: keep it
+            # With a small shape and no score, a variance too large for a float is likely: keep it
             # finite.
             variance[draw, item] = math.exp(min(max(log, -_LARGEST_LOG), _LARGEST_LOG))
             spread = math.sqrt(variance[draw, item] / k[row, item])

@@ -1,6 +1,6 @@
-"""Agreement of two rankings: overlap of their heads, and rank correlation.
+"""Agreement of two rankings: overlap of their first labels, and rank correlation.
 
-Agreement of a predicted list with the true order, as an expectation over ties.
+A predicted list is compared with the true order, as an expectation over ties.
 A predicted list is given by the labels' codes and, for each, where its block of tied labels
 starts and ends (0-based, end exclusive): a label in block [s, e) is among the first d with
 probability 0 if d <= s, 1 if d >= e, and (d - s)/(e - s) between, when ties are broken at
@@ -67,8 +67,9 @@ def holds_first(top: Codes, code: Codes, start: Codes, end: Codes, depth: int, o
 def same_set(top: Codes, code: Codes, start: Codes, end: Codes, depth: int, out: Floats) -> None:
     """Return the probability that the first ``depth`` predicted labels are the first true ones.
 
-    All labels above the block that straddles ``depth`` must be true ones; of the straddling
-    block's b labels, r find room, and one of binomial(b, r) choices is right, if any.
+    All labels above the block that straddles ``depth`` must be true ones. Of the b labels of the
+    straddling block, r are among the first ``depth``; at most one of the binomial(b, r) choices of
+    them is right.
     """
     out[0] = 0.0
     sure, tied, block, room = 0, 0, 0, 0
@@ -100,7 +101,7 @@ def same_set(top: Codes, code: Codes, start: Codes, end: Codes, depth: int, out:
 def distinct_tops(top: Codes, listed: Codes, seen: Codes, example: Codes, out: Codes) -> int:
     """Give numbers to the distinct sequences of leading labels (draw, item, place); count them.
 
-    Labels that no list names are alike to every score of lists: they share the digit 0.
+    Labels that no list names have the same effect on every score of lists, and share the digit 0.
 
     ``listed`` (item, n): labels that some list names; negative codes are none.
     ``seen`` (item, (n + 1) ** place): filled with -1; written.
@@ -130,7 +131,7 @@ def distinct_tops(top: Codes, listed: Codes, seen: Codes, example: Codes, out: C
 def _table(code: Codes) -> Codes:
     """Return the place of each label in a long list, by code; -1 if it is not in the list.
 
-    For a short list nothing: it is searched sooner than the table is made.
+    Empty for a short list, which is searched faster than a table is made.
     """
     size = 0
     if len(code) > _FEW:
@@ -163,11 +164,11 @@ def _find(label: int, code: Codes, table: Codes) -> int:
 def weighted_overlap(
     top: Codes, code: Codes, start: Codes, end: Codes, tail: Floats, out: Floats
 ) -> None:
-    """Return the expected overlap of the first d labels, weighted over depths d and summed.
+    """Return the expected overlap of the first d labels, as a weighted sum over depths d.
 
     Every overlap-based metric (overlap at k, average overlap, rank-biased overlap) is such a
     sum; they differ in the weights only. ``tail[d]`` is the sum of the weights of depth d + 1 and
-    all larger ones: a label in both lists counts from the depth on at which it is in both.
+    all larger ones: a label in both lists counts at all depths at which both heads contain it.
     """
     total = 0.0
     table = _table(code)
@@ -256,11 +257,11 @@ def _sort_counting(values: Floats) -> float:
 
 @inner
 def _tau_b(theta: Floats, place: Floats) -> float:
-    """Return tau-b of falling theta and rising place, by Knight's (1966) O(n log n) method."""
+    """Return tau-b of minus theta and place, by Knight's (1966) O(n log n) method."""
     n = len(theta)
     falling, walked = _by_theta(theta, place)
     tied_theta, tied_both, i = 0.0, 0.0, 0
-    for j in range(1, n + 1):  # within ties of theta, no pair may count as a wrong one
+    for j in range(1, n + 1):  # ties of theta must not count as pairs in the wrong order
         if j == n or falling[j] != falling[i]:
             if j - i > 1:
                 tied_theta += (j - i) * (j - i - 1) / 2
@@ -311,7 +312,7 @@ def footrule_dense(theta: Floats, place: Floats, out: Floats) -> None:
 def kendall_candidates(
     theta: Floats, codes: Codes, sizes: Codes, a: float, key: int, place: Floats, out: Floats
 ) -> None:
-    """Do the same for the candidate form."""
+    """Do as `kendall_dense`, for a row in candidate form."""
     dense = np.empty(len(place))
     expand(theta, codes, sizes, a, key, dense)
     out[0] = _tau_b(dense, place)
@@ -324,7 +325,7 @@ def kendall_candidates(
 def footrule_candidates(
     theta: Floats, codes: Codes, sizes: Codes, a: float, key: int, place: Floats, out: Floats
 ) -> None:
-    """Do the same for the candidate form."""
+    """Do as `footrule_dense`, for a row in candidate form."""
     dense = np.empty(len(place))
     expand(theta, codes, sizes, a, key, dense)
     out[0] = _footrule(dense, place)

@@ -25,7 +25,7 @@ from dissensus.kernels.special import log_plus, log_total
 from dissensus.kernels.types import Floats, Ints
 
 LARGEST_RECURSION = 7
-"""Up to this size the recursion is the faster of the two; both are exact far beyond it."""
+"""Up to this block size the recursion is faster than the integral; both are exact beyond it."""
 
 _DROP = 37.0
 """The quadrature ends where the integrand is below e^-37 of its largest value."""
@@ -37,17 +37,18 @@ _SDS = 0.75
 """The first step in standard deviations of the normal curve that fits the integrand's top."""
 
 _AGREEMENT = 1e-10
-"""How far the nodes between may differ. What all nodes miss is about the square of what each half
-misses, so that 1e-7 would do; but two halves that miss much can agree by chance."""
+"""Largest relative difference between the sums over old and new nodes. The error of all nodes is
+about the square of the error of each half, so that 1e-7 would suffice; but two inaccurate halves
+can agree by chance."""
 
 _MOST_HALVINGS = 10
-"""An end to halving, reached with infinite or undefined strengths only."""
+"""Maximum number of halvings, reached only with infinite or undefined strengths."""
 
 _FACE_VALUE = -20.0
 """Below this log y, log(1 - e^-y) is log y - y/2 to double precision, and needs no logarithm."""
 
 SATURATED = 6.5
-"""Above this log y, e^-y is less than the smallest double, let alone beside 1."""
+"""Above this log y, e^-y is below 1e-288: 1 - e^-y is 1 in double precision."""
 
 
 @inner
@@ -64,7 +65,7 @@ def log_before_rest(log_ratio: Floats, share: Floats) -> float:
         value = by_recursion(log_ratio, share)
     else:
         value = by_integral(log_ratio, share)
-    return 0.0 if value > 0 else value  # by rounding, for a block that is all but certain
+    return 0.0 if value > 0 else value  # above 0 by rounding only
 
 
 @inner
@@ -80,8 +81,8 @@ def _one(log_ratio: float, share: Floats) -> float:
 def by_recursion(log_ratio: Floats, share: Floats) -> float:
     """Return log P by the recursion over subsets; 2^n steps for n labels.
 
-    Subsets are bit patterns, so that what is left after taking a label away has a smaller
-    number, and counting up meets it first.
+    Subsets are bit patterns. Removing a label gives a smaller number, so that counting up computes
+    smaller subsets first.
     """
     n = len(log_ratio)
     total = np.zeros(1 << n)
@@ -109,7 +110,7 @@ def by_recursion(log_ratio: Floats, share: Floats) -> float:
 
 @inner
 def _recursion_gradient(log_ratio: Floats, total: Floats, chance: Floats, share: Floats) -> None:
-    """Write the gradient: 1, less the label's part of every total it was chosen from.
+    """Write the gradient: 1 minus the label's expected shares of the totals it is chosen from.
 
     `visited` is the probability, given that the block comes first, that the labels left to
     choose are at some point exactly these.
@@ -204,7 +205,7 @@ def log_integrand(s: float, log_ratio: Floats) -> float:
 
 @inner
 def _sum(start: float, step: float, highest: float, log_ratio: Floats, share: Floats) -> float:
-    """Sum the integrand over evenly spaced nodes, and add up what each label's share of it is."""
+    """Sum the integrand over evenly spaced nodes, and add up each label's share of the sum."""
     summed = 0.0
     for side in range(2):
         s, move = (start, step) if side == 0 else (start - step, -step)
@@ -246,10 +247,10 @@ def log_likelihood_and_gradient(
 
 @inner
 def _walk(log_strength: Floats, codes: Ints, ends: Ints, gradient: Floats) -> float:
-    r"""Add up the blocks, first to last, and write the gradient if it has a length.
+    r"""Sum the log probabilities of the blocks; write the gradient unless its length is 0.
 
     Label k loses :math:`\lambda_k / Z_l` times the summed shares of every block l before its own.
-    Of the sum over those l, `lost` times :math:`e^{-\mathrm{scale}}` is what does not depend on k.
+    The factor of this loss that does not depend on k is `lost` times :math:`e^{-\mathrm{scale}}`.
     """
     later, last = _later(log_strength, codes, ends)
     wanted = len(gradient) > 0
@@ -274,10 +275,10 @@ def _walk(log_strength: Floats, codes: Ints, ends: Ints, gradient: Floats) -> fl
 
 @inner
 def _later(log_strength: Floats, codes: Ints, ends: Ints) -> tuple[Floats, Ints]:
-    """Return the log strength of all that comes after each block, and the labels not listed.
+    """Return the log total strength after each block, and the labels that are not listed.
 
-    From the last block to the first it grows by positive terms only: as a total less what
-    has come before, small strengths would be lost beside large ones.
+    Strengths are added from the last block to the first. Subtraction from a total would lose small
+    strengths beside large ones.
     """
     unlisted = np.ones(len(log_strength), dtype=np.bool_)
     unlisted[codes] = False
@@ -298,12 +299,12 @@ def _start(ends: Ints, block: int) -> int:
 
 @kernel
 def of_ranks(log_strength: Floats, rank: Ints) -> tuple[float, Floats]:
-    r"""Do the same for a ranking given by the block of each label, 0 for an unlisted label.
+    r"""Return the log-likelihood and its gradient for a ranking given as the block of each label.
 
-    ``log_strength`` (label): :math:`\log \lambda_k`; minus infinity for a label that is not there
-    to be ranked.
+    ``log_strength`` (label): :math:`\log \lambda_k`; minus infinity for a label that could
+    not be ranked.
     ``rank`` (label): the number of the label's block, from 1; 0 for unlisted.
-    The result is minus infinity if a label is listed that is not there, or a rank is negative.
+    The result is minus infinity if such a label is listed, or a rank is negative.
 
     >>> logp, gradient = of_ranks(np.log([2.0, 1.0, 1.0]), np.array([1, 0, 0]))
     >>> round(math.exp(logp), 12), gradient.round(12)
@@ -333,24 +334,24 @@ def of_ranks(log_strength: Floats, rank: Ints) -> tuple[float, Floats]:
 
 
 MOST = 6
-"""Members of a block whose probability is taken in plain numbers, at most."""
+"""Largest block whose probability is computed without logarithms."""
 
 _MODERATE = 100.0
 """Products of six numbers between e^-100 and e^100 neither over- nor underflow."""
 
 RATIO, _PLAIN, _TOTAL, _CHANCE = range(4)
-"""The rows of a table to work in."""
+"""The rows of the work table."""
 
 
 @inner
 def table_for(n: int) -> Floats:
-    """Make room for blocks of up to n members."""
+    """Allocate the work table for blocks of up to n members."""
     return np.zeros((4, max(n, 1 << MOST)))
 
 
 @inner
 def log_block(table: Floats, n: int) -> float:
-    """Return the log probability, in plain numbers if the block is small and they allow.
+    """Return the log probability that a block comes first, without logarithms if possible.
 
     ``table`` is from `table_for`; its row `RATIO` holds log strengths relative to the rest.
     """

@@ -61,7 +61,7 @@ def name_hashes(names: Array) -> npt.NDArray[np.uint64]:
 
 
 State = npt.NDArray[np.uint64]
-"""One word, in an array so that a function can move it on."""
+"""The state of a stream: one word, in an array so that functions can change it."""
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _FIRST = np.uint64(0xBF58476D1CE4E5B9)
@@ -69,7 +69,7 @@ _SECOND = np.uint64(0x94D049BB133111EB)
 
 
 def mixed(z: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Scramble words by SplitMix64's finaliser, so that neighbours have nothing in common."""
+    """Scramble words by SplitMix64's finaliser, so that similar words give unrelated results."""
     with np.errstate(over="ignore"):  # wraps around, as it should
         z = (z ^ (z >> np.uint64(30))) * _FIRST
         z = (z ^ (z >> np.uint64(27))) * _SECOND

@@ -27,7 +27,7 @@ def inverse_rank_weights(rank: Codes, ranking: Codes, *, split_ties: bool) -> Fl
 
 
 class Rankings(NamedTuple):
-    """Who ranked what, item after item.
+    """Rankings, item by item.
 
     An item has *cells*: the labels that were named for it, and perhaps unnamed labels,
     each with its own strength.
@@ -42,11 +42,11 @@ class Rankings(NamedTuple):
     rank: Codes
     """(row): the number of its block, from 1."""
     cell_start: Codes
-    """(item + 1): start of each item's cells, if those of all items are in one row."""
+    """(item + 1): where each item's cells start among the cells of all items."""
     closed: Flags
-    """(ranking): only the listed cells were there to choose from.
+    """(ranking): whether only the listed cells could be chosen.
 
-    Else those not listed were, and come after the listed ones."""
+    If not, the cells that are not listed come after the listed ones."""
 
     @property
     def n_cells(self) -> Codes:
@@ -54,7 +54,7 @@ class Rankings(NamedTuple):
         return np.diff(self.cell_start)
 
     def part(self, low: int, high: int) -> Rankings:
-        """Take the items from low to high, and nothing of the others.
+        """Return the rankings of items ``low`` to ``high`` - 1.
 
         >>> columns = [0, 1, 2], [0, 1, 2], [0, 1], [1, 1], [0, 3, 5], [False, False]
         >>> Rankings(*map(np.array, columns)).part(1, 2).place

@@ -1,21 +1,21 @@
-r"""Effects of readers and cases behind scores of which only the order counts.
+r"""Effects of readers and cases on scores, of which only the order is used.
 
 A score of reading j (a reader with a modality, or a system) for case i with true label d, 0 or 1,
-is an unknown ascending function, which each reading has for itself, of
+is an unknown increasing function, different for each reading, of
 
 .. math:: y_{ij} = d\,a_j + \tau_d (u_i + v_{i m(j)} + w_{i r(j)} + e_{ij}), \qquad
     e_{ij} \sim N(0, 1), \quad \tau_0 = 1
 
-Effects of cases are normal. Scores come in grades. The likelihood is the probability that all
-latent numbers of a grade are below all of the next. It is written with one more number for each
-grade but the highest: its largest latent number. Given effects, these are drawn without the other
-latent numbers.
+Effects of cases are normal. Equal scores of a reading form a grade. The likelihood is the
+probability that all latent numbers of a grade are below all those of the next grade. It is written
+with one more number for each grade but the highest: its largest latent number. Given effects, these
+numbers are drawn with the other latent numbers summed out.
 
 Separations are normal around :math:`T` times the probit of an average area, where :math:`T^2` is
 the latent variance of a positive and of a negative case together. All Gaussian parts are drawn at
-once: separations with the effects of cases summed out, then these. Moves along which the likelihood
-does not change follow: a shift of all cases, and a stretch of everything but the residuals (Liu &
-Sabatti 2000).
+once: separations with the effects of cases summed out, then the effects. Moves that do not change
+the likelihood follow: a shift of all cases, and a stretch of everything except the standard
+deviation of residuals (Liu & Sabatti 2000).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Roe & Metz (1997) they are .4 to 1.2."""
 RATIO_SCALE: Final = 0.5
 """Prior standard deviation of the logarithm of the ratio of positive to negative cases' spread."""
 _JITTER: Final = 1e-9
-"""Added to the variance of a separation: readers who do not differ have a singular covariance."""
+"""Added to the variance of a separation: equal readers have a singular covariance."""
 
 
 class Scores(NamedTuple):
@@ -61,7 +61,7 @@ class Scores(NamedTuple):
 
 
 class Readings(NamedTuple):
-    """What is known of readings. Each system is a modality and a reader of its own."""
+    """Modality and reader of each reading. Each system is a separate modality and reader."""
 
     modality: Ints  # (reading,)
     reader: Ints  # (reading,)
@@ -69,11 +69,11 @@ class Readings(NamedTuple):
 
 
 class Values(NamedTuple):
-    """What is sampled."""
+    """Current values of all parameters and latent numbers."""
 
     cut: Floats  # (reading, grade): the largest latent number of each grade but the highest
     separation: Floats  # (reading,)
-    area: Floats  # (modality,): probits of the average areas of all readers, were they alike
+    area: Floats  # (modality,): probit of the area of an average reader
     between: Floats  # (2,): standard deviations of readers, and of modalities within a reader
     sd: Floats  # (3,): of effects of a case: alone, with a modality, with a reader
     ratio: Floats  # (truth,): 1, and the spread of positive cases over that of negative ones
@@ -120,7 +120,7 @@ def _prior_precision(modality: Ints, reader: Ints, is_system: Flags, between: Fl
 
 @inner
 def given_total(variance: float, sums: Floats) -> float:
-    """Return the log prior density of separations, as it depends on T squared."""
+    """Return the log prior density of separations as a function of T squared, up to a constant."""
     out = -0.5 * sums[0] * math.log(variance) - 0.5 * sums[2] / variance
     return out + AREA[0] * sums[1] / math.sqrt(variance)
 
@@ -130,7 +130,7 @@ def sum_separations(
     separation: Floats, between: Floats, modality: Ints, reader: Ints, is_system: Flags,
     sums: Floats,
 ) -> None:  # fmt: skip
-    """Write what `given_total` needs: their number, and products with the inverse covariance."""
+    """Write the sums for `given_total`: a count, and products with the inverse covariance."""
     n = len(separation)
     root, one, mine = np.empty((n, n)), np.ones(n), separation.copy()
     _prior_factor(modality, reader, is_system, between, root)
@@ -171,8 +171,8 @@ def move_separations(
 ) -> None:  # fmt: skip
     """Draw separations with the effects of cases summed out, then those effects.
 
-    First come the standard deviations between readers, given separations. ``parts`` is 2 if
-    there are both, or 1; its prior is then that of both together.
+    The standard deviations between readers are drawn first, given separations. ``parts`` is their
+    number, 2 or 1; a single one has the prior of both combined.
     """
     n_readings, n_cases = len(separation), len(group)
     root = np.empty((n_readings, n_readings))
@@ -211,7 +211,7 @@ def move_separations(
     backwards(precision, n_readings, right)
     for j in range(n_readings):
         separation[j] = right[j]
-    # Effects of cases: a draw from the prior, moved by what the latent numbers differ from it.
+    # Effects of cases: a draw from the prior, corrected by the latent numbers' differences from it.
     wide = np.empty(factor.shape[1])
     for c in range(n_cases):
         first = case_start[c]
@@ -234,7 +234,7 @@ def move_separations(
 
 @inner
 def _column(kind: int, j: int, modality: Ints, reader: Ints, n_areas: int) -> int:
-    """Return the column of an effect of a case that belongs to a reading."""
+    """Return the column of the effect of this kind that a case has in a reading."""
     if kind == 0:
         return 0
     return 1 + modality[j] if kind == 1 else 1 + n_areas + reader[j]
@@ -242,7 +242,7 @@ def _column(kind: int, j: int, modality: Ints, reader: Ints, n_areas: int) -> in
 
 @inner
 def _kind(column: int, n_areas: int) -> int:
-    """Return which kind of effect a column is of."""
+    """Return the kind of the effects in a column."""
     if column == 0:
         return 0
     return 1 if column <= n_areas else 2
@@ -255,7 +255,7 @@ def _of_groups(
 ) -> tuple[Floats, Floats]:  # fmt: skip
     """Return Cholesky factors of the covariance in each group of cases, and inverses.
 
-    It is that of latent numbers over their ratio, given separations.
+    The covariance is of latent numbers divided by their ratio, given separations.
     """
     widest, n_groups = 0, 0
     for c in range(len(group)):
@@ -304,7 +304,7 @@ _slice_sd = slicer(_sd_density)
 def _slope_density(
     x: float, at: float, over: float, others: float, both: float, sums: Floats
 ) -> float:
-    """Return the log density of a standard deviation, given effects over it."""
+    """Return the log density of a standard deviation, given the effects divided by it."""
     if x <= 0.0:
         return -math.inf
     return -0.5 * over * (x - at) ** 2 + given_total((others + x * x) * both, sums)
@@ -319,10 +319,10 @@ def move_spreads(
     centre: Floats, reading: Ints, case: Ints, positive: Ints, modality: Ints, reader: Ints,
     n_areas: int, is_seen: Flags, sums: Floats,
 ) -> None:  # fmt: skip
-    """Draw standard deviations of effects of cases: given the effects, then given their ratio.
+    """Draw standard deviations of effects of cases: given effects, then given standardised effects.
 
-    The second is a regression of latent numbers on effects (Yu & Meng 2011). ``is_seen`` (case,
-    effect) is which effects any score depends on.
+    The second draw is a regression of latent numbers on effects (Yu & Meng 2011). ``is_seen``
+    (case, effect) is whether any score depends on the effect.
     """
     both = 1.0 + ratio[1] ** 2
     for kind in range(3):
@@ -373,9 +373,10 @@ def move_spreads(
 def _stretch_density(
     x: float, n: float, squares: float, sd: Floats, ratio: Floats, sums: Floats
 ) -> float:
-    """Return the log density of the logarithm of a factor of everything but residuals.
+    """Return the log density of the logarithm of the factor by which all numbers are stretched.
 
-    Effects, whose standard deviations are stretched too, are as probable as before.
+    The density of effects does not change, since their standard deviations are stretched too. That
+    of residuals does: their standard deviation stays 1.
     """
     f = math.exp(x)
     out, stretched, scaled = (n + sums[0]) * x - 0.5 * f * f * squares, np.empty(3), np.empty(3)
@@ -395,7 +396,7 @@ def move_together(
     centre: Floats, latent: Floats, reading: Ints, case: Ints, positive: Ints, modality: Ints,
     reader: Ints, n_areas: int, is_seen: Flags, sums: Floats,
 ) -> None:  # fmt: skip
-    """Shift the effects of all cases of each kind, and stretch everything."""
+    """Shift the effects of all cases of each kind, and stretch all numbers."""
     scale = np.ones(len(effect))
     for n in range(len(latent)):
         scale[case[n]] = ratio[positive[n]]
@@ -469,8 +470,8 @@ def move_apart(
 ) -> None:  # fmt: skip
     """Shift the positive cases of each reading, with its separation, as far as its order allows.
 
-    It matters where a reader makes hardly any errors. Residuals stay, so that the shift is normal
-    by the prior of the separation given the others.
+    It speeds up mixing if a reader makes hardly any errors. Residuals do not change, so the shift
+    has the normal prior of the separation given the other separations.
     """
     n, unit = len(separation), math.sqrt(total(sd, ratio))
     prior = _prior_precision(modality, reader, is_system, between)
@@ -501,9 +502,9 @@ def draw_areas(
     state: State, separation: Floats, area: Floats, between: Floats, sd: Floats, ratio: Floats,
     modality: Ints, reader: Ints, is_system: Flags,
 ) -> None:  # fmt: skip
-    """Draw probits of average areas: a draw from the prior, moved as the effects of cases are.
+    """Draw probits of average areas: a draw from the prior, corrected like effects of cases.
 
-    All other moves have them summed out, so that they are drawn last.
+    All other moves have these probits summed out, so that they are drawn last.
     """
     n, n_readers = len(separation), 0
     rest, unit = np.empty(n), math.sqrt(total(sd, ratio))

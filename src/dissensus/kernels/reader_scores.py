@@ -1,7 +1,7 @@
 """Latent numbers of graded scores, given effects of readers and cases (`reader_effects`).
 
-The likelihood of a reading is the probability that all latent numbers of a grade are below all of
-the next. It is written with the largest latent number of each grade but the highest.
+The likelihood of a reading is the probability that all latent numbers of a grade are below all
+those of the next grade. It is written with the largest latent number of each grade but the highest.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def _log_chance(
 ) -> float:
     """Return the log density that the scores of a grade are above ``low``, the largest at ``high``.
 
-    If that is infinite, it is the log probability that all are above ``low``.
+    If ``high`` is infinite, the result is the log probability that all are above ``low``.
     """
     out, rate = 0.0, 0.0
     for n in range(start, stop):
@@ -41,11 +41,11 @@ def _cut_density(
     x: float, low: float, high: float, start: int, middle: int, stop: int, centre: Floats,
     positive: Ints, ratio: Floats,
 ) -> float:  # fmt: skip
-    """Return the log density of the largest number of a grade, between those beside it."""
+    """Return the log density of the largest number of a grade, given those of adjacent grades."""
     if not low < x < high:
         return -math.inf
     out = 0.0
-    for side in range(2):  # asked in one place, or it would be compiled twice
+    for side in range(2):  # one call: two would be compiled twice
         first, last = (start, middle) if side == 0 else (middle, stop)
         below, above = (low, x) if side == 0 else (x, high)
         out += _log_chance(first, last, below, above, centre, positive, ratio)
@@ -60,7 +60,7 @@ def move_cuts(
     state: State, cut: Floats, start: Ints, n_grades: Ints, centre: Floats, positive: Ints,
     ratio: Floats,
 ) -> None:  # fmt: skip
-    """Draw the largest latent number of each grade, without the others."""
+    """Draw the largest latent number of each grade, with the others summed out."""
     for j in range(len(n_grades)):
         last = n_grades[j] - 1
         for k in range(last):
@@ -75,7 +75,7 @@ def move_cuts(
 
 @inner
 def _ends(cut: Floats, j: int, k: int, last: int) -> tuple[float, float]:
-    """Return the ends between which the latent numbers of a grade are."""
+    """Return the bounds of the latent numbers of a grade."""
     return -math.inf if k == 0 else cut[j, k - 1], math.inf if k == last else cut[j, k]
 
 
@@ -84,7 +84,7 @@ def _ratio_density(
     x: float, cut: Floats, start: Ints, n_grades: Ints, reading: Ints, positive: Ints,
     separation: Floats, unscaled: Floats, sd: Floats, sums: Floats, ratio: Floats, centre: Floats,
 ) -> float:  # fmt: skip
-    """Return the log density of the logarithm of the ratio, and write it and what it changes."""
+    """Return the log density of the logarithm of the ratio; write the ratio and the new centres."""
     ratio[1] = math.exp(x)
     out = -0.5 * (x / RATIO_SCALE) ** 2 + given_total(total(sd, ratio), sums)
     for n in range(len(centre)):
@@ -124,7 +124,7 @@ def move_latent(
                 spread = ratio[positive[n]]
                 ends = (low - centre[n]) / spread, (high - centre[n]) / spread
                 latent[n] = centre[n] + spread * normal_between(state, *ends)
-                if k < last:  # which of them is the largest: each by its density there
+                if k < last:  # choose the largest, by densities at ``high``
                     own = interval(*ends)[2] / spread
                     rate += own
                     if uniform(state) * rate <= own:

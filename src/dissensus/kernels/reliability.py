@@ -22,7 +22,7 @@ from dissensus.kernels.types import Floats, Ints
 
 @inner
 def _genuine(confidence: float, chance: float) -> float:
-    # Nothing else is certain, however improbable the guess: with a chance of 0 it would be 0/0.
+    # These need no chance of a guess: with confidence 0 and chance 0 the ratio would be 0/0.
     if confidence == 0.0 or confidence == 1.0:
         return confidence
     return confidence / (confidence + (1.0 - confidence) * chance)
@@ -46,7 +46,7 @@ def agreeing(start: Ints, own: Ints, said: Ints, amount: Floats, n_labels: int) 
     r"""Sum products over agreeing pairs of annotators (item), in time linear in the rows.
 
     :math:`\sum_{r < s} \sum_k m_{rk} m_{sk}`, with :math:`m_{rk} \ge 0` the amount that annotator r
-    puts on label k. Rows are in the order of `Grouped`, of which ``start`` and ``own`` are.
+    puts on label k. Rows are in the order of `Grouped`; ``start`` and ``own`` are its fields.
     """
     n_items = len(start) - 1
     before = np.zeros(n_labels)
@@ -75,7 +75,7 @@ class Pairs(NamedTuple):
     """(pair): row, in the order of `grouped`."""
     right: Ints
     amount: Floats
-    """(pair): what it counts, of all pairs of annotators of the item."""
+    """(pair): its weight among all pairs of annotators of the item."""
 
 
 @inner
@@ -127,7 +127,7 @@ def right_by_annotators(
     totals: Floats, left: Ints, right: Ints, accuracy: Floats, which: Ints, draw: Ints,
     errors: float,
 ) -> Floats:  # fmt: skip
-    """Do the same from totals over items of each pair of annotators (n).
+    """Do as `right_by_item`, from totals over items of each pair of annotators (n).
 
     ``totals`` (set of weights, pair), ``left`` and ``right`` (pair): the annotators of each pair.
     ``accuracy`` (draw, annotator).
@@ -153,14 +153,14 @@ def _under_weights(
     meant = np.empty(len(left))
     for n in range(len(which)):
         weight, right_at = weights[which[n]], accuracy[draw[n]]
-        if n == 0 or which[n] != which[n - 1]:  # else only the accuracies are others
+        if n == 0 or which[n] != which[n - 1]:  # otherwise only the accuracies change
             p = chance[which[n]]
             for pair in range(len(left)):
                 one, two = left[pair], right[pair]
                 meant[pair] = _genuine(confidence[one], p[said[one]])
                 meant[pair] *= amount[pair] * _genuine(confidence[two], p[said[two]])
         for i in range(len(start) - 1):
-            # Without weight its labels may have a chance of 0, and its accuracies contradict.
+            # Items of weight 0 are skipped: a chance of 0 or an accuracy of 1 could give NaN.
             for pair in range(start[i], start[i + 1] if weight[i] > 0.0 else start[i]):
                 if meant[pair] > 0.0:
                     one, two = right_at[cell[left[pair]]], right_at[cell[right[pair]]]
@@ -173,13 +173,13 @@ def right_under_weights(
     accuracy: Floats, cell: Ints, which: Ints, draw: Ints, errors: float, *,
     column: Ints | None = None, n_columns: int = 1,
 ) -> Floats:  # fmt: skip
-    """Do the same for pairs that do not guess, where chance depends on the weights (n).
+    """Do as `right_by_item` for pairs that do not guess; chances depend on the weights (n).
 
     ``pairs``: with amounts not corrected for chance.
     ``confidence``, ``said`` (row): in the order of the rows.
     ``chance`` (set of weights, label): probabilities of guesses.
     ``weights`` (set of weights, item).
-    ``column`` (pair): that of the two annotators of a pair of rows; the result is (n, column) then.
+    ``column`` (pair): number of the pair of annotators; the result is then (n, column).
 
     >>> two = Pairs(np.array([0, 1, 2]), np.array([0, 2]), np.array([1, 3]), np.ones(2))
     >>> zero, sure = np.zeros(1, int), np.array([0.5, 1.0, 1.0, 1.0])

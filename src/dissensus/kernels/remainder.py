@@ -3,7 +3,7 @@
 The unnamed labels are exchangeable: their shares are a symmetric Dirichlet(a, ..., a) draw,
 independent of everything else. A size-biased pick gives the shares one by one, the large ones
 early: with U labels, the i-th takes the fraction Beta(1 + a, a (U - i)) of what is left, and goes
-to a label drawn uniformly from those left. The draw can stop as soon as what is left cannot matter.
+to a label drawn uniformly from those left. The draw can stop as soon as the rest is negligible.
 The stream of random numbers starts from the row's own key, so that all functions see the same
 shares.
 """
@@ -22,16 +22,16 @@ from dissensus.kernels.types import Codes, Floats, Ints
 from dissensus.kernels.variates import log_gamma_variate
 
 SMALL = 0.25
-"""Up to this concentration most of such proposals are accepted."""
+"""Up to this concentration most proposals of `parted` are accepted."""
 ANONYMOUS = -10
-"""The remainder's labels without a name in the label space have this code and those below."""
+"""Labels of the remainder without a name in the label space have this code or a lower one."""
 
 
 @inner
 def unnamed_label(codes: Ints, place: int, n_labels: int) -> int:
-    """Return one of the labels that `unnamed_labels` lists, without the others."""
+    """Return entry ``place`` of `unnamed_labels` without computing the others."""
     label, more = -1, place
-    while more != label:  # as many places further as labels up to there are used
+    while more != label:  # skip as many labels as are used up to there
         label, more = more, place
         for c in range(len(codes)):
             more += 0 <= codes[c] <= label
@@ -57,15 +57,15 @@ def unnamed_labels(codes: Ints, size: int, n_labels: int) -> Ints:
 
 @inner
 def parted(state: State, a: float, left: int) -> tuple[float, float, float]:
-    """Draw the fraction that a share takes, what is left, and its logarithm; a below `SMALL`.
+    """Draw the fraction that a share takes; return it, the rest, and the log rest; a below `SMALL`.
 
-    It is Beta(1 + a, b): from Beta(1, b), which takes one logarithm, accepted with probability t^a.
+    The fraction t is Beta(1 + a, b): drawn from Beta(1, b), and accepted with probability t^a.
     """
     while True:
         log_kept, u = math.log(uniform(state)) / (a * left), uniform(state)
         kept = math.exp(log_kept)
         taken = 1.0 - kept if kept < 0.999 else -math.expm1(log_kept)
-        # -log t <= (1 - t) / sqrt(t) and t^a >= 1 + a log t: mostly that settles it.
+        # -log t <= (1 - t) / sqrt(t) and t^a >= 1 + a log t: the first test usually suffices.
         if u < 1.0 - a * kept / math.sqrt(taken) or u < taken**a:
             return taken, kept, log_kept
 
@@ -74,7 +74,7 @@ def parted(state: State, a: float, left: int) -> tuple[float, float, float]:
 def next_share(state: State, rest: float, step: int, labels: Ints, a: float) -> tuple[float, float]:
     """Take the next share off ``rest``, and move its label to ``labels[step]``.
 
-    Returns the share and what is left then. Not for an even split (a = infinity).
+    Returns the share and the new rest. ``a`` must be finite (infinity is an even split).
     """
     left = len(labels) - step - 1
     pick = step + int(uniform(state) * (left + 1))
@@ -93,7 +93,7 @@ def next_share(state: State, rest: float, step: int, labels: Ints, a: float) -> 
 
 @inner
 def expand(theta: Floats, codes: Ints, sizes: Ints, a: float, key: int, out: Floats) -> None:
-    """Write one row in candidate form out as a dense row over all labels."""
+    """Expand a row in candidate form to a dense row over all labels."""
     out[:] = 0.0
     for c in range(len(theta)):
         if sizes[c] == 1 and codes[c] >= 0:
@@ -133,7 +133,7 @@ def _ahead(value: float, label: int, other_value: float, other_label: int) -> bo
 
 @inner
 def _insert(values: Floats, labels: Codes, value: float, label: int) -> None:
-    """Insert into a list kept in order; what falls off its end is forgotten."""
+    """Insert into a list kept in order, and drop its last entry."""
     place = len(values) - 1
     while place > 0 and _ahead(value, label, values[place - 1], labels[place - 1]):
         values[place] = values[place - 1]
@@ -157,14 +157,14 @@ def _sorted_top(theta: Floats, top: Codes) -> None:
 def top_dense(theta: Floats, like: Codes, top: Codes) -> None:
     """Return the k labels of largest theta, the largest first; ties go to the earlier label.
 
-    Labels whose theta is exactly 0 are never among them: past the last positive one stands
-    `NOBODY`. The second argument only says how many are wanted.
+    Labels whose theta is exactly 0 are left out: `NOBODY` fills their places. Only the length of
+    ``like`` is used, as the number of labels.
     """
     if len(like) > _FEW:
         _sorted_top(theta, top)
         return
     top[:] = NOBODY
-    if len(like) == 1:  # without a list, at the speed of a bare argmax
+    if len(like) == 1:  # a plain argmax is faster
         best = 0.0
         for label in range(len(theta)):
             if theta[label] > best:
@@ -179,7 +179,7 @@ def top_dense(theta: Floats, like: Codes, top: Codes) -> None:
 
 @inner
 def _insert_even(values: Floats, top: Codes, share: float, labels: Codes) -> None:
-    """Insert the remainder's labels, all of one share."""
+    """Insert the remainder's labels, which have equal shares."""
     for label in labels:
         if not _ahead(share, label, values[-1], top[-1]):
             return
@@ -217,7 +217,7 @@ def top_candidates(
     like: Codes,
     top: Codes,
 ) -> None:
-    """Do the same for the candidate form, drawing the remainder's shares as far as they matter."""
+    """Do as `top_dense` for the candidate form; draw the remainder's shares as far as needed."""
     n_held = 0
     for c in range(len(sizes)):
         n_held += sizes[c]

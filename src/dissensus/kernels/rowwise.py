@@ -1,4 +1,4 @@
-"""Kernels over rows of arrays, parted among threads where that is allowed."""
+"""Kernels over rows of arrays, split among threads if allowed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ALONE: Final[ContextVar[bool]] = ContextVar("no threads are started", default=F
 
 @contextmanager
 def in_one_thread() -> Iterator[None]:
-    """Start no threads: others are at work on other items already."""
+    """Start no threads in this context: other threads process other items already."""
     token = _ALONE.set(True)
     try:
         yield
@@ -32,16 +32,16 @@ def in_one_thread() -> Iterator[None]:
 
 
 def no_threads() -> bool:
-    """Return whether none are to be started."""
+    """Return whether threads are disabled."""
     return _ALONE.get()
 
 
 _LOOPS = 4
-"""Dimensions that are looped over in compiled code: chain, draw, item and system. Of more, Python
-loops over the first ones."""
+"""Dimensions that are looped over in compiled code: chain, draw, item and system. Python loops
+over further dimensions, the first ones."""
 
 _MANY = 200_000
-"""Numbers in the largest argument from which on threads are worth starting: some .2 ms of work."""
+"""Size of the largest argument from which threads are worth starting: about .2 ms of work."""
 
 
 class _Argument(NamedTuple):
@@ -53,9 +53,9 @@ class _Argument(NamedTuple):
 
 
 def rowwise(signature: str, layout: str) -> Callable[[Callable[..., None]], Callable[..., Any]]:
-    """Compile a function of one row, its last arguments being what it writes, for arrays of rows.
+    """Compile a function of one row, which writes its last arguments, for arrays of rows.
 
-    It is called as a generalised ufunc is: without what it writes, which is returned. Numba cannot
+    The result is called like a generalised ufunc: it returns the written arguments. Numba cannot
     cache a gufunc that two processes may compile at once (decision 0005). ``signature`` has the
     types of one row, an array of length 1 for a number that is written; ``layout`` is NumPy's
     signature of core dims.
@@ -102,9 +102,9 @@ def rowwise(signature: str, layout: str) -> Callable[[Callable[..., None]], Call
 
 
 def _in_threads(rows: Callable[..., None], arrays: list[Any]) -> None:
-    """Go through all rows; many of them in as many threads as there are processors.
+    """Process all rows; use one thread a processor if there are many rows.
 
-    Not if this is itself a thread, or a task of Dask's: then others are at work already.
+    No threads are started within a thread or a Dask task, beside which others already run.
     """
     loops = arrays[-1].shape[:_LOOPS]
     longest = int(np.argmax(loops))
@@ -148,7 +148,7 @@ def _sizes(name: str, read: list[_Argument], cores: list[tuple[int, ...]]) -> di
 
 
 def _loops(function: Callable[..., None], arguments: tuple[_Argument, ...]) -> Any:
-    """Compile the loops over rows, the kernel within them."""
+    """Compile the loops over rows, with the kernel inside."""
     at = [[f"x{place}_{depth}" for place in range(len(arguments))] for depth in range(_LOOPS)]
     lines = [f"def rows({', '.join(at[0])}):"]
     for depth, names in enumerate(at):

@@ -24,15 +24,15 @@ _FLAT = 1e-12
 TOUCH, HEIGHT, SLOPE, EDGE, AREA = range(5)
 """The rows of an array that holds three tangents, from left to right: where each touches, the
 log density there, its slope; and, written by `join`, the four ends of the three pieces in which
-each is the lowest, and the areas under their exponentials. One array, since compiled code takes
-its time over handing on many."""
+each is the lowest, and the areas under their exponentials. All are in one array, since
+passing many arrays is slow in compiled code."""
 
 
 @inner
 def tangents() -> Floats:
-    """Make room for the tangents of a density on the whole line.
+    """Allocate the array for the tangents of a density on the whole line.
 
-    Of the slopes, the first has to be above 0 and the last below.
+    The first slope must be above 0, the last slope below 0.
     """
     lines = np.zeros((5, 4))
     lines[EDGE, 0], lines[EDGE, 3] = -np.inf, np.inf
@@ -44,7 +44,7 @@ def join(lines: Floats) -> None:
     """Find where neighbouring lines meet, and the areas of the pieces."""
     for i in range(2):
         gap = lines[SLOPE, i] - lines[SLOPE, i + 1]
-        lines[EDGE, i + 1] = lines[TOUCH, i + 1]  # right where the two are the same line
+        lines[EDGE, i + 1] = lines[TOUCH, i + 1]  # valid if the two are the same line
         if gap > 0.0:
             there = _at_zero(lines, i + 1) - _at_zero(lines, i)
             lines[EDGE, i + 1] = min(there / gap, lines[TOUCH, i + 1])
@@ -73,7 +73,7 @@ def draw(state: State, lines: Floats) -> tuple[float, float]:
 
 @inner
 def draw_from(state: State, lines: Floats, i: int) -> tuple[float, float]:
-    """Do the same from one of the pieces."""
+    """Do as `draw`, from piece ``i`` of the envelope."""
     end, sign = _near_end(i)
     width = lines[EDGE, i + 1] - lines[EDGE, i]
     x = lines[EDGE, end] + sign * _inverse(uniform(state), sign * lines[SLOPE, i], width)

@@ -1,7 +1,7 @@
 """Sorting inside kernels: stable, by merging runs.
 
 `numpy.sort` and `numpy.argsort` take two to three seconds to compile into a kernel that calls them;
-this takes a fifth of one, and runs as fast.
+the functions here take a fifth of a second, and run as fast.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dissensus.kernels.types import Array, Floats, Ints
 Numbers = Array
 
 _RUN = 24
-"""Runs up to this length are sorted by insertion, longer ones merged of two."""
+"""Runs up to this length are sorted by insertion, longer ones by merging two runs."""
 
 
 @inner
@@ -45,7 +45,7 @@ def _merge(key: Numbers, order: Ints, low: int, middle: int, high: int) -> None:
 
 @inner
 def sort_with(key: Numbers, order: Ints, first: int, last: int) -> None:
-    """Sort some places of an array in place, and move another one's along."""
+    """Sort ``key[first:last]`` in place, and permute ``order`` in the same way."""
     length = _RUN
     for low in range(first, last, length):
         _sort_run(key, order, low, min(low + length, last))
@@ -57,7 +57,7 @@ def sort_with(key: Numbers, order: Ints, first: int, last: int) -> None:
 
 @inner
 def sorted_with_order(values: Numbers) -> tuple[Numbers, Ints]:
-    """Return numbers in order, and where each of them stood."""
+    """Return numbers in order, and the original place of each."""
     key, order = values.copy(), np.arange(len(values))
     sort_with(key, order, 0, len(values))
     return key, order
@@ -65,7 +65,7 @@ def sorted_with_order(values: Numbers) -> tuple[Numbers, Ints]:
 
 @inner
 def falling_with_order(values: Floats) -> tuple[Floats, Ints]:
-    """Return numbers negated, from the largest on, and where each of them stood.
+    """Return numbers negated, the largest first, and the original place of each.
 
     >>> falling_with_order(np.array([1.0, 2.0, 1.0]))
     (array([-2., -1., -1.]), array([1, 0, 2]))

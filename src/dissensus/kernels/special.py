@@ -4,9 +4,9 @@ Correlated normal numbers (`excess`):
 
 .. math:: \Phi_2(h, k; \rho) - \Phi(h)\,\Phi(k) = \int_0^\rho \varphi_2(h, k; r)\,dr
 
-(Plackett 1954). The integrand is positive, so that nothing cancels, in the tails neither. It is
-integrated in two parts. Up to ``_TURN`` with :math:`r = \sin\theta`, which takes the singularity at
-1 away. Beyond, with :math:`x = \sqrt{1 - r^2}`, where
+(Plackett 1954). The integrand is positive, so that nothing cancels, even in the tails. It is
+integrated in two parts: up to ``_TURN`` with :math:`r = \sin\theta`, which removes the singularity
+at 1; beyond, with :math:`x = \sqrt{1 - r^2}`, where
 
 .. math:: 2\pi\,\varphi_2(h, k; r)\,|dr| =
     e^{-(h - k)^2 / (2 x^2)}\; \frac{e^{-h k / (1 + r)}}{r}\,dx:
@@ -17,7 +17,7 @@ panels whose ends are in a fixed ratio; the second is smooth.
 The logistic distribution as a mixture of normal ones: a logistic number is :math:`2 K Z`, with Z
 standard normal and K of Kolmogorov's distribution (Andrews & Mallows 1974). The density of the
 variance :math:`V = 4 K^2` falls off doubly exponentially on both sides of the scale of log V, so
-that equal steps there integrate it, and what is smooth beside it, to the last digits.
+that equal steps there integrate it, times any smooth function, to the last digits.
 
 Normal intervals (`interval`) are exact to rounding in the far tails too: both ends are mirrored to
 the side on which the distribution functions are small.
@@ -26,9 +26,8 @@ Labels by thresholds on a normal scale: a label is a sum over parts,
 :math:`y = \sum_a w_a\, 1[X_a \le h_a]` with standard normal X.
 Two labels that share a latent variance c have :math:`\mathrm{Corr}(X_a, X'_b) = c / (t_a t'_b)`, t
 being the total standard deviations on the latent scale. An ordered label has a part for each
-cutpoint, which weighs the step to the next label; a yes of the logistic model has a part for each
-normal distribution that the logistic one is mixed of (`special`), and is
-the mean over them. Hence
+cutpoint, which weighs the step to the next label; a binary label of the logistic model has a part
+for each normal distribution in the mixture above, with its weight. Hence
 
 .. math:: \mathrm{Cov}(y, y') = \sum_{a, b} w_a w'_b \left[
     \Phi_2\!\left(h_a, h'_b; \tfrac{c}{t_a t'_b}\right) - \Phi(h_a)\,\Phi(h'_b)\right].
@@ -51,11 +50,11 @@ _TURN = 0.9
 """The correlation where the second part begins."""
 _WIDEST = math.sqrt(1.0 - _TURN**2)
 _REACH = 9.0
-"""If x is smaller than the difference of the bounds by this factor, it adds e^-40 of the total."""
+"""Values of x smaller than the bounds' difference by this factor add only e^-40 of the total."""
 _RATIO = 3.0
-"""Of the ends of a panel."""
+"""Ratio of the ends of a panel."""
 _SAME = 1e-10
-"""So close to each other, two bounds are one: what lies below in x adds no more than this."""
+"""Bounds that differ by less count as equal: smaller values of x add no more than this."""
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(18)
 _FEW_NODES, _FEW_WEIGHTS = np.polynomial.legendre.leggauss(12)
@@ -65,9 +64,9 @@ _FEW_NODES, _FEW_WEIGHTS = np.polynomial.legendre.leggauss(12)
 def excess(h: float, k: float, correlation: float) -> float:
     r"""Return :math:`P(X \le h, Y \le k) - P(X \le h) P(Y \le k)`, both standard normal.
 
-    Right to about 1e-10 of itself for bounds within 8 of the mean, whatever the correlation.
+    The relative error is about 1e-10 for bounds within 8 of the mean, at any correlation.
 
-    Both below the mean, at correlation 1/2: one third rather than one quarter.
+    For h = k = 0 and correlation 1/2 the result is 1/3 - 1/4.
     """
     # With one variable negated, a negative correlation becomes positive.
     sign = -1.0 if correlation < 0 else 1.0
@@ -83,7 +82,7 @@ def excess(h: float, k: float, correlation: float) -> float:
 
 @inner
 def _near_independence(h: float, k: float, correlation: float) -> float:
-    """Integrate from correlation 0 on, times 2 pi."""
+    """Integrate from correlation 0 to the given one, times 2 pi."""
     half = 0.5 * math.asin(correlation)
     apart, product = 0.5 * (h - k) ** 2, h * k
     total = 0.0
@@ -120,12 +119,12 @@ def _panel(apart: float, product: float, low: float, high: float) -> float:
 
 
 _LOST = 40.0
-"""So far below the larger, the smaller does not change the sum in double precision."""
+"""A logarithm smaller by more than this does not change the sum in double precision."""
 
 
 @inner
 def log_plus(one: float, other: float) -> float:
-    """Return the logarithm of a sum of two."""
+    """Return the logarithm of the sum of two numbers, given their logarithms."""
     high, low = (one, other) if one > other else (other, one)
     if not high - low < _LOST:  # also where both are -inf, and the difference is undefined
         return high
@@ -134,7 +133,7 @@ def log_plus(one: float, other: float) -> float:
 
 @inner
 def log_total(logs: Floats) -> float:
-    """Return the logarithm of a sum of any number, -inf of none."""
+    """Return the logarithm of the sum of numbers, given their logarithms; -inf without numbers."""
     top = -np.inf
     for one in logs:
         top = max(top, one)
@@ -156,8 +155,8 @@ _TERMS = 40
 def logistic_mixture() -> tuple[Floats, Floats]:
     r"""Return weights and variances of normal distributions whose mixture is the logistic one.
 
-    Its distribution function is right to 1e-15, and 25 scale units out in the tails to about 1e-6
-    of itself.
+    Its distribution function has an error of 1e-15, and a relative error of about 1e-6 at 25 scale
+    units in the tails.
     """
     variances = np.exp(_STEP * np.arange(-30, 41))
     weights = _STEP * variances * _density(variances)
@@ -168,7 +167,7 @@ def logistic_mixture() -> tuple[Floats, Floats]:
 
 
 def _density(variance: Floats) -> Floats:
-    """Return the density of V = 4 K^2, by that of the two series of K which converges there."""
+    """Return the density of V = 4 K^2, by the one of two series of K that converges there."""
     k = np.sqrt(variance) / 2
     j = np.arange(1, _TERMS)[:, None]
     sign = np.where(j % 2 == 1, 1.0, -1.0)
@@ -193,11 +192,11 @@ def _scaled_tail(x: float) -> float:
 
 @inner
 def _far(low: float, high: float) -> tuple[float, float, float]:
-    """Do the same for two numbers far below 0."""
+    """Do as `interval`, for two numbers far below 0."""
     width = high - low
     drop = 0.5 * width * (high + low)  # the density at low is exp(drop) of that at high
     relative = math.exp(drop) if drop > -700.0 else 0.0
-    if width * -high < 1e-4:  # tails that differ so little have lost their digits
+    if width * -high < 1e-4:  # the difference of tails has lost its digits
         scaled = width * math.exp(0.5 * drop)
     else:
         scaled = _scaled_tail(-high)
@@ -211,7 +210,7 @@ def _far(low: float, high: float) -> tuple[float, float, float]:
 
 @inner
 def interval(low: float, high: float) -> tuple[float, float, float]:
-    """Return log P(low < x < high), and the density at both ends over the probability."""
+    """Return log P(low < x < high), and the densities at both ends divided by this probability."""
     if low > -high:
         log_p, at_high, at_low = _below(-high, -low)
         return log_p, at_low, at_high
@@ -236,9 +235,9 @@ def _below(low: float, high: float) -> tuple[float, float, float]:
 
 
 _FEW = 32
-"""Factors that are multiplied one by one: sooner done than two gamma functions."""
+"""Up to this many factors are multiplied, which is faster than two gamma functions."""
 _LARGE = 1e8
-"""Number of factors of this size whose product does not overflow."""
+"""The product of `_FEW` factors up to this size does not overflow."""
 
 
 @inner
@@ -246,7 +245,7 @@ def log_rising(a: float, n: float) -> float:
     """Return log gamma(a + n) / gamma(a), for a whole number n and a > 0."""
     if n > _FEW:
         return math.lgamma(a + n) - math.lgamma(a)
-    if a > _LARGE:  # where gamma functions have few digits left for their ratio
+    if a > _LARGE:  # gamma functions would lose the digits of their ratio
         return n * math.log(a) + 0.5 * n * (n - 1.0) / a
     out = 1.0
     for k in range(int(n)):
@@ -327,7 +326,7 @@ def both_below(h: float, k: float, correlation: float, out: Floats) -> None:
 def covariance_within(
     weight: Floats, bound: Floats, sd: Floats, shared: float, out: Floats
 ) -> None:
-    """Return the covariance of two labels with the same w, h and t (part), and c in common."""
+    """Return the covariance of two labels with equal w, h and t (part) and shared variance c."""
     out[0] = 0.0
     for a in range(len(weight)):
         both = weight[a] * weight[a] * excess(bound[a], bound[a], shared / (sd[a] * sd[a]))
@@ -361,7 +360,7 @@ def covariance_between(
 
 
 def step_variance(weight: Floats, bound: Floats) -> Floats:
-    r"""Return the variance of a label with one part for each of several cutpoints, in order.
+    r"""Return the variance of an ordered label, with one part for each cutpoint.
 
     .. math:: \sum_{a, b} w_a w_b\, \Phi(\min(h_a, h_b))\, \Phi(-\max(h_a, h_b))
 

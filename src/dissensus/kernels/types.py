@@ -13,7 +13,7 @@ Indices = npt.NDArray[np.int32]
 Codes = Ints
 """Names as numbers: labels, items, annotators."""
 UNKNOWN = -1
-"""Instead of a code, where none is known."""
+"""Stands for an unknown code."""
 Keys = npt.NDArray[np.uint64]
 """Where streams of random numbers begin."""
 Flags = npt.NDArray[np.bool_]

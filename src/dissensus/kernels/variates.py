@@ -1,8 +1,8 @@
 """Random variates from the words of a stream: exponential, normal, Gamma, binomial.
 
 Normal variates by the ziggurat (Marsaglia & Tsang 2000, in the form of Doornik 2005, who takes the
-layer and the place in it from different bits), as a logarithm and a cosine each would be most of
-the time of a sweep. Truncated ones by rejection (Robert 1995).
+layer and the place in it from different bits): a logarithm and a cosine for each variate would take
+most of the time of a sweep. Truncated ones by rejection (Robert 1995).
 
 Gamma variates by the rejection of Marsaglia & Tsang (2000), from ziggurat normals. A shape below 1
 is raised by 1, and the variate multiplied by U^(1/shape): in logarithms, since with a small shape
@@ -21,7 +21,7 @@ from dissensus.kernels.random import State, uniform, word
 from dissensus.kernels.types import Floats, Ints, Keys
 
 _MANY = 10.0
-"""Expected successes from which rejection is cheaper than counting up from none."""
+"""Expected number of successes from which `_rejected` is faster than `_counted`."""
 
 
 @inner
@@ -55,7 +55,7 @@ def _counted(state: State, n: int, p: float) -> int:
 
 @inner
 def _rejected(state: State, n: int, p: float) -> int:
-    """Reject from a table mountain over the transformed density: Hoermann (1993), BTRS."""
+    """Draw by transformed rejection with squeeze: Hoermann (1993), algorithm BTRS."""
     q = 1.0 - p
     sd = math.sqrt(n * p * q)
     b = 1.15 + 2.53 * sd
@@ -136,7 +136,7 @@ _LAYERS: Final = 128
 _LAST: Final = 3.442619855899
 """Where the tail begins, for 128 layers."""
 _AREA: Final = 9.91256303526217e-3
-"""Of each layer."""
+"""Area of each layer."""
 
 
 def _ziggurat() -> Floats:
@@ -182,20 +182,20 @@ def _beyond(state: State, low: float) -> float:
 
 
 _WIDE: Final = 1.5
-"""An interval wider than this that has the middle in it is hit often enough by whole variates."""
+"""Unbounded variates fall often enough into an interval near 0 that is wider than this."""
 
 
 @inner
 def normal_between(state: State, low: float, high: float) -> float:
     """Draw from the standard normal distribution cut off at both ends; either may be infinite."""
-    if low > -high:  # the side on which both ends are farther up
+    if low > -high:  # the middle of the interval is above 0
         return _between(state, low, high)
     return -_between(state, -high, -low)
 
 
 @inner
 def _between(state: State, low: float, high: float) -> float:
-    """Do the same where the middle of the interval is above 0."""
+    """Do as `normal_between` if the middle of the interval is above 0."""
     if low < 0.3 and high - low > _WIDE:
         while True:
             x = normal(state)
@@ -218,7 +218,7 @@ SMALL: Final = 0.1
 -708 with probability e^-70, at 0.01 already with probability e^-7."""
 
 LEAST: Final = 1e-300
-"""Smaller shapes count as this, so that logarithms stay finite; no result depends on it."""
+"""Smaller shapes are replaced by this, so that logarithms stay finite; no result changes."""
 
 
 @inner
@@ -229,7 +229,7 @@ def gamma_variate(state: State, shape: float) -> float:
 
 @inner
 def constants(shape: float) -> tuple[float, float]:
-    """Return two numbers that `gamma_of` needs, for those who draw from one shape many times."""
+    """Return two numbers for `gamma_of`, to be computed once for many draws from one shape."""
     d = (shape if shape >= 1.0 else shape + 1.0) - 1.0 / 3.0
     return d, 1.0 / math.sqrt(9.0 * d)
 

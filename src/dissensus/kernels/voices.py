@@ -1,7 +1,8 @@
 """Pairs of annotators and systems on the same items, counted without listing them.
 
-A voice is what one annotator said of one item. Rows and voices are in the order of `grouped`. The
-distance of two voices is the mean over pairs of their labels (Lovchinsky et al. 2020, Eq. 1).
+A voice is all labels that one annotator gave one item. Rows and voices are in the order of
+`grouped`. The distance of two voices is the mean over pairs of their labels (Lovchinsky et al.
+2020, Eq. 1).
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ def voices_of(rows: Grouped) -> Voices:
 
 @kernel
 def names_apart(first: Ints, start: Ints, said: Ints, n_labels: int) -> Floats:
-    """Return the rate at which a voice and another of the item differ (voice); NaN if it is alone.
+    """Return the rate at which each voice differs from the others of its item (voice).
+
+    NaN if there are no others.
 
     >>> names_apart(np.array([0, 3]), np.arange(4), np.array([0, 0, 1]), 2)
     array([0.5, 0.5, 1. ])
@@ -51,7 +54,7 @@ def names_apart(first: Ints, start: Ints, said: Ints, n_labels: int) -> Floats:
     out = np.full(len(start) - 1, np.nan)
     for i in range(len(first) - 1):
         others = first[i + 1] - first[i] - 1
-        for turn in range(2):  # first add up who said what, then compare
+        for turn in range(2):  # first sum over all voices, then compare each
             for v in range(first[i], first[i + 1]):
                 # Labels are counted before they are divided: three thirds are exactly 1.
                 low, high, same = start[v], start[v + 1], 0.0
@@ -90,15 +93,15 @@ def name_towards(start: Ints, said: Ints, target: Ints) -> Floats:
 
 
 _DIGITS: Final = 1e-3
-"""The rest of a sum is recomputed if it is less than this share: digits were lost."""
+"""A difference of sums below this share of the total is recomputed: it has lost digits."""
 
 
 @inner
 def _centred(start: Ints, given: Floats, low: int, high: int) -> tuple[Floats, Floats]:
     """Return mean and mean square of each voice of an item, around one of its numbers.
 
-    The median, so that one wild number does not take the digits of all others; and a number that
-    was given, so that numbers that are all equal are exactly 0 around it.
+    It is the median, so that an extreme number does not cost the others digits; and it is one of
+    the numbers, so that equal numbers are exactly 0 around it.
     """
     firsts = np.empty(high - low)
     for v in range(low, high):
@@ -120,8 +123,8 @@ def _centred(start: Ints, given: Floats, low: int, high: int) -> tuple[Floats, F
 def squares_apart(first: Ints, start: Ints, given: Floats) -> tuple[Floats, Floats]:
     """Return mean squared differences of numbers (row), for each voice.
 
-    The first array is of the voice to the others of its item, NaN if it is alone; the second of the
-    others among each other, NaN if there are fewer than two.
+    The first array is between the voice and the others of its item, NaN if it is alone. The second
+    is among the other voices, NaN if there are fewer than two.
     """
     apart, left = np.empty(len(start) - 1), np.empty(len(start) - 1)
     apart[:] = np.nan
@@ -186,7 +189,7 @@ def excess_towards(start: Ints, given: Floats, target: Floats, tolerance: float)
 
 @inner
 def _both_sides(values: Floats, weights: Floats, tolerance: float) -> Floats:
-    """Return the same against smaller and larger ones, for numbers in any order."""
+    """Return `reach` over smaller plus larger numbers, for numbers in any order."""
     n = len(values)
     ordered, order = sorted_with_order(values)
     mirrored = np.empty(n)
@@ -204,7 +207,7 @@ def _both_sides(values: Floats, weights: Floats, tolerance: float) -> Floats:
 
 @inner
 def _excess_between(start: Ints, share: Floats, given: Floats, tolerance: float) -> Floats:
-    """Return the sum of what each of some voices of an item exceeds the others by."""
+    """Return for each of some voices of an item the sum of excesses over the other voices."""
     out = np.zeros(len(start) - 1)
     begin = start[0]
     exceeds = _both_sides(given[begin : start[-1]], share[begin : start[-1]], tolerance)
@@ -225,7 +228,7 @@ def _excess_between(start: Ints, share: Floats, given: Floats, tolerance: float)
 def _excess_without(
     gone: int, start: Ints, share: Floats, given: Floats, tolerance: float
 ) -> float:
-    """Return the sum over all pairs of the other voices of an item, computed afresh."""
+    """Return the sum of excesses over pairs of an item's voices other than ``gone``."""
     low, high, begin = start[gone], start[gone + 1], start[0]
     n = start[-1] - begin - (high - low)
     rest = np.empty(len(start) - 1, dtype=np.int64)
@@ -247,8 +250,8 @@ def excess_apart(
 ) -> tuple[Floats, Floats]:
     r"""Return means of :math:`\max(0, |y - y'| - \lambda)`, as `squares_apart` does.
 
-    Sorting makes it n log n in the numbers of an item, where there are n squared pairs. ``share``
-    (row) is one over the rows of the voice.
+    By sorting, an item with n numbers takes time n log n, although it has n squared pairs.
+    ``share`` (row) is one over the number of rows of the voice.
     """
     apart, left = np.empty(len(start) - 1), np.empty(len(start) - 1)
     apart[:] = np.nan
@@ -267,17 +270,17 @@ def excess_apart(
             if others < 2:
                 continue
             rest = whole - 2.0 * sums[v]
-            if rest < _DIGITS * whole:  # a wild number took the digits of all others: seldom
+            if rest < _DIGITS * whole:  # digits were lost to an extreme number
                 rest = _excess_without(v, bounds, share, given, tolerance)
             left[first[i] + v] = rest / (others * (others - 1.0))
     return apart, left
 
 
 _PAIRS = 1_000_000
-"""Pairs held at a time, or those of one item if they are more."""
+"""Maximum number of pairs held at a time, unless a single item has more."""
 
 Delta = Callable[[Ints, Ints], Floats]
-"""From places of statements (pair), (pair) to their distances."""
+"""Function from two arrays of places of labels (pair) to their distances (pair)."""
 
 
 @kernel

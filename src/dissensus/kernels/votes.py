@@ -36,7 +36,7 @@ class Sums(NamedTuple):
     agreed: Floats
     """(version, annotator): the share of the other labels of an item that were the same."""
     excess: Floats
-    """(version, annotator, label): labels beyond the share that the label has in their items."""
+    """(version, annotator, label): count of the label minus its shares on the annotator's items."""
     items: Floats
     """(version, 2): agreement of items with three labels or more, and its square."""
     unanimous: Floats
@@ -176,7 +176,7 @@ def votes(
     pattern_of = np.empty(n_items, dtype=np.int64)
     parts, count, sizes = [], [], []
     n_patterns = 0
-    for size in np.unique(length):  # of the numbers of labels that items have
+    for size in np.unique(length):  # items with this number of labels
         items = np.flatnonzero(length == size)
         place = bounds[items][:, None] + np.arange(size)
         rows = np.concatenate([respondent[place], label[place], times[place]], axis=1)
@@ -194,7 +194,7 @@ def votes(
 
 
 def _with_known(item: Ints, respondent: Ints, label: Ints, known: Ints) -> tuple[Votes, Ints]:
-    """Lay out labels by pattern, a known truth being the label of one more respondent at first."""
+    """Lay out labels by pattern; known truths are labels of one more respondent, removed later."""
     sure = np.flatnonzero(known >= 0)
     oracle = int(respondent.max(initial=-1)) + 1
     patterns, pattern = votes(
@@ -224,7 +224,7 @@ def _entries(item: Ints, respondent: Ints, label: Ints) -> tuple[Ints, Ints, Int
 
 
 def _distinct(rows: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return the first place of each distinct row, which one each row is, and its frequency."""
+    """Return the first place of each distinct row, the index of each row among them, and counts."""
     if rows.shape[1] == 0:
         return np.zeros(1, np.int64), np.zeros(len(rows), np.int64), np.array([len(rows)])
     order = np.lexsort(rows.T[::-1])

@@ -53,7 +53,7 @@ def weighted_sums(weights: Floats, sums: Floats) -> Floats:
 def midranks(values: Floats, weights: Floats) -> Floats:
     """Return the weight below each value, plus half of the weight at it (row, item).
 
-    With equal weights, the usual rank, ties in the middle, up to scale and place. One row of values
+    With equal weights these are the usual mid-ranks, up to a shift and a factor. One row of values
     is used for all rows of weights.
     """
     out = np.empty(weights.shape)
@@ -86,7 +86,7 @@ def line(x: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]
     out[:] = np.nan
     for row in range(rows):
         x_row, y_row = x[row % len(x)], y[row % len(y)]
-        # A first guess of the means is subtracted: squares are small, and exact without variation.
+        # The first value is subtracted: squares are small, and exactly 0 without variation.
         left, right = x_row[0], y_row[0]
         total = 0.0
         mean_x, mean_y, xx, yy, xy = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -113,8 +113,8 @@ def line(x: Floats, y: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]
 def weighted_mean(score: Floats, weight: Floats, out: Floats) -> None:
     """Average scores over items.
 
-    From the first score on, so that equal scores average to just that score: rounding would make
-    a constant vary by 1e-16, and pass the end of the scale.
+    Differences from the first score are averaged, so that the mean of equal scores is exact.
+    Rounding would make a constant vary by 1e-16, and exceed the scale.
 
     >>> weighted_mean(np.array([0.1, 0.1]), np.array([[1.0, 2.0], [3.0, 1.0]])).tolist()
     [0.1, 0.1]

@@ -61,9 +61,9 @@ def top_k_accuracy(
     per_item : bool
         Return a value for each item, not the mean.
     on_missing : {"raise", "drop"}
-        What to do about items that only one side has.
+        What to do about items without a plausibility or predictions.
     insight : "learned" or DataArray (..., system), optional
-        What a system knows of the panel beyond the item's labels. Insight is added to the log odds
+        A system's knowledge of the panel beyond the item's labels. Insight is added to the log odds
         that a prediction is the most plausible label, on items where the draws differ. It cannot be
         estimated from labels: "learned" draws it from a distribution chosen on real panels with ten
         or more labels per item (`docs/validation.md`). Use it for fits of `models.dirichlet` with a

@@ -49,7 +49,7 @@ class Components:
     label_value: xr.DataArray | None
     """The numbers of ordered labels (label)."""
     doubt: str = ""
-    """How the chains failed; empty if they did not."""
+    """The problem of the chains; empty if there is none."""
 
     @property
     def effects(self) -> xr.DataArray:
@@ -119,7 +119,7 @@ def _of_trace(fit: xr.DataTree) -> dict[str, Any]:
         raise ArgumentError(
             "fit", expected="draws of 'cutpoint', since there are more than two labels",
             found=f"draws of {shown([str(name) for name in posterior], 9)}",
-            hint="Metrics read a model by the names of its variables: name its cutpoints so",
+            hint="Metrics find the parameters of a model by name: call its cutpoints 'cutpoint'",
         )  # fmt: skip
     return {
         "model": CROSS_REPLICATION if "correlation" in posterior else CROSSED_EFFECTS,
@@ -192,7 +192,7 @@ class Labels(NamedTuple):
 
 
 def observed_labels(parts: Components) -> Labels | None:
-    """Return the distribution of observed labels; None if observed labels are the latent ones."""
+    """Return the distribution of observed labels; None for numbers, which are latent values."""
     if parts.family == GAUSSIAN:
         return None
     if parts.family == BERNOULLI:

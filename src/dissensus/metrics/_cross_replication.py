@@ -26,7 +26,7 @@ from dissensus.metrics._reliability import annotator_variance
 
 
 def annotators_outweigh_items(fit: Any) -> xr.DataArray:
-    """Return the probability that the annotator ICC exceeds the ICC, also by pool: (pool).
+    """Return the probability that the annotator ICC exceeds the ICC; (pool) if there are pools.
 
     The probability is the same on both scales, since the correlation of two labels increases with
     the variance that the labels share. Source: Quinn, Miles and Wong, "Measuring Validity and
@@ -139,7 +139,7 @@ def xcc(
     Notes
     -----
     A low value has two possible causes: noise within a pool, or pools that label differently.
-    `normalized_xcc` distinguishes the two.
+    `normalized_xcc` distinguishes these causes.
 
     The two annotators are assumed to share only the item: an annotator in both pools has a separate
     effect in each.

@@ -127,7 +127,7 @@ def over_items(scores: xr.DataArray, weights: xr.DataArray | None) -> xr.DataArr
 
 
 def by_system(parts: Sequence[xr.Dataset], systems: Names, better: Mapping[str, str]) -> xr.Dataset:
-    """Join the metrics of systems, draws in front; ``better`` is that of each metric."""
+    """Join the metrics of systems, draws in front; ``better`` has the direction of each metric."""
     out = xr.concat(parts, dim=xr.IndexVariable(SYSTEM, systems), coords="minimal")
     for name, direction in better.items():
         out[name].attrs = {"better": direction}

@@ -430,9 +430,9 @@ def from_top(
     extra: Callable[[xr.Dataset, int], xr.DataArray],
     extra_dims: list[str] | None = None,
 ) -> Prepare:
-    """Return a metric of the draws' first labels: ``limit`` of them, or those of the longest list.
+    """Return a metric of each draw's first labels: ``limit``, or as many as the longest list has.
 
-    ``kernel`` scores those labels against a list (code, start, end) and one extra argument with
+    ``kernel`` scores these labels against a list (code, start, end) and one extra argument with
     core dims ``extra_dims``, made by ``extra`` from one system's lists and the number of labels.
     """
 

@@ -35,8 +35,8 @@ def majority_accuracy(n_annotators: Any, accuracy: Any, n_labels: int = 2) -> An
     .. math:: \sum_{x} P(X = x) \, E\left[\frac{[M_x \le x]}{1 + T_x}\right]
 
     where :math:`X` annotators are right (binomial, or a sum of unequal probabilities), and
-    :math:`M_x` is the largest number of votes for a wrong label given x right votes, tied by
-    :math:`T_x` labels if it is x. Ties are broken at random.
+    :math:`M_x` is the largest number of votes for a wrong label given x right votes, and
+    :math:`T_x` the number of wrong labels with x votes. Ties are broken at random.
 
     Parameters
     ----------

@@ -27,9 +27,9 @@ def win_rate_rows(
 ) -> None:  # fmt: skip
     """Write the mean share of votes that each system wins, ties as halves (system).
 
-    ``strength`` (item, system), ``tie`` (item); ``apart`` and ``tied`` are what comes on top of a
-    difference and of the tendency to ties, ``weight`` their probabilities; ``side`` is added and
-    subtracted, as each system stands on the left in half of the votes.
+    ``strength`` (item, system), ``tie`` (item). ``apart`` is added to each difference and ``tied``
+    to the tendency to ties, with the probabilities ``weight``. ``side`` is added in half of the
+    votes and subtracted in the others, since each system is on the left in half of the votes.
     """
     n_items, n = strength.shape
     n_sides = 1 if side == 0.0 else 2
@@ -53,8 +53,8 @@ def win_rate_rows(
 
 
 _NODES: Final = 16, 8
-"""Number of values on a new prompt: of the difference between two systems, and of ties. Win rates
-are right to .0004 for spreads up to 2, on prompts at hand to .0015."""
+"""Number of quadrature nodes for a new prompt: of the difference between two systems, and of ties.
+Errors of win rates are at most .0004 for spreads up to 2, and .0015 on the prompts of the fit."""
 
 
 def win_rate(
@@ -75,23 +75,23 @@ def win_rate(
     fit : xarray.DataTree
         A fit of `dissensus.models.bradley_terry`, or the trace of `pymc.sample` on its model.
     new_items : bool
-        Whether the prompts are new. By default they are those of the votes, each pair of systems
-        voted on as often on each of them, or with verdicts those of the judged pairs.
+        Whether the win rate is for new prompts. By default it is for the prompts of the votes, with
+        equally many votes on each pair of systems; with verdicts, for the judged pairs.
     as_cast : bool
-        Of a fit with judges' verdicts. True keeps votes that were cast and draws the others; False
+        For fits with judges' verdicts. True keeps votes that were cast and draws the others; False
         takes the expected vote on every judged pair, as `evaluate` and `plan` do.
     panel : int
-        Of a fit with judges' verdicts: number of votes on each judged pair. With more than one,
-        the system with more of them wins the pair: the win rate is by the panel's majority, and
-        farther from 1/2 than that by single votes.
+        For fits with judges' verdicts: number of votes on each judged pair. With more than one,
+        the majority of the votes decides the pair, and win rates are farther from 1/2 than with
+        single votes.
     random_seed : int, optional
-        Of a fit with judges' verdicts: seed of the votes that were not cast, and of new prompts.
+        For fits with judges' verdicts: seed of the votes that were not cast, and of new prompts.
 
     Returns
     -------
     xarray.DataArray
-        ``win_rate`` (chain, draw, system), in [0, 1]; they average 1/2, unless judged pairs have
-        some systems more often than others.
+        ``win_rate`` (chain, draw, system), in [0, 1]. The mean over systems is 1/2, unless some
+        systems are in more judged pairs than others.
 
     Raises
     ------
@@ -100,19 +100,19 @@ def win_rate(
 
     Notes
     -----
-    All other systems are met equally often, whatever the votes were on, and votes are those of a
-    new voter with the median sharpness and tendency to ties, to whom each system is shown on the
-    left in half of the votes. The voter's tastes are averaged over their normal distribution
-    (``annotator_taste_spread``). On new prompts the effects of prompts, and their tendencies to
-    ties, are averaged over theirs. Without effects of prompts and without verdicts ``new_items``
-    changes only rounding. Without verdicts, covariates of answers are equal.
+    Each system meets all others equally often, whatever pairs the votes were on. Votes are those of
+    a new voter with the median sharpness and tendency to ties, who sees each system on the left in
+    half of the votes. The voter's tastes are averaged over their normal distribution
+    (``annotator_taste_spread``). On new prompts, effects and tendencies to ties of prompts are
+    averaged over their distributions. Without effects of prompts and without verdicts ``new_items``
+    changes only rounding. Without verdicts, covariates of answers are taken to be equal.
 
-    With judges' verdicts (``predictions=``) the rate is that of people's votes on the judged pairs,
-    one vote on each: the votes that were cast, and draws of those that were not, by a random one of
-    the voters, whose tastes are drawn anew. With ``new_items`` prompts are drawn anew (Bayesian
-    bootstrap), and votes are expected ones. A ``panel`` has all votes that were cast on a pair, and
-    as many more as it takes, each of a random voter (who may have voted before); with ``new_items``
-    or ``as_cast=False`` all its votes are drawn.
+    With judges' verdicts (``predictions=``) the win rate is the share of people's votes on the
+    judged pairs, one vote on each. Votes that were not cast are drawn from a random voter, with new
+    tastes. With ``new_items`` prompts are drawn anew (Bayesian bootstrap), and all votes are
+    expected votes. A ``panel`` has all votes that were cast on a pair; votes that it lacks are
+    drawn, each from a random voter (who may have voted before). With ``new_items`` or
+    ``as_cast=False`` all votes of a panel are drawn.
 
     Source: the probabilities of Davidson (1970), "On extending the Bradley-Terry model to
     accommodate ties in paired comparison experiments", Eq. 3.
@@ -160,7 +160,7 @@ def win_rate(
 
 
 def _unseen(draws: xr.Dataset, *, new_items: bool) -> tuple[Floats, Floats, Floats]:
-    """Return what new voters' tastes, and new prompts, add to differences and ties, and weights.
+    """Return nodes of new tastes and prompts, to add to differences and to ties, and weights.
 
     Arrays are (chain, draw, node), weights (node).
     """
@@ -170,7 +170,7 @@ def _unseen(draws: xr.Dataset, *, new_items: bool) -> tuple[Floats, Floats, Floa
         return np.zeros(1), np.zeros(1), np.ones(1)
     with_ties = new_items and "item_tie_spread" in draws
     n_apart, n_tied = _NODES if with_ties else (2 * _NODES[0], 1)
-    if not new_items:  # fewer are as exact for small spreads, and there are the prompts at hand
+    if not new_items:  # small spreads need fewer nodes, and rates are averaged over prompts
         n_apart = int(np.clip(np.ceil(6.0 * np.max(spreads)), 4, _NODES[0]))
     (x, of_x), (y, of_y) = (np.polynomial.hermite_e.hermegauss(n) for n in (n_apart, n_tied))
     weights = np.multiply.outer(of_x, of_y).ravel()
@@ -196,7 +196,7 @@ def _judged(
     fit: xr.DataTree, draws: xr.Dataset, rng: np.random.Generator, *, new_items: bool,
     anew: bool, panel: int,
 ) -> xr.DataArray:  # fmt: skip
-    """Return the share of people's votes on the judged pairs, one on each, that systems win."""
+    """Return the share of people's votes on the judged pairs that each system wins."""
     if "item_spread" in draws:
         _require_effects(draws, "Fit with keep_items=True")
     groups = [name for name in ("constant_data", "observed_data") if name not in fit.children]
@@ -218,7 +218,7 @@ def _judged(
     score = 0.5 + 0.5 * (1.0 - outcome) * known["vote_turn"].to_numpy()
     cast, score = (np.zeros_like(cast), 0.0 * score) if anew else (cast, score)
     total = np.bincount(known["vote_pair"], score, minlength=n_pairs)
-    open_ = [np.flatnonzero(cast <= k) for k in range(panel)]  # without the first vote, the second
+    open_ = [np.flatnonzero(cast <= k) for k in range(panel)]  # by number of the open vote
     lacking = known.isel({PAIR: np.concatenate(open_)})
     of_left, of_right = (
         coo_array(
@@ -261,7 +261,7 @@ class Votes(NamedTuple):
     """Votes on pairs (sample, pair)."""
 
     won: Floats
-    """1 left, 1/2 tie, 0 right; or what to expect."""
+    """1 if the left system wins, 1/2 for a tie, 0 if the right wins; or the expectation."""
     who: Ints
     """Code of the voter."""
 
@@ -269,12 +269,12 @@ class Votes(NamedTuple):
 def vote_on(
     draws: xr.Dataset, known: xr.Dataset, rng: np.random.Generator, *, expected: bool
 ) -> Votes:
-    """Draw a vote on each pair, or what to expect of it, given draws (sample, ...)."""
+    """Draw a vote on each pair, or compute its expectation, given draws (sample, ...)."""
     left, right, item = (known[f"pair_{name}"].to_numpy() for name in ("left", "right", "item"))
     strength, n = draws["beyond_judge"].to_numpy(), draws.sizes[SYSTEM]
     ahead = strength[:, left] - strength[:, right]
     if "item_effect" in draws:
-        # Nothing is known of prompts without votes: their effects are the prior's.
+        # Effects of prompts without votes are drawn from their distribution.
         cells, both = np.unique([item * n + left, item * n + right], return_inverse=True)
         seen = cells < draws.sizes[ITEM] * n
         effect = rng.normal(size=(len(ahead), len(cells)))
@@ -329,9 +329,9 @@ def vote_on(
 
 
 def _apart_by_taste(keys: Ints, rng: np.random.Generator) -> Floats:
-    """Draw voters' tastes, and return the difference in each vote (sample, pair), in spreads.
+    """Draw voters' tastes; return the difference in each vote (sample, pair), over the spread.
 
-    ``keys`` (side, sample, pair) tell apart samples, voters and systems.
+    ``keys`` (side, sample, pair) are different for each sample, voter and system.
     """
     found, place = np.unique(keys, return_inverse=True)
     one, two = rng.normal(size=len(found))[place].reshape(keys.shape)
@@ -339,7 +339,7 @@ def _apart_by_taste(keys: Ints, rng: np.random.Generator) -> Floats:
 
 
 def _won(ahead: Floats, odds: Any, at: Floats | None) -> Floats:
-    """Return what the left wins of votes: what to expect, or by uniform numbers ``at``."""
+    """Return what the left system wins of each vote: expected, or drawn by uniform numbers."""
     small = np.exp(-0.5 * np.abs(ahead))
     total = 1.0 + small * (small + odds)
     leads = 1.0 / total  # the side that is ahead wins
@@ -351,7 +351,7 @@ def _won(ahead: Floats, odds: Any, at: Floats | None) -> Floats:
 
 
 def rank(fit: xr.DataTree) -> xr.DataArray:
-    r"""Rank of each system by its strength, 1 being the best.
+    r"""Rank of each system by its strength; rank 1 is the best.
 
     .. math:: r_k = 1 + \#\{j : s_j > s_k\}
 
@@ -364,7 +364,7 @@ def rank(fit: xr.DataTree) -> xr.DataArray:
     -------
     xarray.DataArray
         ``rank`` (chain, draw, system), from 1 to the number of systems. The share of draws with
-        rank 1 is the probability to be the best.
+        rank 1 is the probability of being the best.
 
     Raises
     ------
@@ -373,8 +373,8 @@ def rank(fit: xr.DataTree) -> xr.DataArray:
 
     Notes
     -----
-    An interval of ranks may be wide although the votes are many: systems of about the same strength
-    change places from draw to draw. `compare` gives the probability of being better for each pair.
+    An interval of ranks may be wide even with many votes: systems of about the same strength change
+    places from draw to draw. `compare` gives the probability of being better for each pair.
 
     Source: ranks under a posterior, Laird & Louis (1989), "Empirical Bayes ranking methods".
 
@@ -394,7 +394,7 @@ def rank(fit: xr.DataTree) -> xr.DataArray:
 
 
 def _posterior(fit: Any) -> xr.Dataset:
-    """Return the draws of a fit, or raise unless they are of strengths of systems."""
+    """Return the draws of a fit, or raise unless they contain strengths of systems."""
     found = isinstance(fit, xr.DataTree) and "posterior" in fit.children
     draws = fit["posterior"].to_dataset() if found else xr.Dataset()
     if "strength" not in draws or SYSTEM not in draws["strength"].dims:

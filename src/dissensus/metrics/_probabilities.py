@@ -72,22 +72,22 @@ def probability_score(
 
     Notes
     -----
-    Annotators who disagree bound the first two: a system that predicts exactly the panel's shares
-    has the log score :math:`\frac1n \sum \theta \log \theta` and not 0. Compare systems with each
-    other. The total variation of such a system is 0.
+    If annotators disagree, no system reaches the best log and Brier scores: a system that predicts
+    exactly the panel's shares has the log score :math:`\frac1n \sum \theta \log \theta` and not 0.
+    Compare systems with each other. The total variation of such a system is 0.
 
-    A calibration error is above 0 by chance alone, the more the fewer items a bin holds; with the
-    bootstrap even more. Look at the curve, and compare systems on the same items. With few labels
-    the total variation of a good system is too large too, since a draw's plausibilities vary around
-    what it predicts: in simulated studies of 300 items, two labels and three annotations of each,
-    .10 instead of .09. Log and Brier scores do not have this error.
+    By chance alone a calibration error is above 0, especially if bins have few items, or with the
+    bootstrap. Look at the curve, and compare systems on the same items. With few annotations the
+    total variation of a good system is too large too, since the plausibilities of draws vary around
+    its predictions: in simulated studies of 300 items, two labels and three annotations of each
+    item, .10 instead of .09. Log and Brier scores do not have this error.
 
     In the log score, probabilities below .001 count as .001, so that a label with the probability 0
     does not make it infinite.
 
     Source: Gneiting and Raftery (2007), sections 3.1 and 3.2, for the scores; Guo, Pleiss, Sun and
-    Weinberger (2017), Eq. 3, for the calibration error. Instead of one true label each outcome is
-    an annotator's.
+    Weinberger (2017), Eq. 3, for the calibration error. Each outcome is the label of an annotator
+    instead of one true label.
 
     Examples
     --------

@@ -55,17 +55,17 @@ def sensitivity_specificity(
     -------
     xarray.Dataset
         ``sensitivity``, ``specificity`` and ``f1`` (chain, draw, system), in [0, 1]; NaN in a draw
-        without positive, or negative, items. ``f1`` is NaN if also the system gives no positive
-        label.
+        without positive, or negative, items. ``f1`` is NaN if neither the panel nor the system
+        gives the positive label.
 
     Notes
     -----
-    They are against the panel's label and not against the one true label, on which a panel can be
-    wrong. Against known or estimated true labels: `annotator_roc` with ``predictions=``.
+    Systems are compared with the panel's label, which may differ from the true label. For known or
+    estimated true labels, use `annotator_roc` with ``predictions=``.
 
     The mean of sensitivity and specificity, weighted by the rates of positive and negative items,
-    is `top_k_accuracy`. Of sets of labels, `by_label` gives F1 of each label, and `set_score` micro
-    and macro F1.
+    is `top_k_accuracy`. For sets of labels, `by_label` gives F1 of each label, and `set_score`
+    micro and macro F1.
 
     Source: Yerushalmy (1947), with the panel's label in the place of the diagnosis; F1: van
     Rijsbergen (1979), *Information Retrieval*.
@@ -107,7 +107,7 @@ def sensitivity_specificity(
         alone = first[:, place].sum(axis=1)
         share = [
             xr.DataArray(one[:, place].sum(axis=1) / alone, dims=ITEM) for one in says
-        ]  # of tied first labels, each counts in part
+        ]  # tied first labels share the credit
         panel = of_panel
         if given is not None:
             system = predictions.isel({SYSTEM: [place]})
@@ -115,7 +115,7 @@ def sensitivity_specificity(
                 theta, system, per_item=True, insight=given.isel({SYSTEM: [place]}),
                 random_seed=random_seed,
             ).isel({SYSTEM: 0}, drop=True).drop_vars(ITEM)  # fmt: skip
-            # Where the system has one of the two labels, being right or wrong tells the panel's.
+            # If a system gives one of the two labels, whether it is right fixes the panel's label.
             panel = xr.where(share[0] == 1, right, xr.where(share[1] == 1, 1 - right, of_panel))
         parts.append(xr.Dataset({
             "sensitivity": _ratio(share[0] * panel, panel, weights),
@@ -143,6 +143,6 @@ def _panel(theta: xr.DataArray, predictions: xr.Dataset, positive: Any) -> xr.Da
 
 
 def _ratio(part: xr.DataArray, whole: xr.DataArray, weights: xr.DataArray | None) -> xr.DataArray:
-    """Return the sum of ``part`` over items, divided by that of ``whole``, in each draw."""
+    """Return the sum of ``part`` over items, divided by the sum of ``whole``, in each draw."""
     both, size = (over_items(one, weights) for one in (part, whole))
     return (both / size.where(size > 0)).clip(0.0, 1.0)

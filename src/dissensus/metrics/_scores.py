@@ -38,9 +38,9 @@ def score_error(
         \mathrm{MSE}^{(m)} = \frac1n \sum_i (p_i - \mu_i^{(m)})^2, \qquad
         r^{(m)} = \mathrm{cor}_i(p_i, \mu_i^{(m)})
 
-    with :math:`\mu_i` the mean score of item i that a large panel of such annotators would give,
-    of which each draw m holds one value. The mean of an item's few scores is not :math:`\mu_i`:
-    against it, errors are too large and correlations too small.
+    with :math:`\mu_i^{(m)}` the mean score that a large panel of such annotators would give item i,
+    in draw m. The mean of an item's few scores is not :math:`\mu_i`: against this mean, errors are
+    too large and correlations too small.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def score_error(
     weights : array (item), mapping, "bayesian-bootstrap", optional
         As in `top_k_accuracy`. Intervals are for these items; with the bootstrap for new items.
     on_missing : {"raise", "drop"}
-        What to do about items that only one side has.
+        What to do about items without a mean or predictions.
     random_seed : int, optional
         Seed of the bootstrap.
 
@@ -64,16 +64,16 @@ def score_error(
 
     Notes
     -----
-    Items without scores count too: their means are as far from their predictions as the model says
-    (thirteen real sets, a third of the items scored: the coverage of 89 % intervals of the
-    correlation was .88, from the scored items alone .90). In the model, the uncertainty of an
+    Items without scores count too: the model predicts how far their means are from the predictions
+    (in thirteen real sets with scores of a third of the items, the coverage of 89 % intervals of
+    the correlation was .88; from the scored items alone .90). In the model, the uncertainty of an
     item's mean depends on how much its scores vary; if this variation differs strongly between
     items, squared errors have no finite mean, and a warning says so.
 
-    Fit with ``predictions=``, as `evaluate` does. A fit without them counts as error what a system
-    knows about an item beyond its few scores: on rated faces, videos and translations with two or
-    three scores of an item, errors were then twice too large and correlations a third too small
-    (`docs/validation.md`).
+    Fit with ``predictions=``, as `evaluate` does. In a fit without predictions, a system's
+    knowledge of an item beyond its few scores counts as error: on rated faces, videos and
+    translations with two or three scores of an item, errors were then twice too large and
+    correlations a third too small (`docs/validation.md`).
 
     ``correlation`` is NaN if a system predicts the same number for all items. It ignores the unit
     of the predictions; the errors do not.
@@ -96,7 +96,7 @@ def score_error(
     weights = weights_for(mean, weights, random_seed)
     number = predicted_numbers(predictions).astype(np.float64)
     names = number[SYSTEM].to_numpy()
-    # Measured from one origin, large offsets do not cancel.
+    # Subtract one origin from both: large numbers would lose digits in differences.
     origin = float(number.mean())
     mean, number = mean - origin, number.drop_vars(ITEM) - origin
     parts = [_errors(mean, number.isel({SYSTEM: k}, drop=True), weights) for k in range(len(names))]

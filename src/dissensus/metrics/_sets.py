@@ -1,4 +1,4 @@
-"""Scores of predicted sets of labels against the panel's sets, or the true ones."""
+"""Scores of predicted sets of labels against the panel's sets, or the true sets."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def set_score(
         \mathrm{micro\ } F_1 = \frac{2 \sum_i |S_i \cap T_i|}{\sum_i |S_i| + |T_i|}
 
     Macro F1 is the mean over labels of F1 of each label. If the system gives labels in an order,
-    the ranking loss is the share of pairs of a label in the set and one outside of which the
-    second comes first:
+    the ranking loss is the share of pairs of a label in the set and a label outside in which the
+    label outside comes first:
 
     .. math:: \mathrm{ranking\ loss} = \frac{1}{n} \sum_i \frac{
         \#\{(a, b): a \in T_i, b \notin T_i, b \text{ before } a\}}{|T_i|\,(K - |T_i|)}
@@ -55,16 +55,16 @@ def set_score(
     Parameters
     ----------
     fits : mapping
-        From each label to its fit, as `by_label` returns them. Of `models.dirichlet`: the set has
-        the labels that more than half of a large panel of such annotators would give. Of
-        `models.dawid_skene` or `models.symmetric_confusion` with these ``predictions=``: the set
-        has the labels that are true.
+        From each label to its fit, as `by_label` returns them. With fits of `models.dirichlet` the
+        set has the labels that more than half of a large panel of such annotators would give. With
+        fits of `models.dawid_skene` or `models.symmetric_confusion`, which must have these
+        ``predictions=``, the set has the labels that are true.
     predictions : xarray.Dataset
         Sets (``kind="set"``), or lists of labels with a score or rank.
     weights, on_missing
         As in `top_k_accuracy`.
     insight : "learned" or DataArray (..., system), optional
-        As in `top_k_accuracy`, for sets and fits of `models.dirichlet`: what a system knows of the
+        As in `top_k_accuracy`, for sets and fits of `models.dirichlet`: a system's knowledge of the
         panel beyond the annotators' answers, one number for all labels.
     random_seed : int or Generator, optional
         Seed of the true sets, if the fits are of models of the truth, of the bootstrap, and of
@@ -73,29 +73,29 @@ def set_score(
     Returns
     -------
     xarray.Dataset
-        Draws (chain, draw, system), in [0, 1]: of sets ``exact_match``, ``jaccard``, ``micro_f1``
-        and ``macro_f1``; of lists ``ranking_loss``, where 0 is best and a random order has 1/2.
+        Draws (chain, draw, system), in [0, 1]: for sets ``exact_match``, ``jaccard``, ``micro_f1``
+        and ``macro_f1``; for lists ``ranking_loss``, where 0 is best and a random order has 1/2.
 
     Notes
     -----
     Two empty sets match, with the Jaccard similarity 1. A label without F1 in a draw, which no set
     contains and the system never predicts, is left out of macro F1, and so are predicted labels
     without a fit. In the ranking loss, labels that are not in the list come last, ties count half,
-    and items whose set is empty or has all labels are left out (NaN if those are all items).
+    and items whose set is empty or has all labels are left out (NaN if no item remains).
 
     Each label has its own fit, and draws of an item's labels are independent. If labels tend to be
     true together, the exact match is underestimated, and intervals of the other scores are too
-    narrow. With correlated errors, draws of labels are paired by rank: what labels do not show of
-    the correlation and of a system's weight is taken to be alike for all of them.
+    narrow. With correlated errors, draws of labels are paired by rank: the uncertain correlation
+    and the uncertain weight of a system are assumed to be high or low for all labels together.
 
-    A system's predictions are evidence of the truth. Without them, what is uncertain of the truth
-    would count as the system's errors: in 20 simulated studies exact match was .27 to .56 too low.
-    Fits to the truth without these systems are refused; `models.dirichlet` also needs
-    ``predictions=``. With correlated errors, a prediction has the draws of the system's weight.
+    A system's predictions are evidence of the truth. Without them, uncertainty of the truth would
+    count as the system's errors: in 20 simulated studies exact match was .27 to .56 too low. Fits
+    to the truth without these systems are refused; fit `models.dirichlet` with ``predictions=``
+    too. With correlated errors, the weight of a prediction is the draw of its system's weight.
 
     Source: Tsoumakas and Katakis (2007), "Multi-label classification: an overview", for exact
     match, Jaccard similarity (their accuracy) and F1; Schapire and Singer (2000), "BoosTexter",
-    for the ranking loss. The set is that of a draw in place of the known one.
+    for the ranking loss. The set of a draw is used in place of a known set.
 
     Examples
     --------
@@ -129,9 +129,9 @@ def set_score(
 def rates_of_labels(
     fits: Mapping[Any, Any], predictions: xr.Dataset, *, on_missing: str, random_seed: Any
 ) -> xr.Dataset:
-    """Return F1, sensitivity and specificity of each label, of the sets of `set_score`.
+    """Return F1, sensitivity and specificity of each label, given the sets of `set_score`.
 
-    Over (chain, draw, element, system); NaN where a draw has no item to count.
+    Dims are (chain, draw, element, system). NaN in draws without an item to count.
     """
     drawn = _drawn(fits, predictions, on_missing, None, random_seed)
     parts = []
@@ -144,18 +144,18 @@ def rates_of_labels(
 
 
 def members(fits: Mapping[Any, Any], random_seed: Any) -> list[xr.DataArray]:
-    """Return in which draws each label is true (..., item), before systems' predictions."""
+    """Return in which draws each label is true (..., item), without weights of predictions."""
     each = _sources(fits, np.empty(0, object), random_seed, ordered=False)
     place = np.arange(each[0].share.sizes[ITEM])
     return [_member(one, place, None, None) for one in _paired(each)]
 
 
 class _Drawn(NamedTuple):
-    """The sets of each draw, and what systems say of them."""
+    """The sets of each draw, and the sets that systems predict."""
 
     each: list[_Source]
     place: Ints
-    """Of the items that the predictions have."""
+    """Places of the items with predictions."""
     predictions: xr.Dataset
     elements: Array
     said: list[tuple[Flags, xr.DataArray]]
@@ -168,11 +168,11 @@ class _Drawn(NamedTuple):
         return self.predictions[SYSTEM].to_numpy().tolist()
 
     def items(self) -> xr.DataArray:
-        """Return the draws of the first label, of these items."""
+        """Return the draws of the first label, for the items with predictions."""
         return self.each[0].share.isel({ITEM: self.place})
 
     def sets(self, s: int) -> list[xr.DataArray]:
-        """Return in which draws each label is in the sets that a system is judged by."""
+        """Return in which draws each label is in the sets with which a system is compared."""
         name = self.systems[s]
         if not self.said:
             return [_member(one, self.place, name, None) for one in self.each]
@@ -184,7 +184,7 @@ class _Drawn(NamedTuple):
 def _sources(
     fits: Mapping[Any, Any], systems: Names, random_seed: Any, *, ordered: bool
 ) -> list[_Source]:
-    """Return the draws of each label's fit, each with a seed of its own."""
+    """Return the draws of each label's fit, each with a separate seed."""
     seeds = generator(random_seed, "true sets").integers(2**63, size=len(fits)).tolist()
     return [
         _source(fit, label, seed, systems, ordered=ordered)
@@ -196,7 +196,7 @@ def _drawn(
     fits: Mapping[Any, Any], predictions: xr.Dataset, on_missing: str, insight: Any,
     random_seed: Any,
 ) -> _Drawn:  # fmt: skip
-    """Check fits and predictions, and bring them together."""
+    """Check fits and predictions, and match their items and systems."""
     elements = _elements(fits)
     predictions = checked_predictions(predictions, sets=True)
     kind = predictions.attrs["kind"]
@@ -250,17 +250,17 @@ class _Source(NamedTuple):
     """Draws of one label."""
 
     share: xr.DataArray
-    """(..., item): plausibility, or probability to be true."""
+    """(..., item): plausibility, or probability of being true."""
     seed: int
     of_panel: bool
     weight: xr.DataArray | None = None
     """(..., system): log odds that a prediction adds; None if it is part of ``share``."""
     posterior: xr.Dataset | None = None
-    """Of fits to the truth."""
+    """The posterior, if the fit is to the truth."""
 
     @property
     def kind(self) -> str:
-        """Words for what the draws are of."""
+        """Description of the kind of draws, for messages."""
         if self.of_panel:
             return "of a panel"
         errors = "independent" if self.weight is None else "correlated"
@@ -343,10 +343,10 @@ def _probability(source: _Source, place: Ints, system: Any, said: Flags | None) 
 
 
 def _paired(sources: list[_Source]) -> list[_Source]:
-    """Pair draws of labels where errors are correlated, in the order of the first label's draws.
+    """If errors are correlated, pair the draws of each label with draws of the first label.
 
-    What labels do not show of errors is alike for all labels: draws are paired by rank, those of
-    the truth by the correlation, and each system's weights by themselves.
+    The uncertainty about errors is assumed to be common to all labels. So draws are paired by rank:
+    draws of the truth by their error correlation, and each system's weights by their size.
     """
     first = sources[0]
     if first.weight is None or first.posterior is None:
@@ -423,7 +423,7 @@ def _require_equal_items(sources: list[_Source], elements: Array) -> None:
 
 
 def _predicted(predictions: xr.Dataset, system: int, elements: Array) -> tuple[Flags, xr.DataArray]:
-    """Return a system's sets (item, label), and how many labels they have, also others (item)."""
+    """Return a system's sets (item, label), and their sizes with labels without a fit (item)."""
     dims = (ITEM, POSITION)
     code = predictions["label_code"].isel({SYSTEM: system}).transpose(*dims).to_numpy()
     place = tables.match(predictions[LABEL].to_numpy(), elements)

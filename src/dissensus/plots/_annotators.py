@@ -398,7 +398,7 @@ def _pairs(data: xr.Dataset, prefix: str, dim: str) -> Floats:
 
 
 def region(pair: Floats, prob: float) -> Floats:
-    """Return the border of the ellipse in logits with a share of the draws: (point, 2).
+    """Return the border (point, 2) of an ellipse, in logits, that contains a share of the draws.
 
     The size is a quantile of the draws' Mahalanobis distances, without assuming a distribution.
 

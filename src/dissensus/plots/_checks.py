@@ -212,9 +212,9 @@ def label_check(source: Any, *, limit: int = 20, figsize: Size | None = None) ->
 def residual_check(source: Any, *, limit: int = 1000, figsize: Size | None = None) -> Any:
     """Draw mean and spread of each item's residuals, with the intervals of replicates.
 
-    Items are ordered by their observed values. Items furthest outside their intervals are named;
-    spreads only if they are above, because small spreads are likely: the item effect was fitted to
-    them.
+    Items are ordered by their observed values. The items furthest outside their intervals are
+    named. Spreads below their intervals are not named: small spreads are likely, because item
+    effects were fitted to the same labels.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ def residual_check(source: Any, *, limit: int = 1000, figsize: Size | None = Non
 
 
 def _furthest(data: xr.Dataset, limit: int) -> xr.Dataset:
-    """Return the annotators with most statistics in the tails, in their own order."""
+    """Return the annotators with most statistics in the tails, in the order of the data."""
     others = [dim for dim in data["tail_probability"].dims if dim != ANNOTATOR]
     count = in_tails(data).sum(others).to_numpy()
     distance = abs(data["tail_probability"] - 0.5).fillna(0.0).mean(others).to_numpy()

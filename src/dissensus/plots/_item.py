@@ -68,7 +68,7 @@ def statements_of(annotations: xr.Dataset, item: object) -> list[Statement]:
 def predictions_of(
     predictions: xr.Dataset, item: object, plausibility: xr.DataArray
 ) -> list[Statement]:
-    """Return each system's prediction, with the probability to contain the most plausible label.
+    """Return systems' predictions, with probabilities that they contain the most plausible label.
 
     The list is empty for predictions that are numbers, and for an item without predictions.
     """
@@ -232,7 +232,7 @@ def item(
         _wrapped(words, 0.86 * width)  # bold letters are wider
         for words in (
             f"Annotations of item {short(item, 30)}",
-            "Predictions, with the probability to contain the most plausible label",
+            "Predictions, with the probability that they contain the most plausible label",
         )
     ]
     heights = [

@@ -267,7 +267,7 @@ def expected_risk(
     Parameters
     ----------
     source : DataTree, Dataset or DataArray
-        An evaluation with ``risk=``, or what `dissensus.expected_risk` returns.
+        An evaluation with ``risk=``, or the result of `dissensus.expected_risk`.
     bins : int
         Number of bars.
     ci_prob : float, optional

@@ -32,8 +32,8 @@ def accuracy_plan(source: Any, *, scope: str = SCOPES[1], figsize: Size | None =
     """Draw the share of studies with an accurate estimate, and the length of intervals.
 
     The first panel shows the share of simulated studies whose estimate is within the required
-    distance of the system's accuracy, against the number of items: lines of the posterior mean for
-    each number of annotators, with bars of one standard error, and dotted lines of
+    distance of the system's accuracy, against the number of items. Solid lines, one for each number
+    of annotators, are for the posterior mean, with bars of one standard error; dotted lines are for
     `dissensus.lehner`. The second panel shows half the length of the model's interval. Broken lines
     are the targets.
 
@@ -146,7 +146,7 @@ def reliability_plan(source: Any, *, limit: int = 7, figsize: Size | None = None
         _lengths(ax, part["half_width"], part.attrs["width"] / 2)
         title = look.plain(capital(short(name.removeprefix("the "), 44)))
         look.titled(ax, f"{title}:\nhalf the interval; broken line: target")
-    text = f"The first {limit} of {len(every)} intervals; others left out."
+    text = f"The first {limit} of {len(every)} intervals; the others are left out."
     look.note(axes[0].figure, text if len(every) > limit else "")
     return axes[0].figure
 

@@ -87,7 +87,7 @@ def reader_study(
 
 
 def _systems(ax: Axes, data: Any, used: int) -> None:
-    """Draw the curves and points of systems, as far as there are any."""
+    """Draw the curves and points of systems, if there are any."""
     if "system_auc" not in data:
         return
     x = data[FALSE_POSITIVE_RATE].to_numpy()

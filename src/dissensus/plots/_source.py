@@ -1,4 +1,4 @@
-"""Settings that several plots share, and the data of a plot from an evaluation or a part of one."""
+"""Settings that several plots share, and the data of a plot from an evaluation or its parts."""
 
 from __future__ import annotations
 
@@ -303,7 +303,7 @@ def value_of(values: xr.DataArray | None, system: object) -> float:
 
 
 def places(data: xr.DataArray | xr.Dataset, names: Any, argument: str) -> list[int]:
-    """Return the places of one or more items, given by name in the argument of that name."""
+    """Return the places of one or more items, given by name; errors name ``argument``."""
     several = isinstance(names, list | tuple | np.ndarray | pd.Index | pd.Series | xr.DataArray)
     wanted = list(names) if several and np.ndim(names) > 0 else [names]
     known = data[ITEM].to_numpy()

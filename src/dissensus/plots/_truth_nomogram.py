@@ -61,7 +61,7 @@ def _mark_majority(ax: Axes, study: xr.Dataset) -> None:
 
 
 def _mark_needed(ax: Axes, study: xr.Dataset) -> None:
-    """Mark the number of annotators needed; at the upper edge if it is larger."""
+    """Mark the number of annotators needed; at the upper edge if the number is off the axis."""
     if not {_LABEL, _NEEDED} <= set(study.data_vars):
         return
     (x, *wide), needed = _spread(study[_LABEL]), whole(study[_NEEDED])

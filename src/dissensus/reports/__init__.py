@@ -38,9 +38,9 @@ def report(
     Parameters
     ----------
     evaluation : xarray.DataTree or Dataset
-        From `dissensus.evaluate`. Known values in a group ``truth``, with variables named like
-        the metrics over (system) or (scope, system), are shown beside the intervals. Or from
-        `dissensus.reader_study`.
+        From `dissensus.evaluate` or `dissensus.reader_study`. In an evaluation, known values in a
+        group ``truth``, with variables named like the metrics over (system) or (scope, system), are
+        shown beside the intervals.
     path : path
         The file to write.
     title : str, optional

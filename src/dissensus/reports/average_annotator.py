@@ -1,4 +1,4 @@
-"""The average annotator beside the systems: how far they differ, and the annotator's own value."""
+"""Comparison of systems with the average annotator, and the annotator's own value."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from dissensus.wording import percent, share
 SURE: Final = 0.95
 """Probability from which a system is better, or worse, than an annotator or another system."""
 LABELS, RATIO = "labels", "ratio"
-"""What is compared, besides `ACCURACY`: single labels, or distances."""
+"""Kinds of comparison, besides `ACCURACY`: by single labels, or by distances."""
 _UNDECIDED: Final = 0.005
-"""Maximum error of the annotator's agreement with the panel, from labels that nobody gave."""
+"""Maximum error of the annotator's agreement with the panel, due to labels that nobody gave."""
 _UNLIKE: Final = 0.02
 """Maximum difference of the implied and the observed agreement of two annotators."""
 _SEED: Final = 0
-"""Of the weights of new items: the same evaluation gives the same page."""
+"""Seed of the weights of new items, so that the same evaluation gives the same page."""
 
 
 @dataclass(frozen=True)
@@ -44,29 +44,29 @@ class Beside:
     """`LABELS`, `ACCURACY` or `RATIO`."""
     scope: str
     draws: xr.DataArray
-    """(chain, draw, system): what systems have more than an annotator; or discrepancy ratios."""
+    """(chain, draw, system): systems' values minus an annotator's; or discrepancy ratios."""
     equal: float
     """The value of a system that is like an annotator."""
     margin: float
-    """Largest distance from ``equal`` that is about the same."""
+    """Largest distance from ``equal`` that counts as about equal."""
     share: float
     """The margin as a share of the annotators' own disagreement, errors or distance."""
 
     @property
     def digits(self) -> int:
-        """Decimals to write it with."""
+        """Number of decimals of written values."""
         return evidence.digits(xr.Dataset(spread(self.draws)))
 
 
 def beside(evaluation: xr.DataTree, *, truth: bool = False) -> Beside | None:
     """Return the comparison with an annotator: by accuracy, agreement, or distance.
 
-    - With ``truth``: accuracy less the mean accuracy of the annotators, for new items.
-    - Of single labels that are equal or not: agreement with a random annotator, less that of two
-      annotators.
-    - Else discrepancy ratios.
+    - With ``truth``: accuracy minus the mean accuracy of the annotators, for new items.
+    - For single labels, which are equal or not: agreement with a random annotator, minus the
+      agreement of two annotators.
+    - Otherwise: discrepancy ratios.
 
-    None without systems, or if no item has two annotators.
+    Returns None without systems, or if no item has two annotators.
     """
     margin = float(evidence.group(evaluation, "discrepancy").attrs.get("margin", 0.1))
     if truth:
@@ -94,8 +94,8 @@ def is_of_labels(evaluation: xr.DataTree) -> bool:
 def against(found: Beside | None, system: Any) -> Facts:
     """Return how a system compares with an annotator.
 
-    It is "same" if the whole interval is within the margin, else "better" or "worse" with
-    probability .95, else "open".
+    ``beside`` is "same" if the whole interval is within the margin, else "better" or "worse" if
+    this has probability .95, else "open".
     """
     if found is None or system not in found.draws[SYSTEM]:
         return {"beside": ""}
@@ -121,8 +121,8 @@ def note(found: Beside) -> str:
     part = percent(found.share)
     if found.by == RATIO:
         return (
-            "Discrepancy ratio: distance to an annotator, relative to that of two annotators; "
-            f"about 1 if the interval is within {part} of 1."
+            "Discrepancy ratio: distance to an annotator, relative to the distance between two "
+            f"annotators; about 1 if the interval is within {part} of 1."
         )
     what, own = {
         ACCURACY: ("accuracy minus the annotators' mean accuracy", "mean error rate"),
@@ -133,7 +133,7 @@ def note(found: Beside) -> str:
     }[found.by]
     return (
         f"Against an annotator: {what}, on {found.scope}. System and annotators are about equal if "
-        f"the interval is within {share(found.margin, 3)} of 0, which is {part} of the annotators' "
+        f"the interval is within {share(found.margin, 3)} of 0, that is, {part} of the annotators' "
         f"{own}."
     )
 
@@ -144,7 +144,7 @@ def note(found: Beside) -> str:
 def value(evaluation: xr.DataTree, name: str) -> xr.DataArray | None:
     """Return draws (chain, draw[, scope]) of the average annotator, or None if there are none.
 
-    ``name`` is that of a metric, or `ACCURACY`: the annotators' mean accuracy, which has no scope.
+    ``name`` is the name of a metric, or `ACCURACY` for the annotators' mean accuracy (no scope).
     """
     if name == ACCURACY:
         return on_average(evaluation["accuracy"].to_dataset()["annotator_accuracy"])

@@ -44,8 +44,9 @@ from dissensus.statistics._resampling import FEW_UNITS, Units
 from dissensus.wording import counted, listed, metric_title, number
 
 R_HAT, ESS = 1.01, 400
-"""Beyond these ends of intervals are rough: Vehtari et al. (2021), "Rank-normalization, folding,
-and localization". Beyond those of `convergence` they are not to be relied on."""
+"""Limits beyond which ends of intervals are imprecise: Vehtari et al. (2021),
+"Rank-normalization, folding, and localization". Beyond the limits of `convergence`, numbers are
+marked as unreliable."""
 _GROUPS: Final = {
     "components": ("Variance components", "ICCs and xCCs"),
     "accuracy": ("Estimated accuracies", "estimated accuracies"),
@@ -70,7 +71,7 @@ def checked(evaluation: xr.DataTree) -> Checked:
 
 
 def _models(evaluation: xr.DataTree) -> list[tuple[xr.DataTree, str]]:
-    """Return each model, and its name if there are two."""
+    """Return each model, with a first part for sentences that names it if there are two."""
     models = sides(evaluation)
     return [(side, f"Under {side.attrs['model']}: " if len(models) > 1 else "") for side in models]
 
@@ -97,7 +98,7 @@ def troubles(evaluation: xr.DataTree) -> Topics:
 
 
 def _more(evaluation: xr.DataTree) -> dict[str, tuple[str, str]]:
-    """Return the group whose attributes diagnose the fits of each label, with sets."""
+    """Return, for sets, the group whose attributes diagnose the labels' fits; else nothing."""
     return _OF_SETS if evidence.has(evaluation, "labels") else {}
 
 
@@ -218,8 +219,8 @@ def cautions(evaluation: xr.DataTree) -> Topics:
 def _no_known_truth(evaluation: xr.DataTree) -> Topics:
     """Caution if the true label is the question, and none is known to show shared errors.
 
-    On the set ducks, whose annotators are of two minds about geese and grebes, the majority label
-    is right on .70 of the images by their species; the interval was .72 to .86. With 40 known
+    In the data set ducks, whose annotators disagree about geese and grebes, the majority label is
+    right on .70 of the images, by the species shown; the interval was .72 to .86. With 40 known
     labels, the intervals of five systems contain their accuracies.
     """
     data = evidence.group(evaluation, "accuracy")
@@ -258,16 +259,15 @@ def _never_given(evaluation: xr.DataTree) -> Topics:
 
 _CERTAIN: Final = 0.9
 _ODD: Final = 10
-"""Labels against most others: a system that has an annotator's 10 or more, all alike, is a copy."""
+"""Minimum number of an annotator's minority labels; a system that gives all of them is a copy."""
 _DIVIDED: Final = 50
 """Divided items: a system with the most frequent label on all of 50 or more knows the labels."""
 
 
 def _copies(evaluation: xr.DataTree) -> Topics:
-    """Caution if a system has an annotator's labels, or those of the majority, where these are odd.
+    """Caution if a system gives all of an annotator's minority labels, or all divided majorities.
 
-    That is on all items on which the annotator is in the minority, or on which the most frequent
-    label has two thirds of the labels or less.
+    A majority is divided if the most frequent label has two thirds of an item's labels or less.
     """
     data, said = (evidence.group(evaluation, name) for name in ("annotations", "predictions"))
     if "label_code" not in said or "label_code" not in data or {"rank", "member"} & set(data):
@@ -303,7 +303,7 @@ def _copies(evaluation: xr.DataTree) -> Topics:
 
 
 def _in_several_pools(evaluation: xr.DataTree) -> Topics:
-    """Caution if annotators are in several pools, which then agree with themselves."""
+    """Caution if annotators are in several pools, because these pools share their opinions."""
     data = evaluation["annotations"].to_dataset()
     if POOL not in data.coords or not evidence.has(evaluation, "components"):
         return []
@@ -321,7 +321,7 @@ def _few_units(evaluation: xr.DataTree) -> Topics:
 
 
 def are_few(evaluation: xr.DataTree) -> bool:
-    """Return whether systems were scored on too few items, or clusters, to speak of new ones."""
+    """Return whether systems were scored on too few items, or clusters, for claims on new ones."""
     return sampled_units(evaluation).n < FEW_UNITS
 
 
@@ -340,7 +340,7 @@ _BOUNDED: Final = "top_1_accuracy"
 
 
 def _no_errors(evaluation: xr.DataTree) -> Topics:
-    """Caution if systems agree with the panel on all items: the bootstrap then knows no errors.
+    """Caution if systems agree with the panel on all items: no bootstrap sample has an error.
 
     The rate is the one-sided bound of Clopper & Pearson after n successes.
     """
@@ -359,8 +359,8 @@ def _no_errors(evaluation: xr.DataTree) -> Topics:
 
 _CHANCE: Final = 0.05
 LENIENT: Final = 0.015
-"""Share of the variance of scores that the annotators' mean leniency has, from which on intervals
-of the panel's mean are too narrow. At .04 their coverage is about one half
+"""Intervals of the panel's mean are too narrow if the annotators' mean leniency has more than this
+share of the variance of scores. At .04 their coverage is about one half
 (`benchmarks/real_scores.py`)."""
 
 
@@ -378,13 +378,13 @@ def _leniency(evaluation: xr.DataTree) -> Topics:
 
 
 _FEW_PEOPLE: Final = 4
-"""Annotators up to whose number others may see items otherwise than intervals say. Correlations
-with the mean of three raters of mlqe_pe_da were outside the intervals by three others in 5 of 6
-language pairs."""
+"""Maximum number of annotators for a caution that other annotators may label differently. In
+mlqe_pe_da, correlations with the mean of three raters were outside the intervals estimated from
+three other raters in 5 of 6 language pairs."""
 
 
 _BY_ALL: Final = 0.9
-"""Share of the items that all of them labelled, at least."""
+"""Minimum share of the items that all of these annotators labelled."""
 
 
 def _few_people(evaluation: xr.DataTree) -> Topics:
@@ -399,11 +399,11 @@ def _few_people(evaluation: xr.DataTree) -> Topics:
 
 
 _AT_END: Final = 0.02
-"""Share of scores that are the largest (or the smallest), from which on the scale has an end."""
+"""Minimum share of scores equal to the largest (or smallest) score, if the scale ends there."""
 _TIED: Final = 5
-"""Scores that are the largest, at least: one score always is."""
+"""Minimum number of such scores: one score is always the largest."""
 _BEYOND: Final = 0.05
-"""Share of items whose interval goes beyond an end, from which on a caution says so."""
+"""Minimum share of items whose interval goes beyond an end, for a caution."""
 
 
 def _beyond_ends(evaluation: xr.DataTree) -> Topics:
@@ -456,7 +456,7 @@ def diagnosis(evaluation: xr.DataTree) -> Topics:
 
 
 def _of_labels(side: xr.DataTree) -> Facts | None:
-    """Return diagnostics of the fits of labels, if there is one for each."""
+    """Return diagnostics of the fits of labels, if each label has a fit."""
     attrs = side["posterior"].attrs
     if side.attrs["kind"] != "set" or "ess_bulk_min" not in attrs:
         return None

@@ -128,7 +128,7 @@ def _apart(evaluation: xr.DataTree, frame: pd.DataFrame) -> Any:
 
 
 def _alphas(evaluation: xr.DataTree, frame: pd.DataFrame) -> list[tuple[Any, Any]]:
-    """Return alpha of each pool, if its distance is squared as that of the ICC."""
+    """Return alpha of each pool, if its distance is squared, as in the ICC."""
     family = evaluation["components"].attrs["hyper_family"]
     if "pools" in evaluation.children:
         if family != "bernoulli" and evaluation["pools"].attrs["distance"] != "interval":
@@ -261,14 +261,14 @@ def _pairs(data: xr.Dataset, frame: pd.DataFrame) -> Table:
         bodies.append(Body(-1, rows, f"{short(a)} and {short(b)}, {both:,} items in common"))
     note = (
         "Normalised xCC: the correlation of the pools' opinions of an item, without the noise of "
-        "single labels. xCC: the correlation of one label from each. A normalised cross-kappa is a "
-        "ratio of estimates, and may exceed 1."
+        "single labels. xCC: the correlation of two labels, one from each pool. A normalised "
+        "cross-kappa is a ratio of estimates, and may exceed 1."
     )
     return Table("table-pools", "Similarity of pools", _head("Quantity"), bodies, note)
 
 
 def _differences(data: xr.Dataset, frame: pd.DataFrame) -> Table:
-    """Return differences of pools with regard to the reference."""
+    """Return differences between pools in their similarity to the reference, and in ICC."""
     titles = {
         "icc_difference": "ICC, minus that of the reference",
         "normalized_xcc_difference": "Normalised xCC with the reference, first minus second",

@@ -29,7 +29,7 @@ def describe_annotations(annotations: xr.Dataset) -> Lines:
 
 
 def annotation_lines(contents: Mapping[str, Any]) -> Lines:
-    """Return what `annotation_contents` returned as lines."""
+    """Return the result of `annotation_contents` as lines."""
     kind = f"{contents['kind']} ({contents['kind_source']})"
     if contents["kind"] == "ordinal" and contents["kind_source"].startswith("inferred"):
         kind += (
@@ -43,7 +43,7 @@ def annotation_lines(contents: Mapping[str, Any]) -> Lines:
     ]
     alone = contents["items_with_one_annotator"]
     if alone:
-        text = f"{alone:,}: no disagreement can be seen there"
+        text = f"{alone:,}: no disagreement can be observed on them"
         out.append(("items with one annotator", text))
     if "labels" in contents:
         of_sets = contents["kind"] == "set"  # an answer can have several
@@ -56,7 +56,7 @@ def annotation_lines(contents: Mapping[str, Any]) -> Lines:
 
 
 def vote_lines(contents: Mapping[str, Any]) -> Lines:
-    """Return what `vote_contents` returned as lines."""
+    """Return the result of `vote_contents` as lines."""
     names, n, ties = (contents[name] for name in ("systems", "votes", "ties"))
     out = [("kind", "pair (votes on pairs of systems)"), ("votes", f"{n:,}"),
            ("systems", f"{len(names):,}: {_few(names)}"),
@@ -74,7 +74,7 @@ def vote_lines(contents: Mapping[str, Any]) -> Lines:
 
 
 def prediction_lines(contents: Mapping[str, Any]) -> Lines:
-    """Return what `prediction_contents` returned as lines.
+    """Return the result of `prediction_contents` as lines.
 
     Examples
     --------

@@ -133,7 +133,7 @@ def _kinds(*, is_count: bool) -> tuple[str, str]:
 def _rows(
     title: str, numbers: xr.Dataset, better: xr.DataArray, reason: str
 ) -> Iterator[Row]:  # fmt: skip
-    """Return a row for each place that is ever defined, and one order of each pair."""
+    """Yield a row for each place with a defined draw; for a pair, in one order only."""
     dims = list(map(str, numbers["middle"].dims))
     pair = next(((dim, other(dim)) for dim in dims if other(dim) in dims), None)
     for place in np.ndindex(numbers["middle"].shape):
@@ -171,7 +171,7 @@ def _interval(values: dict[str, float], attrs: dict[Any, Any]) -> str:
 def _is_repeated(
     numbers: xr.Dataset, at: dict[str, int], pair: tuple[str, str], here: dict[str, float]
 ) -> bool:
-    """Return whether a pair is the reverse of one before it, or constant with two equal names."""
+    """Return whether a pair is an earlier pair reversed, or one name twice with constant draws."""
     firsts, seconds = (numbers[dim].to_numpy().tolist() for dim in pair)
     first, second = firsts[at[pair[0]]], seconds[at[pair[1]]]
     if first == second:
@@ -214,7 +214,7 @@ def number(value: float, digits: int) -> str:
 
 
 def _notes(data: xr.Dataset, parts: Sequence[xr.Dataset], rows: Sequence[Row]) -> Iterator[str]:
-    """Return what holds for all rows, undefined draws, and reasons not to rely on rows."""
+    """Yield notes: diagnostics of all rows, undefined draws, and reasons not to rely on rows."""
     chains, n_draws = (data.sizes[dim] for dim in SAMPLE)
     bulk, tail, r_hat, error = (
         _worst(parts, name) for name in ("ess_bulk", "ess_tail", "r_hat", "mcse")
@@ -241,7 +241,7 @@ def _notes(data: xr.Dataset, parts: Sequence[xr.Dataset], rows: Sequence[Row]) -
 
 
 def _worst(parts: Sequence[xr.Dataset], name: str) -> float:
-    """Return the smallest effective sample size, or the largest of the others; NaN if unknown."""
+    """Return the smallest effective sample size or largest other diagnostic; NaN if unknown."""
     each = [part[name].to_numpy().ravel() for part in parts if name in part]
     values = np.concatenate([*each, np.empty(0)])
     values = values[np.isfinite(values)]
@@ -315,7 +315,7 @@ _LATEX: Final = {
 
 
 def _for_latex(text: str) -> str:
-    """Escape special characters, and write a minus as one."""
+    """Escape special characters, and write hyphens before numbers as minus signs."""
     out = "".join(_LATEX.get(sign, sign) for sign in text)
     return re.sub(r"(?<![\w.])-(?=\d)", "$-$", out)
 
@@ -331,9 +331,9 @@ def describe(draws: xr.DataArray | xr.Dataset | xr.DataTree, format: str = "text
     Parameters
     ----------
     draws : DataArray, Dataset or DataTree
-        Draws (chain, draw, ...) of metrics or statistics, what `dissensus.compare` returns, or a
-        fit, of which the parameters without a dim of items are reported. Of an evaluation of votes
-        on pairs, the verdict in words, or a table of win rates and ranks. Of a reader study its
+        Draws (chain, draw, ...) of metrics or statistics, the result of `dissensus.compare`, or a
+        fit, whose parameters without a dim of items are reported. An evaluation of votes on pairs
+        gives the verdict in words, or a table of win rates and ranks. A reader study gives its
         ``in_words``, with 95 % intervals, or a table without single readers and curves.
     format : {"text", "markdown", "latex"}
         Sentences; a table; or a ``tabular`` for LaTeX's package booktabs. Names from the data are
@@ -356,10 +356,10 @@ def describe(draws: xr.DataArray | xr.Dataset | xr.DataTree, format: str = "text
 
     Notes
     -----
-    The number of decimals shows two digits of a variable's narrowest interval: at least two, at
-    most four, and more only if the widest interval needs them. Intervals longer than 3 have one,
-    longer than 30 none, and counts have none. Of two dims such as ``system`` and ``system_``, each
-    pair is given once.
+    Numbers have enough decimals for two digits of their variable's narrowest interval: at least two
+    decimals (one if this interval is longer than 3, none if longer than 30), and more than four
+    only if the widest interval needs them. Counts have none. Along two dims such as ``system`` and
+    ``system_``, each pair is given once.
 
     Kruschke (2021), "Bayesian analysis reporting guidelines", *Nature Human Behaviour* 5, requires
     interval, draws and diagnostics. An estimate with its uncertainty is item 24 of STARD 2015 and
@@ -433,7 +433,7 @@ def _draws(source: Any) -> tuple[xr.Dataset, str]:
             hint="These are data: evaluate them, or fit a model (`dissensus check FILE` "
             "describes a file)"
             if any(str(name).endswith("_code") for name in source.variables)
-            else "A metric of a fit has them, and a statistic by dissensus.bayesian_bootstrap",
+            else "Metrics of a fit have these dims, or results of dissensus.bayesian_bootstrap",
         )  # fmt: skip
     _require_draws(source)
     return source.compute(), of_attributes(source.attrs)
@@ -443,7 +443,7 @@ def _require_draws(data: xr.Dataset) -> None:
     """Raise if a dim is empty."""
     bare = [str(dim) for dim, size in data.sizes.items() if not size]
     if bare:
-        raise ArgumentError("draws", expected="one or more of everything",
+        raise ArgumentError("draws", expected="dims that are not empty",
                             found=f"nothing along {shown(bare)}")  # fmt: skip
 
 

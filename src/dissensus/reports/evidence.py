@@ -42,7 +42,7 @@ def named(side: xr.DataTree) -> str:
 
 
 def digits(values: Any) -> int:
-    """Return the decimals that the narrowest interval needs: of a Dataset, or rows of a table."""
+    """Return the decimals that the narrowest interval of a Dataset or of table rows needs."""
     return digits_for(np.asarray(values["upper"] - values["lower"]).ravel().tolist())
 
 

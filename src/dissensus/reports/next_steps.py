@@ -21,11 +21,11 @@ from dissensus.wording import counted, share
 _ITEMS: Final = 10
 _PEOPLE: Final = 5
 _SURE: Final = 0.995
-"""From this certainty on an item needs no second look."""
+"""Items with at least this certainty are not listed as a next step."""
 
 
 def steps(evaluation: xr.DataTree, found: Lead | None, uncertain: list[Any]) -> Facts:
-    """Return items to look at, annotators who differ from the others, and how many items more."""
+    """Return items to look at, annotators who differ from the others, and how many items to add."""
     more = items_to_add(evaluation, found)
     numbers = evidence.is_of_numbers(evaluation)
     of_truth = found is not None and found.name == ACCURACY
@@ -44,13 +44,13 @@ def steps(evaluation: xr.DataTree, found: Lead | None, uncertain: list[Any]) -> 
 
 
 def _settled_truths(evaluation: xr.DataTree) -> frozenset[str]:
-    """Return the items whose true label is known, or all but known."""
+    """Return the items whose true label is known, or nearly certain."""
     most = evaluation["accuracy"].to_dataset()["truth_mean"].max(LABEL)
     return frozenset(map(str, most[ITEM].to_numpy()[most.to_numpy() >= _SURE].tolist()))
 
 
 def known_labels(evaluation: xr.DataTree) -> Facts:
-    """Return how many true labels narrow the accuracy of the best system, if any do."""
+    """Return how many true labels would narrow the interval of the best system's accuracy."""
     if not evidence.has(evaluation, "accuracy"):
         return {}
     facts = accuracy_facts(evaluation)

@@ -33,7 +33,7 @@ ALONE: Final = (
 
 
 _ANOTHER: Final = 0.01
-"""Agreement by items is given too if it differs from the agreement by labels by more."""
+"""Difference to the agreement by labels from which the agreement by items is given too."""
 _ANSWERS: Final = {"ranking": "ranking", "continuous": "score", "set": "answer"}
 
 
@@ -109,7 +109,7 @@ def leader(evaluation: xr.DataTree, values: xr.Dataset, reliability: float) -> F
 ACCURACY: Final = "accuracy"
 """Stands for the name of a metric where accuracy against the one true label leads."""
 ERROR, CORRELATION = "mean_absolute_error", "correlation"
-"""Metrics of numbers, one of which leads."""
+"""Metrics of numbers; one of the two leads."""
 
 
 def is_cut(evaluation: xr.DataTree) -> bool:
@@ -120,7 +120,7 @@ def is_cut(evaluation: xr.DataTree) -> bool:
 def achieves(metric: str, value: str, *, cut: bool = False, truth: bool = False) -> str:
     """Return what a value of a metric means.
 
-    ``cut``: of scores and a threshold. ``truth``: of sets, against the true ones.
+    ``cut``: scores are cut at a threshold. ``truth``: sets are compared with the true sets.
     """
     if metric == "top_1_accuracy" and cut:
         return f"agrees with the panel on the side of the threshold for {value} of the items"
@@ -145,7 +145,7 @@ def achieves(metric: str, value: str, *, cut: bool = False, truth: bool = False)
 
 
 def value_of(metric: str, value: str) -> str:
-    """Return the value of a second system, after that of the first in words."""
+    """Return the value of the second system, to follow the sentence about the first system."""
     if metric == ACCURACY or metric.startswith("top_"):
         return f"on {value}"
     if metric == ERROR:
@@ -230,7 +230,7 @@ def answers(evaluation: xr.DataTree, system: object) -> Facts:
 
 
 def _by_items(evaluation: xr.DataTree, system: object) -> float | None:
-    """Return the agreement with an annotator by items, if it is another than by labels."""
+    """Return the agreement with an annotator by items, if it differs from that by labels."""
     predictions = evaluation["predictions"].to_dataset()
     votes = votes_of(evaluation["annotations"].to_dataset(), predictions)
     place = predictions[SYSTEM].to_numpy().tolist().index(system)

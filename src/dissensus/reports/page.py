@@ -134,7 +134,7 @@ def _unreliable(reason: str) -> list[str]:
 
 
 def _opening(evaluation: xr.DataTree, values: xr.Dataset | None) -> dict[str, Any]:
-    """Return sentences on the data and the metrics, those of each reliability apart."""
+    """Return sentences on the data, and on the metrics at each reliability."""
     trust = evidence.reliabilities(evaluation)
     at: list[tuple[int, list[str]]] = []
     after: list[str] = []
@@ -287,7 +287,7 @@ _WANTED: Final = ("The story.", "Priors and why.", "When to use it.")
 
 
 def card(docstring: str | None) -> tuple[str, list[str]]:
-    r"""Return a card's title and the paragraphs an evaluator should have read.
+    r"""Return a card's title, and its paragraphs that begin with one of `_WANTED`.
 
     Examples
     --------

@@ -140,7 +140,7 @@ def _reference(evaluation: xr.DataTree) -> float:
 
 
 def _facts(evaluation: xr.DataTree, values: xr.Dataset, metric: str) -> Facts:
-    """Return what captions say of a metric at the reference reliability."""
+    """Return the facts that captions need on a metric at the reference reliability."""
     at = _reference(evaluation)
     return {
         "metric": metric_title(metric), "means": _means(values, metric, at),

@@ -36,9 +36,9 @@ _DRAWS: Final = (
     "Draws are independent. There are no Markov chains to check.",
 )
 _NONE: Final = 1e-9
-"""A standard deviation that is rounding."""
+"""Smaller standard deviations come from rounding."""
 _NAME: Final = 13
-"""Most letters of a name: a heading can contain two, and the page cuts headings at 40."""
+"""Maximum length of a name: a heading may have two names, and is cut at 40 letters."""
 _DIGITS: Final = 3
 """Areas are reported with three decimals in this field."""
 _HIDDEN: Final = ("in_words", "unit", "units_positive", "units_negative", "truth_known",
@@ -83,7 +83,7 @@ def page(study: xr.Dataset, title: str | None = None) -> str:
 
 
 def _diagnosis(about: Mapping[Any, Any]) -> str:
-    """Return what is known of the draws."""
+    """Return a sentence on the kind of the draws, with their diagnostics."""
     if about.get("areas") != "latent":
         return _DRAWS[int(about["truth_known"])]
     if "areas_r_hat_max" not in about:
@@ -241,7 +241,7 @@ def _parts(study: xr.Dataset, rows: Any) -> Iterator[Part]:
 
 
 def _thresholds_of_systems(study: xr.Dataset) -> str:
-    """Return the thresholds of systems in words, nothing if they have none."""
+    """Return the thresholds of systems in words; "" if they have none."""
     if "system_threshold" not in study:
         return ""
     each = [

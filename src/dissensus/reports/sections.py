@@ -249,7 +249,7 @@ _DISTANCES: Final = {
     "squared": "squared differences",
     "absolute": "absolute differences",
     "jaccard": "the share of labels that two sets do not have in common",
-    "masi": "MASI's, of sets: 0 for equal sets and 1 for sets without a common label",
+    "masi": "the MASI distance of sets: 0 for equal sets and 1 for sets without a common label",
     "ranking": "1 minus the average overlap of two rankings",
 }
 _COEFFICIENTS: Final = {
@@ -263,7 +263,7 @@ _COEFFICIENTS: Final = {
 
 
 def distance_title(attrs: Mapping[Any, Any]) -> str:
-    """Return what the distance of a discrepancy is, in words."""
+    """Return the distance of a discrepancy in words."""
     name = str(attrs["distance"])
     if name == "ranking" and attrs.get("depth") == 1:
         return "0 for the same first label and 1 for another (in between for ties)"

@@ -25,7 +25,7 @@ from dissensus.wording import (
 )
 
 _NAME, _TITLE = 40, 1000
-"""Maximum length of a name as shown, and as shown under the pointer."""
+"""Maximum length of a name on the page, and in its tooltip."""
 
 
 class Name(str):
@@ -136,7 +136,7 @@ def _html(value: object) -> Markup:
 
 
 def listed(names: Sequence[str], limit: int = 6, *, page: bool = False) -> str:
-    """Join names as a sentence does, and count those after the first few.
+    """Join names with commas and "and"; names after the first few are only counted.
 
     Examples
     --------

@@ -27,14 +27,14 @@ from dissensus.wording import counted, metric_title, share, short
 
 SOURCE: Final = "set_sentences.html"
 FEW: Final = 10
-"""Answers with a label, fewer than which say little about it."""
+"""Minimum number of answers with a label: with fewer, results for it depend on the prior."""
 _LABELS: Final = 100
 _SYSTEMS: Final = 8
 _NARROW: Final = 5
 _HEAD: Final = 11
-"""Systems, and letters of a name, for which a terminal has room."""
+"""In a terminal: maximum number of systems, and of letters of a name."""
 _KNOWN: Final = 30
-"""Known sets that halve intervals of scores against the truth (`benchmarks/sets.py`)."""
+"""Number of known sets that halves intervals of scores against the truth (`benchmarks/sets.py`)."""
 _UNDEFINED: Final = 0.05
 """Share of undefined draws above which a number is not shown."""
 

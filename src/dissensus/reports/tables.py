@@ -59,7 +59,7 @@ class Table:
         """A sentence with the reason, or ""."""
         cells = (cell for body in self.bodies for row in body.rows for cell in row)
         is_marked = any(str(cell).endswith(f" {MARK}") for cell in cells)
-        subject = "what is marked" if is_marked else "these numbers"
+        subject = "the marked numbers" if is_marked else "these numbers"
         return f"! Do not rely on {subject}: {self.reason}" if self.reason else ""
 
 
@@ -95,7 +95,7 @@ def metric_table(evaluation: xr.DataTree, values: xr.Dataset) -> Table:
 
 
 def _title(metric: str, positive: Any = None) -> str:
-    """Return the name of a metric; agreement with the panel also by the name of its function."""
+    """Return the name of a metric, for agreement with the panel with the name of its function."""
     title = capital(metric_title(metric))
     if metric in {"sensitivity", "specificity"} and positive is not None:
         return f"{title} (positive: {short(positive, 24)})"

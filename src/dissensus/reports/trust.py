@@ -22,9 +22,9 @@ from dissensus.statistics._resampling import FEW_UNITS
 from dissensus.wording import counted, listed, probability, share, short
 
 _STEPS: Final = 100
-"""Numbers of items that are tried."""
+"""Number of factors that are tried."""
 FACTOR: Final = 10
-"""More than this many times as many items are not worth labelling."""
+"""Maximum factor by which labelling more items is suggested."""
 _FEW: Final = 0.1
 TENTATIVE: Final = 0.667
 """The alpha from which Krippendorff allows tentative conclusions."""
@@ -40,9 +40,9 @@ class Box:
     """``fine``, ``careful``, or ``stop``."""
     reason: str
     rule: str
-    """When the answer is which."""
+    """The rule that determines the state."""
     remedy: str = ""
-    """What to do, unless all is fine."""
+    """What to do if the state is not ``fine``."""
 
     @property
     def word(self) -> str:
@@ -67,7 +67,7 @@ def _agreement(evaluation: xr.DataTree, found: Lead | None) -> Box:
     rule = f"Fine means: the leading label is uncertain for at most {share(_FEW)} of the items"
     if not opening.has_shared_items(evaluation["annotations"].to_dataset()):
         return Box(question, "careful", opening.ALONE, "Fine needs items with two annotators.",
-                   "Have some items labelled twice.")  # fmt: skip
+                   "Have some items labelled by a second annotator.")  # fmt: skip
     if evidence.is_of_numbers(evaluation):
         return _agreement_of_numbers(evaluation, question)
     uncertain = opening.uncertain_items(evaluation)
@@ -90,7 +90,7 @@ def _agreement(evaluation: xr.DataTree, found: Lead | None) -> Box:
         return Box(question, "fine", reason, rule)
     remedy = "Have the uncertain items labelled by more annotators, or with clearer instructions."
     if found is not None and found.name == opening.ACCURACY and _all_known(evaluation):
-        remedy = "The accuracy of systems does not depend on it: all true labels are known."
+        remedy = "The accuracy of systems does not depend on this: all true labels are known."
     return Box(question, "careful", reason, rule, remedy)
 
 
@@ -159,7 +159,7 @@ def _settled(evaluation: xr.DataTree, found: Lead) -> Box:
         return Box(question, "careful", words, rule, f"Have more {plural} labelled.")
     if best >= SURE:
         return Box(question, "fine", words, rule)
-    remedy = f"{FACTOR} times as many {plural} would not settle it: take the cheaper one."
+    remedy = f"{FACTOR} times as many {plural} would not settle it: choose the cheaper system."
     if more := items_to_add(evaluation, found):
         remedy = f"About {more} like these would settle it."
     return Box(question, "careful", words, rule, remedy)
@@ -168,7 +168,8 @@ def _settled(evaluation: xr.DataTree, found: Lead) -> Box:
 def items_to_add(evaluation: xr.DataTree, found: Lead | None) -> str:
     """Return how many more items, or clusters, settle which system is best.
 
-    "" if it is settled, or equal, or never; and for few units, which say too little.
+    "" if this is settled, if systems are equal, if ten times as many are too few, and with few
+    units, which are too few for an estimate.
     """
     if found is None or not found.pairs or found.best[0] >= SURE:
         return ""
@@ -184,9 +185,9 @@ def items_to_add(evaluation: xr.DataTree, found: Lead | None) -> str:
 def more_items(found: Lead) -> float | None:
     """Return by what factor the items must grow to settle which system is best, or None.
 
-    The variances of its differences to others on new items are inversely proportional to the number
-    of items, labelled as these are: draws of differences are drawn towards their means. None if
-    ten times as many are too few.
+    The variances of this system's differences to others on new items are assumed to be inversely
+    proportional to the number of items: draws of differences are moved towards their means. None
+    if ten times as many items are too few.
     """
     first, *others = found.systems
     draws = found.draws.sel({SCOPE: NEW})

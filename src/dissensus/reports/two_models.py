@@ -119,7 +119,7 @@ def beside(evaluation: xr.DataTree) -> Floats | None:
 
 
 def onto(mean: xr.DataArray, where: Space) -> Floats:
-    """Return a mean plausibility in the columns of another one of the same items and labels."""
+    """Return a mean plausibility in the columns of another plausibility of the same items."""
     values, own = mean.to_numpy(), space(mean)
     if own.dense == where.dense and (own.dense or np.array_equal(own.codes, where.codes)):
         return values
@@ -148,7 +148,7 @@ def _leading(mass: Floats, where: Space) -> npt.NDArray[np.int64]:
 
 
 class Compared(NamedTuple):
-    """The comparison of two models; nothing of one model."""
+    """The comparison of two models; empty for one model."""
 
     facts: Facts
     items: xr.Dataset

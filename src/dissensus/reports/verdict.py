@@ -27,7 +27,7 @@ from dissensus.wording import capital, metric_title, probability, share
 LIKELY: Final = 0.8
 """Probability from which an order is likely; from `SURE` it is settled."""
 EQUAL: Final = 0.995
-"""Probability from which two systems are the same."""
+"""Probability of equal values from which two systems count as equal."""
 _AGAINST: Final = {
     average_annotator.RATIO: "Discrepancy ratio, {}",
     average_annotator.LABELS: "Against an annotator, {}",
@@ -37,7 +37,7 @@ _AGAINST: Final = {
 ANNOTATOR_ROW: Final = "An annotator"
 _OWN: Final = {
     PANEL: "An annotator: how often one more annotator would agree with the panel.",
-    ACCURACY: "An annotator: the annotators' mean accuracy, which is that on new items.",
+    ACCURACY: "An annotator: the annotators' mean accuracy on new items.",
 }
 TRUE_LABEL: Final = "Accuracy: how often the one true label is given"
 _ROWS: Final = 12
@@ -48,7 +48,7 @@ class Lead:
     """The quantity that leads: the first metric, or accuracy against the one true label."""
 
     name: str
-    """Of the metric; or `ACCURACY`."""
+    """Name of the metric, or `ACCURACY`."""
     numbers: xr.Dataset
     """As `evidence.numbers` of the quantity (scope, system), the best system first."""
     draws: xr.DataArray
@@ -76,7 +76,7 @@ class Lead:
 
     @property
     def digits(self) -> int:
-        """Decimals to write it with."""
+        """Number of decimals of written values."""
         return evidence.digits(self.numbers)
 
     @property
@@ -87,9 +87,9 @@ class Lead:
 
     @property
     def equal(self) -> list[Any]:
-        """The systems that are the same as the first in nearly all draws, if these are the best.
+        """The systems equal to the first in nearly all draws, if they are the best systems.
 
-        None of few items, on which different systems can agree.
+        Empty with few items, on which different systems can agree.
         """
         if self.few:
             return []
@@ -238,7 +238,7 @@ def table(evaluation: xr.DataTree, found: Lead | None) -> Table | None:
         own: list[Any] = [Name(ANNOTATOR_ROW), *average_annotator.row(found.annotator, d)]
         bodies.append(Body(-1, [own + [""] * (len(head) - len(own))]))
     left = len(found.systems) - _ROWS
-    notes = [f"{left:,} more below." if left > 0 else "",
+    notes = [f"{left:,} more in a table below." if left > 0 else "",
              average_annotator.note(found.beside) if found.beside else "",
              _OWN[found.name] if found.annotator is not None else ""]  # fmt: skip
     title = _heading(found.name, cut=is_cut(evaluation))

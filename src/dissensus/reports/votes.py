@@ -1,4 +1,4 @@
-"""What is said of votes on pairs of systems: the verdict, tables, the judge, and the next votes."""
+"""Facts and tables about votes on pairs of systems: verdict, leaderboard, judges, next votes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ROWS: Final = 20
 _MATRIX: Final = 20
 _STEPS: Final = 5
 _MANY: Final = 10
-"""More than this many times all votes are not worth asking for."""
+"""Maximum number of further votes that are suggested, as a multiple of all votes."""
 _RANDOM: Final = 0.5
 """A voter whose sharpness is below this with probability `SURE` votes nearly at random."""
 
@@ -101,9 +101,9 @@ def headline(evaluation: xr.DataTree) -> Facts:
 
 
 def _groups(evaluation: xr.DataTree) -> list[Facts]:
-    """Return the best system of each group that nobody compared with others.
+    """Return the best system of each group; no votes compare systems of different groups.
 
-    None if all are one group; groups of one system are left out.
+    Empty if all systems are in one group. Groups of one system are left out.
     """
     board, out = evaluation[LEADERBOARD].to_dataset(), []
     values = board[board.attrs["order"]].transpose(*SAMPLE, SYSTEM)
@@ -128,7 +128,7 @@ def _in_order(evaluation: xr.DataTree, rows: Any) -> list[Any]:
 
 
 def intervals(evaluation: xr.DataTree) -> Facts:
-    """Return of what the intervals are, and for which prompts."""
+    """Return the kind of the intervals, and the prompts for which win rates are."""
     votes = evaluation["annotations"]
     n = votes.sizes.get(ITEM, 0)
     verdicts = "predictions" in evaluation.children
@@ -151,13 +151,13 @@ def table(evaluation: xr.DataTree, most: int = _ROWS, name: str = "table-verdict
         for row in rows[:most].to_dict("records")
     ]  # fmt: skip
     left = len(rows) - len(body)
-    note = f"{counted(left, 'system')} with {_less(evaluation)} below." if left else ""
+    note = f"{counted(left, 'system')} with {_less(evaluation)}: see below." if left else ""
     return Table(name, "Leaderboard", list(head), [Body(-1, body)], note, stacked=True,
                  reason=reasons(rows[DOUBT]))  # fmt: skip
 
 
 def _less(evaluation: xr.DataTree) -> str:
-    """Return in words by what the systems left out are lower."""
+    """Return in words how the systems left out differ from the systems above."""
     by_strength = evaluation[LEADERBOARD].attrs["order"] == "strength"
     return "less strength" if by_strength else "lower win rates"
 

@@ -1,6 +1,6 @@
 """The page of an evaluation of votes on pairs of systems, and whether to trust its leaderboard.
 
-To trust it, chains, fit, voters, and whether votes connect all systems are checked.
+Checked are the chains, the fit, the voters, and whether votes connect all systems.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from dissensus.wording import capital, counted, share, short
 
 _LIMIT: Final = 0.05
 _Z: Final = 1.645
-"""Standard errors above an even share that are exceeded by chance with probability .05."""
+"""Standard errors above an even share that chance exceeds with probability .05."""
 _MOST: Final = 0.5
 """Share of the votes above which a leaderboard is mostly that of one voter."""
 _PICTURE: Final = 30
-"""Most systems of the picture."""
+"""Maximum number of systems in the picture."""
 
 
 def page(evaluation: xr.DataTree, title: str | None = None) -> str:
@@ -131,7 +131,7 @@ def _chains(evaluation: xr.DataTree) -> Box:
     least = f"Win rates have {rows['ess_bulk'].min():,.0f} effective draws or more"
     if why := of_group(evaluation, "posterior"):
         worst = attrs.get("ess_bulk_min_item", "")
-        reason = f"{least}, but other numbers fewer ({why}; {short(worst)})."
+        reason = f"{least}, but other numbers have fewer ({why}; {short(worst)})."
         return Box(question, "careful", reason, rule, remedy)
     return Box(question, "fine", f"{least}.", rule)
 
@@ -157,7 +157,7 @@ def fit_facts(evaluation: xr.DataTree) -> Facts:
     first, second = (int(data[f"{side}_code"][worst]) for side in ("first", "second"))
     won = _won(data, evaluation["annotations"].sizes[SYSTEM])
     parts = {part: float(values) for part, values in spread(data["replicated"][..., worst]).items()}
-    if apart[worst] < 0:  # from the side of the one that wins more often than expected
+    if apart[worst] < 0:  # seen from the system that wins more often than expected
         first, second = second, first
         parts = parts | {"lower": 1 - parts["upper"], "upper": 1 - parts["lower"]}
     names = evaluation["annotations"][SYSTEM].to_numpy().tolist()
@@ -171,7 +171,7 @@ def fit_facts(evaluation: xr.DataTree) -> Facts:
 
 
 def _won(check: xr.Dataset, n: int) -> Any:
-    """Return the share of votes that a system wins of another (system, system), or NaN."""
+    """Return the share of votes that a system wins against another (system, system), or NaN."""
     out = np.full((n, n), np.nan)
     first, second = (check[f"{side}_code"].to_numpy() for side in ("first", "second"))
     out[first, second] = check["observed"].to_numpy()
@@ -192,10 +192,10 @@ def _circle(won: Any, check: xr.Dataset, first: int, second: int) -> int | None:
 
 def _voters(evaluation: xr.DataTree) -> Box:
     question = "Do voters differ, or does one decide?"
-    rule = f"Fine means: two voters or more, of whom none gave more than {share(_MOST)} of votes."
+    rule = f"Fine means: two voters or more, and none gave more than {share(_MOST)} of the votes."
     known = vote_contents(evaluation["annotations"].to_dataset())
     if "annotators" not in known:
-        reason = "The votes do not name voters. Votes of one voter are alike: intervals may be too "
+        reason = "The votes do not name voters. Votes of a voter are similar: intervals may be too "
         return Box(question, "careful", f"{reason}narrow.", rule,
                    'Name their column: dx.pairs(table, annotator="...").')  # fmt: skip
     name, n = known["most_votes"]
@@ -215,8 +215,8 @@ def _voters(evaluation: xr.DataTree) -> Box:
                    "it into account.")  # fmt: skip
     if "annotator_taste_spread" in posterior:
         sd = share(float(posterior["annotator_taste_spread"].mean()))
-        reason += (f" They differ in what they think of a system by a standard deviation of {sd} "
-                   "(logits): intervals are for new voters who differ as much.")  # fmt: skip
+        reason += (f" Their opinions of a system have a standard deviation of {sd} (logits): "
+                   "intervals are for new voters, whose opinions vary as much.")  # fmt: skip
     if part <= _MOST:
         return Box(question, "fine", reason, rule)
     return Box(question, "careful", reason, rule, f"Collect votes from other voters, or also "
@@ -237,7 +237,7 @@ def _connected(evaluation: xr.DataTree) -> Box:
         return Box(question, "fine", reason, rule)
     names = " | ".join(shown(list(map(short, group)), 3) for group in groups[:4])
     first, second = (short(group[0]) for group in groups[:2])
-    reason = f"No: no votes compare systems of {len(groups)} groups ({names}). "
+    reason = f"No: systems are in {len(groups)} groups ({names}) that no votes compare. "
     remedy = f"Get votes on pairs of different groups, such as {first} and {second}."
     if not evaluation[LEADERBOARD]["group"].any():
         reason += "Only the verdicts determine how the groups compare."

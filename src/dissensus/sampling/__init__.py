@@ -1,1 +1,1 @@
-"""What all fits share between their mathematics and the DataTree."""
+"""Code that all fits share: checks of input, sampling, diagnostics, and the DataTree."""

@@ -1,8 +1,8 @@
 """Fits of annotations in chunks: Dask arrays, whose blocks of items are sampled when needed.
 
-A model whose items are independent given the data draws each item from a separate stream. So the
-fit of some items is a part of the fit of all, number by number, and nothing has to be computed but
-the blocks that are needed.
+A model whose items are independent given the data draws each item from a separate stream of random
+numbers. A fit of some items therefore gives the same draws as the fit of all, and only the blocks
+that are needed are computed.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _POOR: Final = (
 )
 
 _TIMES: Final = 4
-"""Multiple of the draws' memory that a metric may need: draws, their order, and results."""
+"""Memory that a metric may need, as a multiple of that of the draws."""
 
 
 _SAID: Final[set[tuple[str, str]]] = set()
@@ -70,13 +70,13 @@ class Task(NamedTuple):
     settings: Mapping[str, Any]
     edges: list[int]
     name: str
-    """What no other fit is called."""
+    """A name that no other fit has."""
     width: int = 0
     """Number of candidates of an item; 0 if there are none, or the number is not known yet."""
     bytes_each: int = 0
-    """Of an item's draws."""
+    """Bytes of an item's draws."""
     for_draws: bool = True
-    """Whether draws are wanted; else no warning of them is given."""
+    """Whether the draws are used; if not, warnings about them are suppressed."""
 
     def part(self, rows: Any, items: Array, block: Block) -> xr.Dataset:
         """Return the annotations of a block."""
@@ -114,15 +114,15 @@ def of_chains(block: dict[Any, Array], number: int) -> Array:
 
 
 def _warn(name: str, said: list[Said]) -> None:
-    """Repeat the warnings of a block's fit, on the machine that asked for it."""
+    """Repeat the warnings of a block's fit, on the machine that requested it."""
     warn: Callable[..., None] = warn_caller
     if "distributed" in sys.modules:
         import distributed
 
         warn = distributed.warn
     for text, category in said:
-        # The same words for all blocks, once for each fit and process. Python's own filter is not
-        # enough: it is reset whenever a library catches warnings.
+        # All blocks give the same text, shown once for each fit and process. Python's own filter
+        # is not enough: it is reset whenever a library catches warnings.
         words = _POOR if category is ConvergenceWarning else text
         if (name, words) not in _SAID:
             _SAID.add((name, words))
@@ -138,7 +138,7 @@ def chunk_size() -> int:
 
 
 def _require_room(draws: int) -> None:
-    """Raise, rather than be killed, where a cluster's worker cannot hold a block."""
+    """Raise if a worker of a cluster lacks memory for a block: it would be killed otherwise."""
     if "distributed" not in sys.modules:
         return
     from distributed import get_worker
@@ -176,17 +176,17 @@ class Settled(NamedTuple):
 
     settings: dict[str, Any]
     attrs: dict[Any, Any]
-    """That say so."""
+    """Attributes of the fit, such as diagnostics of the shared parameters."""
     groups: Mapping[str, dict[str, xr.DataArray]] = {}
     """Variables of the fit that do not belong to items."""
     width: int | None = None
-    """Candidates of the item with the most, if they are not the labels it has alone."""
+    """Largest number of candidates of an item; None if it follows from the labels alone."""
 
 
 def settled_prior(
     prior: LearnedPrior, name: str, labels: Array, said: Features, prefix: str = ""
 ) -> Settled:
-    """Return the part of a learned prior in a fit; ``name`` is the argument that it replaces."""
+    """Return results that come from a learned prior; it replaces the argument ``name``."""
     drawn = prior.draws(labels, said)
     density = xr.DataArray(prior.log_density, dims=(CHAIN, DRAW))
     return Settled(
@@ -202,7 +202,7 @@ def by_chunks(settle: Settle | None = None, whole: Callable[..., bool] | None = 
     """Let a fit take annotations in chunks, and return arrays that are drawn chunk by chunk.
 
     ``settle`` returns what must be the same for all chunks, such as a prior learned from all items.
-    ``whole`` says whether, with these settings, items are not drawn one by one.
+    ``whole`` returns whether all items must be drawn together under given settings.
     """
 
     def decorate(fit: Fit) -> Fit:
@@ -245,7 +245,7 @@ class _Lazy:
         frame = Frame.of(annotations)
         self.rows = [annotations[name].data for name in frame.columns]
         rng = generator(settings["random_seed"], "fit")
-        # Every block begins from the same state, as one fit of all items would.
+        # Every block uses the random state that one fit of all items would use.
         quiet = settings | {"random_seed": deepcopy(rng), "progressbar": False}
         self.task = Task(fit, frame, quiet, self.edges, f"fit-{uuid4().hex}")
         self.probe = self._probe(rng)
@@ -265,15 +265,15 @@ class _Lazy:
     def _probe(self, rng: np.random.Generator) -> xr.DataTree:
         """Fit one item, to get the variables of a fit and their names.
 
-        That takes from the generator what one fit of all items would take.
+        It advances the generator as one fit of all items would.
         """
         rows = Rows([column.blocks[0] for column in self.rows])
         part = self.task.part(rows.read(), self.items[:1], Block(0, 0, 1))
-        with held_back():  # its block will say so again
+        with held_back():  # the fit of its block repeats the warnings
             return self.task.fit(part, **self._few(random_seed=rng))
 
     def _few(self, **others: Any) -> dict[str, Any]:
-        """Return the settings, with draws as few as can be."""
+        """Return the settings with the fewest possible draws."""
         known = {name: n for name, n in _FEWEST.items() if name in self.task.settings}
         return {**self.task.settings, **known, **others}
 

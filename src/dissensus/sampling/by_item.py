@@ -48,8 +48,8 @@ def normal_draws(
 ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
     """Draw means and variances (chain, draw, item), and their log density (chain, draw).
 
-    The prior holds numbers; or arrays (chain, draw, 1) or (chain, draw, item), for a prior of each
-    draw.
+    The prior holds numbers or, if each draw has its own prior, arrays (chain, draw, 1) or
+    (chain, draw, item).
     """
     keys = item_keys(items, size[0], seed=seed)
     mean, variance = np.empty((2, *size, len(items)))

@@ -28,7 +28,7 @@ def tracked[Step](
 def mapped[Job, Result](
     work: Callable[[Job], Result], jobs: Sequence[Job], text: str, show: bool
 ) -> list[Result]:
-    """Do jobs in a thread for each processor; no job begins after an interruption."""
+    """Do jobs in parallel, one thread a processor; start no job after an interruption."""
     if no_threads():
         return [work(job) for job in tracked(jobs, text, show)]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
@@ -115,7 +115,7 @@ class _Chains:
         self.first = self.last = first
 
     def to(self, first: int, n: int) -> None:
-        """Turn to the next lot, for which there are no jobs yet."""
+        """Begin the next lot, which no chain has run yet."""
         self.jobs = []
         self.first, self.last = first, first + n
 
@@ -151,7 +151,7 @@ def _lots(n: int, first: int) -> list[tuple[int, int]]:
 def first_draws(trace: Any, asked: int, drawn: int) -> Any:
     """Return the trace of the draws that were made, out of one with room for those requested.
 
-    The draw is in front, except in ``truth_mean``, a mean over the requested draws.
+    The draw is the first dim, except of ``truth_mean``, a mean over the requested draws.
     """
     if drawn == asked:
         return trace

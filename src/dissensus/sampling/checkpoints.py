@@ -107,7 +107,7 @@ class Checkpoint:
         except (OSError, ValueError, KeyError, TypeError) as problem:
             raise FormatError(
                 str(self.path), where=f"part {part}", expected="arrays as they were written",
-                found=f"others, or none ({problem})", hint="Delete the checkpoint, and begin anew",
+                found=f"damaged or none ({problem})", hint="Delete the checkpoint, and begin anew",
             ) from problem  # fmt: skip
 
     def save(self, part: str, arrays: Arrays) -> bool:
@@ -162,15 +162,16 @@ def opened(
 ) -> Checkpoint | None:  # fmt: skip
     """Return the checkpoint of a fit, or None without a path.
 
-    Without a ``random_seed`` it is that of the store, or drawn for a new store. ``sampler`` must be
-    'gibbs': only its state can be saved and restored. ``numbers`` are draws, tune and chains.
+    If ``random_seed`` is None, the seed of the store is used; a new store gets a random seed.
+    ``sampler`` must be 'gibbs': only its state can be saved and restored. ``numbers`` are draws,
+    tune and chains.
     """
     if path is None:
         return None
     place = _place(path)
     if sampler != "gibbs":
         raise ArgumentError(
-            "checkpoint", expected="None, unless the Gibbs sampler draws all",
+            "checkpoint", expected="None, unless the Gibbs sampler draws all variables",
             found=f"a path, and {sampler}",
         )  # fmt: skip
     if isinstance(random_seed, np.random.Generator):
@@ -258,7 +259,7 @@ def _zarr() -> Any:
 
 
 SECONDS: Final = 30.0
-"""Seconds between two writes: at most so much work is lost in a crash."""
+"""Seconds between two writes: a crash loses no more work than this."""
 
 _STATE: Final = "state"
 _MEAN: Final = "truth_mean"
@@ -278,10 +279,10 @@ class Chain(Protocol):
 
 
 class Progress:
-    """Chains, and the checkpoint that follows them.
+    """Chains, and the checkpoint to which they are saved.
 
     All arrays of the chains are written, constant ones too: new fields of a kernel's state are
-    saved without further code. ``first`` is minus the sweeps of the warm-up.
+    saved without further code. ``first`` is minus the number of warm-up sweeps.
     """
 
     def __init__(self, chains: Sequence[Chain], checkpoint: Checkpoint, first: int) -> None:

@@ -22,15 +22,15 @@ APART: Final = 1.5
 """An r-hat above this indicates several modes: chains differ by more than their own spread."""
 
 ESS: Final = 100.0
-"""Effective draws that the ends of an interval need at least."""
+"""Minimum number of effective draws for the ends of an interval."""
 
 _LOT: Final = 100
 
 _MOVING: Final = 0.1
-"""Share of steps that change a number in one chain, above which a constant chain is stuck."""
+"""A constant chain is stuck if another chain changes in more than this share of its steps."""
 
 FEWEST: Final = 100
-"""Draws of a chain that diagnostics need at least."""
+"""Minimum number of draws a chain for diagnostics."""
 
 ATTRIBUTES: Final = (
     "ess_bulk_min", "ess_bulk_median", "ess_bulk_min_item", "ess_tail_min", "n_items_stuck",
@@ -38,7 +38,7 @@ ATTRIBUTES: Final = (
 )  # fmt: skip
 """Names of the attributes of `diagnosed`; a single chain has no r-hat."""
 OF_PRIOR: Final = "prior_"
-"""Prefix of these names for a learned prior beside items."""
+"""Prefix of these names for a learned prior, in fits that also judge items."""
 
 
 def diagnosed(draws: xr.DataArray, dim: str = ITEM, prefix: str = "") -> dict[str, Any]:
@@ -157,7 +157,7 @@ def _ends() -> tuple[float, float]:
 
 
 def _stuck(draws: xr.DataArray) -> xr.DataArray:
-    """Return where a chain is constant although others show that the number moves.
+    """Return where a chain is constant while others move or have another value.
 
     Numbers that rarely change in any chain, such as a share that is nearly always 1, do not count.
     """
@@ -196,7 +196,7 @@ def doubt(attrs: Mapping[Any, Any], whose: str = "") -> str:
 
 
 def longer(attrs: Mapping[Any, Any]) -> int:
-    """Return how many times as many draws would do, given a fit's attributes.
+    """Return the factor by which to increase the draws, given a fit's attributes.
 
     1 if there are enough, or if more draws would not help.
 
@@ -212,7 +212,7 @@ def longer(attrs: Mapping[Any, Any]) -> int:
 
 
 def _wanted(found: Mapping[Any, Any]) -> int:
-    """Return how many times as many draws would have twice the effective draws needed."""
+    """Return the factor that gives twice the effective draws needed."""
     return math.ceil(2 * ESS / max(least(found), 1.0))
 
 

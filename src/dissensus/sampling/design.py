@@ -24,7 +24,7 @@ from dissensus.kernels.types import Array, Flags, Ints
 _GROUPS: Final = 3
 """Number of groups that a message names."""
 _NAMES: Final = 3
-"""Number of annotators that it names of each."""
+"""Number of annotators of each group that a message names."""
 _FEW: Final = 0.05
 """Share of labels outside the largest group that is too small to warn of."""
 
@@ -98,11 +98,12 @@ def anchored(item: Ints, annotator: Ints, n_annotators: int, known: Ints | None 
     """Return the annotators whose accuracy is identified by agreement alone (annotator).
 
     If errors are spread evenly, the agreement of two annotators beyond chance is the product of
-    their skills. The products along links leave one factor free in a group, by which skills on one
-    side grow and those on the other shrink, unless links form a cycle of odd length. Three labels
-    of an item form one, and so do two by the same annotator (a cycle of length one).
+    their skills. Annotators who share an item are linked. In a group whose links form no cycle of
+    odd length, the products leave one factor free: skills on one side can grow while skills on the
+    other side shrink. Three labels of an item form such a cycle, and so do two labels by the same
+    annotator (a cycle of length one).
 
-    ``known`` are codes of annotators whose skill is known otherwise.
+    ``known`` are codes of annotators whose skill is known from other data.
 
     The first two share an item; the next three form a cycle; the last labelled an item twice.
     """
@@ -146,7 +147,7 @@ def two_sided(group: Ints, told: Flags, names: Array) -> str:
 NEAR: Final = 0.05
 """Share of the way from chance to perfect accuracy that counts as guessing."""
 _OFTEN: Final = 0.1
-"""Share of draws near guessing that is warned of: twice that of a uniform prior."""
+"""A larger share of draws near guessing gives a warning: twice the share of a uniform prior."""
 _SURE: Final = 0.95
 
 

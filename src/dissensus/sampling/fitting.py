@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -30,7 +31,7 @@ from dissensus.sampling.interruption import all_or_nothing as all_or_nothing
 from dissensus.sampling.interruption import before_any_draw, noticing, shortfall, wants_all
 
 REPEATED: Final = "repeated_labels"
-"""Attribute of a fit without annotators: some of them gave an item several labels."""
+"""Attribute of a fit that does not store annotators: some gave an item several labels."""
 EXACT = "exact: independent draws from the posterior in closed form, no MCMC, no warm-up"
 
 
@@ -135,7 +136,7 @@ def in_order_of_dims(variables: Mapping[Any, xr.DataArray]) -> dict[Any, xr.Data
     ArviZ 1.3 stacks values along the dims of a variable and names along those of the Dataset, which
     are in the order of first appearance: with p (b) before q (a, b), numbers of q are interchanged.
 
-    No order helps if there are q (a, b) and r (c, b), but no variable over a or c alone.
+    No order works for q (a, b) and r (c, b) without a variable over a or c alone.
 
     Examples
     --------
@@ -172,6 +173,8 @@ def sampled(model: Any, *, draws: int, tune: int, chains: int, **options: Any) -
     """Sample a PyMC model; if interrupted, return the draws so far, or raise if there are none."""
     import pymc as pm
 
+    # PyMC 6.4 takes half of the processors: none of one, and divides by it.
+    options.setdefault("cores", min(4, max((os.cpu_count() or 1) // 2, 1)))
     try:
         with model, noticing() as interrupted:
             if wants_all():  # PyMC would go on with the next chain otherwise
@@ -236,12 +239,12 @@ def attach_log_prior(
 ) -> None:
     """Add the group ``log_prior``, for `arviz.psense_summary`, of parameters in the posterior.
 
-    They are those whose prior depends on no other parameter, as only these priors are choices: that
-    of an effect, given its standard deviation, is a part of the model. ``more`` are draws of
-    parameters that the posterior has under another name. The attribute ``left_out`` names
-    parameters of which the fit has no draws, and those with a draw whose density is not finite,
-    which would make all of ArviZ's results NaN. Internal fits go without the group, as it needs
-    PyMC.
+    Only parameters whose prior depends on no other parameter are included: their priors are
+    choices, while the prior of an effect, given its standard deviation, is a part of the model.
+    ``more`` are draws of parameters that the posterior has under another name. The attribute
+    ``left_out`` names parameters without draws in the fit, and parameters with a draw whose density
+    is not finite, which would make all of ArviZ's results NaN. Internal fits lack the group, as it
+    needs PyMC.
     """
     if wants_all():
         return
@@ -293,7 +296,7 @@ def predicted(
             progressbar=progressbar,
             **options,
         )
-    if interrupted:  # PyMC returns arrays of which the rest was never filled
+    if interrupted:  # PyMC returns arrays that are only partly filled
         raise KeyboardInterrupt("Interrupted while predictions were drawn: there are none")
     return found["posterior_predictive"].to_dataset()
 

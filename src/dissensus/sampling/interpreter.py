@@ -1,8 +1,8 @@
 """Graphs of PyTensor that NumPy evaluates, operation by operation.
 
-For graphs of a few small operations that are evaluated a few times, or once a draw, where compiling
-takes longer than all calls. PyTensor's own interpreter rewrites a graph first and then takes some
-seven microseconds an operation, mostly to look up what does not change between calls.
+This suits graphs of a few small operations that are evaluated a few times, or once a draw:
+compiling them takes longer than all calls. PyTensor's own interpreter rewrites a graph first and
+then takes some seven microseconds an operation, mostly for look-ups that are the same in each call.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _REWRITERS: Final = (
     dfs_rewriter(node_rewriter([OpFromGraph])(lambda _, node: inline_ofg_node(node))),
     MergeOptimizer(),
 )
-"""They put graphs within the graph in line, and make one of what is equal."""
+"""Rewriters that inline nested graphs and merge equal expressions."""
 
 Point = Mapping[str, Array]
 """A state of a model: PyMC's values, by their names."""
@@ -49,10 +49,9 @@ Point = Mapping[str, Array]
 def uncompiled() -> Iterator[None]:
     """Let PyTensor interpret graphs and compile nothing.
 
-    ``cxx=""`` is needed beside the mode: graphs within graphs go to the C++ compiler otherwise, for
-    half a second an operation. Nor are lines of source kept with each operation that is made, which
-    takes a sixth of the time. PyTensor's settings are those of the process, hence one thread at a
-    time.
+    ``cxx=""`` is needed beside the mode: otherwise graphs within graphs go to the C++ compiler, for
+    half a second an operation. Keeping tracebacks of each operation would take a sixth of the time,
+    and is turned off. PyTensor's settings are global to the process, hence one thread at a time.
     """
     flags = {"mode": INTERPRETED, "cxx": "", "traceback__limit": 0}
     with _ONE_AT_A_TIME, pytensor.config.change_flags(**flags):
@@ -68,7 +67,7 @@ def of_point(model: Any, expressions: Sequence[Any]) -> Callable[[Point], list[A
 
 
 def evaluated(inputs: Sequence[Any], outputs: Sequence[Any]) -> Callable[..., list[Array]]:
-    """Return a function of arrays that is not compiled: of NumPy, or PyTensor's interpreter."""
+    """Return an uncompiled function of arrays, run by NumPy or PyTensor's interpreter."""
     function = interpreted(inputs, outputs)
     if function is not None:
         return function
@@ -82,9 +81,9 @@ def evaluated(inputs: Sequence[Any], outputs: Sequence[Any]) -> Callable[..., li
 def interpreted(inputs: Sequence[Any], outputs: Sequence[Any]) -> Interpreted | None:
     """Return a function of arrays, by position or by the names of the inputs.
 
-    It is None if the graph has an operation that NumPy alone does not evaluate, such as a loop.
-    Values of shared variables are those at the time of the call; an array that was changed in
-    place is not seen. What is returned may be an argument, or a view of one.
+    Returns None if the graph has an operation that NumPy alone does not evaluate, such as a loop.
+    Shared variables are read at each call; changes in place to their arrays are not noticed. A
+    returned array may be an argument, or a view of one.
     """
     shared = [v for v in graph_inputs(outputs) if isinstance(v, SharedVariable)]
     graph = FunctionGraph([*inputs, *shared], list(outputs), clone=True)
@@ -97,7 +96,7 @@ def interpreted(inputs: Sequence[Any], outputs: Sequence[Any]) -> Interpreted | 
 
 
 def _is_plain(op: Any) -> bool:
-    """Return whether an operation needs nothing but NumPy, and gives the same each time."""
+    """Return whether an operation needs only NumPy and is deterministic."""
     return (
         type(op).perform is not Op.perform and type(op).make_thunk in _PLAIN_THUNKS
         and not isinstance(op, RandomVariable)
@@ -105,7 +104,7 @@ def _is_plain(op: Any) -> bool:
 
 
 class Interpreted:
-    """A graph as two lists of calls: those of the data alone, and those of the arguments."""
+    """A graph as two lists of calls: calls that use data only, and calls that use arguments."""
 
     def __init__(self, graph: Any, nodes: list[Any], names: list[str], shared: list[Any]) -> None:
         self._names, self._shared = names, shared
@@ -134,7 +133,7 @@ class Interpreted:
         found = {place[part] for node in settled for part in node.outputs}
         self._moved = _calls(moved, place, kept | found)
         self._kept = (given | found) - arguments
-        """Places whose values serve further calls, or are not this function's."""
+        """Places whose values later calls reuse, or that others own: such outputs are copied."""
         self._known: tuple[list[Any] | None, list[Any]] = None, values
 
     def __call__(self, *arguments: Any, **by_name: Any) -> list[Array]:
@@ -159,7 +158,7 @@ class Interpreted:
 
 
 class _Call(NamedTuple):
-    """An operation, with the places of its arguments and results, and of what no other needs."""
+    """An operation with the places of its arguments, its results, and values used last by it."""
 
     perform: Callable[[list[Any]], list[Any]]
     direct: Callable[..., Any] | None
@@ -180,7 +179,7 @@ def _calls(nodes: list[Any], place: dict[Any, int], kept: set[int]) -> list[_Cal
 
 
 def _run(calls: list[_Call], values: list[Any], *, in_full: bool) -> None:
-    """Fill in results; PyTensor's checks of lengths are made where the data are new."""
+    """Fill in results; with ``in_full``, for new data, PyTensor also checks lengths."""
     with np.errstate(all="ignore"):
         for perform, direct, at, to, done in calls:
             given = [values[place] for place in at]
@@ -194,7 +193,7 @@ def _run(calls: list[_Call], values: list[Any], *, in_full: bool) -> None:
 
 
 def _performed(node: Any) -> Callable[[list[Any]], list[Any]]:
-    """Return how PyTensor evaluates a node in Python."""
+    """Return a function that evaluates a node by PyTensor's Python code."""
     op, n_outputs = node.op, len(node.outputs)
     op.prepare_node(node, None, None, "py")
 
@@ -207,7 +206,7 @@ def _performed(node: Any) -> Callable[[list[Any]], list[Any]]:
 
 
 def _direct(node: Any) -> Callable[..., Any] | None:
-    """Return the function of NumPy that an elementwise operation is."""
+    """Return the NumPy function for an elementwise operation, or None if there is none."""
     op = node.op
     if not isinstance(op, Elemwise) or op.nfunc_spec is None or len(node.outputs) != 1:
         return None

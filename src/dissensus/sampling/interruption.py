@@ -1,6 +1,6 @@
-"""Interruptions by Ctrl-C, the progress bar, and what is said while kernels are compiled.
+"""Interruptions by Ctrl-C, the progress bar, and messages while kernels are compiled.
 
-An interrupted fit returns whole draws; steps that build on a whole fit raise instead.
+An interrupted fit returns its complete draws; code that needs a whole fit raises instead.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class _Compiling(Listener):  # type: ignore[misc]
         self.depth += 1
 
     def on_end(self, event: Any) -> None:  # noqa: ARG002
-        """Show the text again after the outermost kernel, which may have begun before the bar."""
+        """Restore the text after the outermost kernel, whose compilation may predate the bar."""
         self.depth = max(0, self.depth - 1)
         if self.depth == 0:
             self._show(self.text)
@@ -137,23 +137,23 @@ class _Compiling(Listener):  # type: ignore[misc]
 
 
 class LoggedCompilation(Listener):  # type: ignore[misc]
-    """Says once, where PyMC says which steps it takes, that kernels are being compiled."""
+    """Logs once, where PyMC logs its steps, that kernels are being compiled."""
 
     def __init__(self, step: type) -> None:
         self.text = f"Compiling{_subject(step.__module__)}, once on this machine"
         self.is_said = False
 
     def on_start(self, event: Any) -> None:  # noqa: ARG002
-        """Say it of the first kernel."""
+        """Log the message at the first kernel."""
         if not self.is_said:
             logging.getLogger("pymc").info(self.text)
         self.is_said = True
 
     def on_end(self, event: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 def _subject(module: str) -> str:
-    """Return what a module samples, and about how long all kernels of its family compile."""
+    """Return the family that a module samples, with the compile time of its kernels."""
     family = next((_FAMILIES[name] for name in module.split(".") if name in _FAMILIES), None)
     return f" {family[0]}, about {family[1]} s in all" if family else ""

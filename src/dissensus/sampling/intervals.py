@@ -12,13 +12,13 @@ from dissensus.dims import SAMPLE
 
 
 def spread(values: xr.DataArray, *, skipna: bool = False) -> dict[str, xr.DataArray]:
-    """Return mean, sd and ArviZ's interval; with ``skipna`` of the draws that are defined."""
+    """Return mean, sd and ArviZ's interval; ``skipna`` leaves out undefined draws."""
     from arviz_base import rcParams
     from arviz_stats import eti, hdi
 
     with warnings.catch_warnings():
-        # NaN is right for values that are undefined in all draws, and for the standard deviation
-        # of a single draw.
+        # Values that are undefined in all draws, and the standard deviation of a single draw, are
+        # NaN without a warning.
         if skipna or all(values.sizes[dim] == 1 for dim in SAMPLE):
             warnings.simplefilter("ignore", RuntimeWarning)
         interval = (hdi if rcParams["stats.ci_kind"] == "hdi" else eti)(

@@ -44,7 +44,7 @@ INFERENCE: Final = (
 
 
 _SHOWN: Final = 10_000_000
-"""Cells times draws from which on there is something to wait for: a second or so."""
+"""Cells times draws above which a progress bar is shown: sampling takes about a second."""
 
 
 class LearnedPrior(NamedTuple):
@@ -58,9 +58,9 @@ class LearnedPrior(NamedTuple):
     n_items: int = 0
     """Items from which the prior was learned."""
     told: bool = True
-    """Whether a fit is to hold these draws too: not where it is of a chunk of items."""
+    """Whether a fit also stores these draws; fits of chunks do not."""
     unnamed: float | None = None
-    """Of rankings: the mean shape of an unnamed label, for the remainder's split."""
+    """Mean shape of an unnamed label in rankings, by which the remainder is split."""
 
     def draws(self, labels: npt.NDArray[Any], found: Features) -> dict[str, xr.DataArray]:
         """Return the hyperparameters by name."""
@@ -111,10 +111,10 @@ def prior_of(
 ) -> LearnedPrior:
     """Draw the hyperparameters from all items, in memory or in chunks: every label counts once.
 
-    What comes of it may stand for ``prior_count`` in fits with the same predictions, draws and
-    chains, whatever their reliability: it is the same for all.
+    The result can be passed as ``prior_count`` to fits with the same predictions, draws and chains.
+    It does not depend on their reliability.
     """
-    del others  # settings of a fit that are none of its prior's
+    del others  # settings of a fit that do not concern the prior
     size = arguments.sample_shape(draws, chains)
     parts: Iterable[xr.Dataset] = [annotations]
     if is_chunked(annotations):
@@ -134,10 +134,10 @@ def learned(
     lots: Iterable[tuple[Floats, Features]], size: Size, tune: int, rng: np.random.Generator,
     *, progressbar: bool = False,
 ) -> LearnedPrior:  # fmt: skip
-    """Draw the hyperparameters from counts and features of some items each."""
+    """Draw the hyperparameters, given the counts and features of each lot of items."""
     kinds = []
     for lot, said in lots:
-        some = lot.any(axis=1)  # of others nothing is learned
+        some = lot.any(axis=1)  # items without labels carry no information
         stratum = None if said.stratum is None else said.stratum[some]
         kinds.append(alike(lot[some], [each[some] for each in said.values], stratum=stratum))
         where = _layout(lot.shape[1], said)
@@ -189,12 +189,12 @@ def plausibilities(
 WEIGHTS: Final = {
     "label_weight": LABEL, "prediction_weight": SYSTEM, "probability_weight": SCORED_SYSTEM,
 }  # fmt: skip
-"""Their dimensions by name."""
+"""Names of the weights, and their dimensions."""
 HYPERPARAMETERS: Final[tuple[str, ...]] = ("concentration", *WEIGHTS)
 
 
 def prior_from(found: xr.Dataset, n_labels: int) -> LearnedPrior:
-    """Read draws of the hyperparameters that PyMC made by these names."""
+    """Read draws of the hyperparameters from PyMC's posterior, by the names of `WEIGHTS`."""
     there = [found[name].to_numpy() for name in HYPERPARAMETERS if name in found]
     there[0] = np.log(there[0])[..., None]
     values = np.concatenate(there, axis=-1)
@@ -202,12 +202,12 @@ def prior_from(found: xr.Dataset, n_labels: int) -> LearnedPrior:
 
 
 def is_learned(value: Any) -> bool:
-    """Return whether a prior is asked for that is learned."""
+    """Return whether an argument requests a learned prior."""
     return isinstance(value, str) and value == LEARNED
 
 
 def no_evidence(predictions: xr.Dataset | None, name: str, value: Any) -> None:
-    """Raise on predictions beside a prior that is fixed: it would not see them."""
+    """Raise if there are predictions with a fixed prior, which would ignore them."""
     if predictions is not None:
         raise ArgumentError(
             "predictions", expected=f"None beside a prior that is fixed ({name}={value})",
@@ -219,8 +219,8 @@ def no_evidence(predictions: xr.Dataset | None, name: str, value: Any) -> None:
 def in_graph(n_labels: int, found: Features, typical: float, code: Any = None) -> Any:
     """Write the prior's concentration and weights of labels as part of a PyMC model.
 
-    With ``code`` the features are of cells: it has the label of each, negative for none. With
-    strata, each item has the weights of its own.
+    With ``code`` the features are of cells: ``code`` has the label of each cell, negative for none.
+    With strata, each item has the weights of its own stratum.
     """
     import pymc as pm
     import pytensor.tensor as pt

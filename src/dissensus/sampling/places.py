@@ -18,7 +18,7 @@ def observed(respondents: Ints, labels: Ints) -> tuple[Any, Any]:
 
 
 def paired(respondents: Any, labels: Any) -> Any:
-    """Return respondents of a graph, which raises if there is a label or a respondent alone."""
+    """Return respondents with a check in the graph: each label has a respondent, and vice versa."""
     import pytensor.tensor as pt
     from pytensor.raise_op import Assert
 

@@ -1,9 +1,10 @@
 """Proof that a PyMC model is the one that a Gibbs step samples.
 
-A step reads data and priors off a model, the library writes the model of these anew, and the two
+A step reads data and priors from a model, and the library builds its own model from them. The two
 graphs are compared in PyTensor's canonical form, with random variables replaced by their names.
 The order of terms and factors does not matter; constants and `pymc.Data` are compared by value.
-Any other difference is refused. No values are tried: a term that is 0 at the initial point counts.
+Any other difference is refused. No values are evaluated: a term that is 0 at the initial point is a
+difference too.
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ def prove(
 ) -> bool:  # fmt: skip
     """Raise unless the variables of a reference model are the same in a model.
 
-    ``reference`` is the model that the library writes of the same data and priors, and ``observed``
-    the variable that corresponds to its observed one. ``parameters`` are names of the parameters of
-    the latter, for the message. With ``more_in_mean`` its mean may have further terms that do not
-    depend on the variables of the reference; returns whether it has. A model that is its own
-    reference is as the library wrote it.
+    ``reference`` is the model that the library writes of the same data and priors. ``observed`` is
+    the variable of ``model`` that corresponds to the observed variable of ``reference``;
+    ``parameters`` are the names of its parameters, for the message. With ``more_in_mean`` its mean
+    may have further terms that do not depend on the variables of the reference; returns whether it
+    has any. A model that is its own reference needs no proof.
     """
     if model is reference:
         return False
@@ -67,7 +68,7 @@ def prove_free(
 ) -> None:
     """Raise unless the free variables of a reference model are the same in a model.
 
-    Only each other and what is ``observed`` may depend on them.
+    Only these variables and the ``observed`` ones may depend on them.
     """
     expressions = expressions or _Expressions()
     free = {rv.name: rv for rv in model.free_RVs}
@@ -96,13 +97,13 @@ def require_free(model: Any, names: Iterable[str]) -> None:
 
 
 def shapes(model: Any) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the free variables, as PyMC moves them, by name."""
+    """Return the shapes of the transformed values of the free variables, by name."""
     point = model.initial_point()
     return {rv.name: np.shape(point[model.rvs_to_values[rv].name]) for rv in model.free_RVs}
 
 
 def _parameters(expressions: _Expressions, *pair: tuple[Any, Any]) -> list[list[int]]:
-    """Return the numbers of the parameters of a variable and of the expected one."""
+    """Return the numbers of the parameters: of a variable, and of the expected variable."""
     (_, actual), (_, expected) = pair
     op, wanted = actual.owner.op, expected.owner.op
     if type(op) is not type(wanted) or op.name != wanted.name:
@@ -122,7 +123,7 @@ def _differs(actual: Any, expected: Any) -> Exception:
 def _transform(expressions: _Expressions, model: Any, rv: Any) -> list[Any]:
     """Return the class of the transform, which has its Jacobian, and the number of its function.
 
-    The function is from PyMC's values to natural units. Nothing is returned if they agree.
+    The function maps PyMC's values to natural units. The list is empty without a transform.
     """
     transform = model.rvs_to_transforms[rv]
     if transform is None:
@@ -148,8 +149,8 @@ class _Expressions:
     ) -> list[int]:  # fmt: skip
         """Return the numbers of expressions in the variables of a model.
 
-        ``also`` names further variables. ``broadcast`` says that the expressions broadcast with
-        others, so that a constant array of equal values is the same as the value.
+        ``also`` names further variables. If the expressions are used with ``broadcast``,
+        a constant array of equal values is the same as the value.
         """
         outputs = list(outputs)
         given = {rv: rv.name for rv in model.basic_RVs} | dict(also or {})
@@ -249,7 +250,7 @@ class _Expressions:
 
 
 def _stand_in(variable: Any) -> Any:
-    """Return a variable without an owner, of which no static length is known but 1."""
+    """Return a variable without an owner whose static lengths are 1 or unknown."""
     shape = tuple(1 if length == 1 else None for length in variable.type.shape)
     return variable.type.clone(shape=shape)(name=variable.name)
 
@@ -282,20 +283,20 @@ def _given(data: Any) -> tuple[Any, ...]:
 
 
 def observed_values(model: Any, observed: Any, ndim: int = 1) -> Array:
-    """Return the observed values of a variable: an array of finite numbers that stay the same."""
+    """Return the observed values of a variable: finite, and not drawn at random."""
     value = model.rvs_to_values[observed]
     if any(isinstance(variable.type, RandomType) for variable in ancestors([value])):
         raise unfit(f"{observed.name} with given observations", "observations drawn at random")
     values = np.asarray(value.eval())
     if values.ndim != ndim or not np.isfinite(values).all():
-        shown = f"shape {values.shape}" if values.ndim != ndim else "infinite ones"
+        shown = f"shape {values.shape}" if values.ndim != ndim else "infinite or undefined values"
         array = "vector" if ndim == 1 else "matrix"
         raise unfit(f"{observed.name} with a {array} of finite observations", shown)
     return values
 
 
 def by_place(model: Any, labels: Any, respondent: Any) -> tuple[Ints, Array]:
-    """Return respondents and labels (item, place); ``truth`` must be given these labels."""
+    """Return respondents and labels (item, place); ``truth`` must be computed from these labels."""
     (who,) = constants(model, [respondent])
     said = observed_values(model, labels, 2)
     if who.shape != said.shape:
@@ -303,12 +304,12 @@ def by_place(model: Any, labels: Any, respondent: Any) -> tuple[Ints, Array]:
     if "truth" in model and not (
         LABELS in model and np.array_equal(np.asarray(model[LABELS].eval()), said)
     ):
-        raise unfit(f"the data {LABELS} as labels: truth is of them. Use pymc.set_data", "others")
+        raise unfit(f"the data {LABELS}, as truth uses them. Use pymc.set_data", "other labels")
     return who, said
 
 
 def codes(values: Array, n: int, noun: str) -> Ints:
-    """Return whole numbers from 0 to n - 1 as such, or raise."""
+    """Convert to integers; raise unless all are whole numbers from 0 to n - 1."""
     whole = values.astype(np.int64)
     if (whole != values).any() or ((whole < 0) | (whole >= n)).any():
         raise unfit(f"{noun} in codes from 0 to {n - 1}", f"{values.min():g} to {values.max():g}")
@@ -320,8 +321,8 @@ def places(
 ) -> list[Ints]:
     """Return the constant arrays (n) that index a variable of this shape in an expression.
 
-    There is one for each dimension. One of length 1 would broadcast, and is refused. ``where``
-    names the expression in the message.
+    There is one array for each dimension. An array of length 1 would broadcast, and is refused.
+    ``where`` names the expression in the message.
     """
     arrays = _indices(expression, variable)
     if arrays is None or len(arrays) != len(shape):
@@ -367,9 +368,9 @@ def constants(model: Any, parameters: Sequence[Any]) -> list[Any]:
 
 
 def regression(model: Any, *shape: int) -> dict[str, Any]:
-    """Return the fields of a process for coefficients, if any.
+    """Return the coefficients' fields of a process; empty without coefficients.
 
-    ``shape`` is that of the data `covariates` without its last dimension, which is of terms.
+    ``shape`` is the shape of the data `covariates` without the last dimension, the terms.
     """
     rv = next((rv for rv in model.free_RVs if rv.name == COEFFICIENT), None)
     if rv is None or COVARIATES not in model.named_vars:

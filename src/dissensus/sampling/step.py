@@ -1,4 +1,4 @@
-"""What all Gibbs steps share: the bridge from PyMC's values to a kernel and back."""
+"""Code that all Gibbs steps share: conversion between PyMC's values and kernels."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def first_point(model: Any) -> dict[str, Any]:
 
 
 class Model(pm.Model):
-    """A `pymc.Model` of which NumPy evaluates the function that `pymc.sample` traces with.
+    """A `pymc.Model` that lets NumPy evaluate the function that computes traces.
 
     The function computes the variables of the trace from a state, once a draw. Compiling it takes
     longer than the sampling of most fits; interpreting costs up to half a millisecond a draw.
@@ -51,7 +51,7 @@ class Model(pm.Model):
     """
 
     def compile_fn(self, outs: Any, *, mode: Any = None, **options: Any) -> Any:
-        """Compile a function as `pymc.Model.compile_fn`, unless it is that of the trace."""
+        """Compile a function as `pymc.Model.compile_fn`; interpret the function of the trace."""
         is_default = mode is None and pytensor.config.mode in (_DEFAULT_MODE, INTERPRETED)
         is_pymc = options.keys() <= _OF_TRACES and options.get("point_fn") is False
         if is_default and is_pymc and self._is_traced(outs, options.get("inputs")):
@@ -101,7 +101,7 @@ class Model(pm.Model):
         return self._made_once(self.basic_RVs, asked, make)
 
     def _made_once(self, graph: list[Any], asked: Any, make: Callable[[], Any]) -> Any:
-        """Return what was made before of an equal graph.
+        """Return the result of an earlier call for an equal graph, or make it.
 
         PyMC makes graphs and functions anew for each chain and each initial point.
         """
@@ -117,7 +117,7 @@ class Model(pm.Model):
         return function
 
     def _is_traced(self, outs: Any, inputs: Any) -> bool:
-        """Return whether a function is from a state to variables of the model as it was written."""
+        """Return whether a function maps a state to variables that the library has written."""
         names = _WRITTEN[self].names if self in _WRITTEN else None
         if not isinstance(outs, list) or not outs or set(self.named_vars) != names:
             return False
@@ -129,11 +129,11 @@ class Model(pm.Model):
 
 
 class _Written(NamedTuple):
-    """What a model was made of when the library had written it."""
+    """Parts of a model when the library had written it."""
 
     names: set[str]
     parts: list[Any] | None
-    """None if the code is not the library's, as where a user copies and changes it."""
+    """None if the model was built by other code, such as a user's copy of the library's code."""
 
 
 _MODELS: Final = "dissensus.models."
@@ -141,7 +141,7 @@ _WRITTEN: WeakKeyDictionary[Any, _Written] = WeakKeyDictionary()
 
 
 def written(model: Any) -> Any:
-    """Return a model that the library has written, and note of which parts."""
+    """Return a model that the library has written, and record its parts."""
     frame = inspect.currentframe()
     name = "" if frame is None or frame.f_back is None else frame.f_back.f_globals["__name__"]
     own = name.startswith(_MODELS)
@@ -151,7 +151,7 @@ def written(model: Any) -> Any:
 
 
 def is_as_written(model: Any) -> bool:
-    """Return whether a model is made of the very parts of which the library made it.
+    """Return whether a model still has the parts that the library gave it.
 
     Then nothing has to be proved. Data that were replaced are other parts.
     """
@@ -160,8 +160,8 @@ def is_as_written(model: Any) -> bool:
 
 
 _MADE: WeakKeyDictionary[Any, list[tuple[list[Any], Any, list[Any], Any]]] = WeakKeyDictionary()
-"""For each model the functions it has made: of which graph, with which settings and transforms.
-They are not part of the model, which may be copied, or sent to another process."""
+"""For each model: graph, settings and transforms of each function that was made, and the function.
+They are kept outside the model, which may be copied, or sent to another process."""
 
 _LEFT_OUT: ContextVar[bool] = ContextVar("gibbs_steps_left_out", default=False)
 
@@ -193,19 +193,19 @@ def without_gibbs() -> Iterator[None]:
 def left_out() -> bool:
     """Return whether only PyMC's own steps may sample.
 
-    Either `without_gibbs` is active, or `pymc.sample` was asked for a sampler that takes no other
-    step beside it.
+    Either `without_gibbs` is active, or `pymc.sample` uses a ``nuts_sampler`` that cannot be
+    combined with other steps.
     """
     return _LEFT_OUT.get() or _told(mcmc.sample).get("nuts_sampler") not in (None, "pymc")
 
 
 def _model_of_call() -> Any:
-    """Return the model that PyMC assigns steps for, which need not be that of the context."""
+    """Return the model that PyMC assigns steps for; it can differ from the model of the context."""
     return _told(mcmc.assign_step_methods).get("model") or pm.Model.get_context(error_if_none=False)
 
 
 def _told(function: Any) -> Mapping[str, Any]:
-    """Return the variables of a call of PyMC that is under way, which it does not tell steps."""
+    """Return the local variables of a running PyMC call, which PyMC does not pass to steps."""
     frame = inspect.currentframe()
     while frame is not None and frame.f_code is not function.__code__:
         frame = frame.f_back
@@ -263,14 +263,14 @@ class WholeModelStep(BlockedStep):
     """
 
     has_form: Callable[[Any], bool]
-    """Whether a model may be one of the step's, which is cheap."""
+    """A cheap test of whether the step may fit a model."""
     read: Callable[[Any], Any]
     """Read a model; raises if the step would not be exact. Returns a tuple with the ``names`` of
-    the variables that the step moves, and in ``aside``, if it has this field, why it leaves others
-    that it knows to PyMC."""
+    the variables that the step moves. The optional field ``aside`` says why the step leaves other
+    variables of its family to PyMC."""
     _reading: Any
     _end: tuple[dict[str, Array], Any] | None = None
-    """Where the last move ended: PyMC's values, and the same in natural units."""
+    """The end of the last move: PyMC's values, and the point in natural units."""
     stats_dtypes_shapes: dict[str, Any] = {}  # noqa: RUF012 (as PyMC declares it)
 
     def __init__(
@@ -298,7 +298,7 @@ class WholeModelStep(BlockedStep):
         compile_kernels(self, model, initial_point)
 
     def prepare(self, model: Any) -> None:
-        """Make the parts that are made once for a model, after it has been read."""
+        """Prepare the parts of the step that are made once for a model, after it has been read."""
         raise NotImplementedError
 
     def step(self, point: Any) -> Any:
@@ -316,7 +316,7 @@ class WholeModelStep(BlockedStep):
         raise NotImplementedError
 
     def remember(self, natural: Any, values: Iterable[Any], point: Any) -> Any:
-        """Return the point at which a move ends; `recall` knows it again by its values."""
+        """Return the point at which a move ends, and store it for `recall`."""
         out = dict(zip(self._values.values(), values, strict=True))
         self._end = {name: np.array(value) for name, value in out.items()}, natural
         return {**point, **out}
@@ -324,7 +324,7 @@ class WholeModelStep(BlockedStep):
     def recall(self, point: Any) -> Any:
         """Return the point in natural units if the last move ended there, else None.
 
-        PyTensor would take longer than the sweep. What is returned may be written over.
+        Transforming by PyTensor takes longer than a sweep. The result may be overwritten.
         """
         end, self._end = self._end, None
         if end is None or any(not np.array_equal(point[n], value) for n, value in end[0].items()):
@@ -333,7 +333,7 @@ class WholeModelStep(BlockedStep):
 
     @classmethod
     def competence(cls, var: Any, has_grad: bool = False) -> Any:  # noqa: ARG003
-        """Return whether the step moves a variable of the model that is sampled."""
+        """Return PyMC's competence of the step for a variable of the sampled model."""
         model = _model_of_call()
         if left_out() or model is None or var not in model.free_RVs:
             return Competence.INCOMPATIBLE
@@ -343,14 +343,14 @@ class WholeModelStep(BlockedStep):
 
 
 _READ: WeakKeyDictionary[Any, dict[type, tuple[list[Any], Any]]] = WeakKeyDictionary()
-"""For each model and step the parts the model had when it was read, and what was read, if it was.
+"""For each model and step: the model's parts when it was read, and the reading; None if unfit.
 
 Reading takes time. The parts themselves are kept, as an ``id`` may be used again.
 """
 
 
 def _read(step: type[WholeModelStep], model: Any) -> Any:
-    """Return what a step reads of a model, anew unless it is known; raise if it does not fit."""
+    """Return a step's reading of a model, cached if possible; raise if the step does not fit."""
     is_known, reading = _known(step, model)
     return reading if is_known and reading is not None else _read_anew(step, model)
 
@@ -369,14 +369,14 @@ def _read_anew(step: type[WholeModelStep], model: Any) -> Any:
 
 
 def _known(step: type[WholeModelStep], model: Any) -> tuple[bool, Any]:
-    """Return whether a step has read a model of which no part was replaced since, and what."""
+    """Return whether the stored reading of a model is still valid, and the reading."""
     before, reading = _READ.get(model, {}).get(step, ([], None))
     now = _parts(model)
     return _are(before, now), reading
 
 
 def _are(before: list[Any], now: list[Any]) -> bool:
-    """Return whether two lists are of the same objects."""
+    """Return whether two lists have the same objects in the same order."""
     return len(before) == len(now) and all(map(is_, before, now))
 
 
@@ -386,7 +386,7 @@ def _parts(model: Any) -> list[Any]:
 
 
 def _inputs(model: Any) -> list[Any]:
-    """Return what the operations of a model are applied to."""
+    """Return the inputs of all operations of a model."""
     owners = [variable.owner for variable in ancestors(_graphs(model))]
     return [part for owner in owners if owner is not None for part in owner.inputs]
 
@@ -397,7 +397,7 @@ def _graphs(model: Any) -> list[Any]:
 
 
 def _moved(step: type[WholeModelStep], model: Any) -> tuple[str, ...]:
-    """Return the variables of a model that a step moves; warn once of those that it does not."""
+    """Return the variables of a model that a step moves; warn once if it leaves some to PyMC."""
     is_known, reading = _known(step, model)
     if is_known:
         return () if reading is None else tuple(reading.names)
@@ -417,7 +417,7 @@ def _moved(step: type[WholeModelStep], model: Any) -> tuple[str, ...]:
 
 
 def _data(model: Any) -> list[tuple[Any, Any]]:
-    """Return the data of a model that may change, with lengths of dimensions, each with values."""
+    """Return the shared variables of a model (data, lengths of dimensions) and their values."""
     return [
         (one, one.get_value(borrow=True))
         for one in ancestors([*_graphs(model), *model.data_vars])

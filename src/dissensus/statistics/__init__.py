@@ -5,7 +5,8 @@ statistic ends with ``Sums(...).value(weights)``: it is a function of sums over 
 all draws are one matrix product.
 
 All statistics raise an `AnnotationError` or a `PredictionError` for data of a kind that they do not
-take, and for items that only one side has; and an `ArgumentError` for invalid settings and weights.
+take, and for items with only annotations or only predictions; and an `ArgumentError` for invalid
+settings and weights.
 Undefined values are NaN, and a `DissensusWarning` gives the reason.
 
 The documentation, and the tests that hold for all statistics, are made from the registry below.
@@ -52,7 +53,7 @@ class Statistic:
     variants: tuple[Variant, ...] = ((),)
     """Arguments that select other versions of the coefficient; the tests use all of them."""
     variable: str = ""
-    """The variable that has the bounds, if it is not named like the statistic."""
+    """The variable that is between `low` and `high`, if its name is not that of the statistic."""
     pairwise: bool = True
     """Whether the value stays the same if annotators are renamed separately for each item."""
 
@@ -77,7 +78,7 @@ _ALL_KINDS: Final = ("nominal", "ordinal", "continuous", "ranking")
 
 STATISTICS: Final = (
     Statistic("percent_agreement", low=0.0),
-    # -5: quadratic weights, more and more labels; without weights -1.
+    # -5: limit for many labels with quadratic weights; without weights the minimum is -1.
     Statistic("bennett_s", low=-5.0, kinds=_LABELS, variants=_WEIGHTED),
     Statistic("cohen_kappa", takes="two annotators", low=-1.0, variants=_WEIGHTED, pairwise=False),
     Statistic("fleiss_kappa"),

@@ -25,7 +25,7 @@ EXPECTED: Final = (
     'a number from 0 to 1, numbers by annotator, "majority", or a fit with accuracies of annotators'
 )
 IN_FITS: Final = (NAME, "annotator_accuracy")
-"""Names in posteriors: of annotators on items (rasch), or of annotators."""
+"""Names of accuracies in posteriors: by annotator and item (rasch), or by annotator."""
 
 _ABILITIES: Final = frozenset({"ability", "difficulty"})
 OF_RASCH: Final = _ABILITIES | {
@@ -45,13 +45,13 @@ class Accuracies(NamedTuple):
     cell: Ints
     """(row): the cell of each row."""
     coords: dict[str, Names]
-    """Of the dims chain and draw, if there are any."""
+    """Coordinates of the dims chain and draw, if accuracies have draws."""
     description: str
     by_annotator: bool
     """Whether cells are annotators, in the order of the annotations."""
     sums: tuple[Matrix, ...] = ()
     """(item, annotator), for agreement with the majority, which depends on the weights of items:
-    the share of the leading labels named, and 1 where another annotator labelled the item."""
+    the credit for naming a majority label, and 1 where another annotator labelled the item."""
 
     @property
     def common(self) -> bool:
@@ -71,7 +71,7 @@ class Accuracies(NamedTuple):
 def accuracy_of_abilities(posterior: xr.Dataset, data: xr.Dataset, name: str) -> xr.DataArray:
     """Return accuracies (chain, draw, annotator, item) of a trace on the model of `models.rasch`.
 
-    ``name`` is that of the argument, for errors.
+    Errors name the argument ``name``.
     """
     if "covariates" in data:
         raise ArgumentError(
@@ -93,13 +93,13 @@ def accuracy_of_abilities(posterior: xr.Dataset, data: xr.Dataset, name: str) ->
             hint="Keep fewer draws: trace.isel(draw=slice(None, None, 10))",
         )  # fmt: skip
     logit = (posterior["ability"] - posterior["difficulty"]).transpose(..., ANNOTATOR, ITEM)
-    if "guess_odds" in data:  # on top of the odds of knowing
+    if "guess_odds" in data:  # odds of a right guess are added to the odds of knowing
         logit = xr.apply_ufunc(np.logaddexp, logit, np.log(data["guess_odds"]))
     return xr.apply_ufunc(special.expit, logit)
 
 
 def accuracies(given: Any, annotations: xr.Dataset, annotator: Ints, item: Ints) -> Accuracies:
-    """Read accuracies, in any form of `weighted_reliability` but "majority".
+    """Read accuracies, in any form that `weighted_reliability` takes except "majority".
 
     ``annotator`` and ``item`` (row) are the rows that need an accuracy.
     """
@@ -130,8 +130,8 @@ def _cells(
 ) -> tuple[Floats, Ints]:
     """Return the accuracies needed (draw, cell), and the cell of each row.
 
-    If accuracies are by annotator and item, only annotated items are read: with a crowd these are
-    few.
+    If accuracies are by annotator and item, only pairs with a label are read: in a crowd most
+    pairs have none.
     """
     place: list[Any] = [_places(array, dim, annotations[dim].to_numpy()) for dim in own]
     if len(own) == 2:
@@ -171,7 +171,7 @@ def _array(given: Any, annotations: xr.Dataset) -> xr.DataArray:
                 found=f"the variables {shown(list(map(str, given.data_vars)))}"
                 if given.data_vars
                 else "no variables",
-                hint="Fits of a true label have it, rasch unless fitted with keep_items=False",
+                hint="Pass a fit of a model of a true label; fit rasch with keep_items=True",
             )
         return given[name]
     if isinstance(given, xr.DataArray):
@@ -200,8 +200,8 @@ def _by_place(given: Any, annotations: xr.Dataset) -> xr.DataArray:
     if values.shape not in ((), (n,), (n, items)):
         raise ArgumentError(
             NAME,
-            expected=f"an array with a number for each of {n} annotators, or for each and each of "
-            f"{items} items",
+            expected=f"an array with a number for each of {n} annotators, or for each of them on "
+            f"each of {items} items",
             found=f"an array of shape {values.shape}",
             hint="Draws need names: pass a DataArray with the dims chain and draw",
         )
@@ -255,9 +255,10 @@ def _numbers(given: Names, name: Callable[[int], str]) -> Floats:
 
 
 _NEVER: Final = 1e-13
-"""Bound that keeps accuracies from 0 and 1: if two annotators with these agreed, it would be 0 / 0.
+"""Smallest distance of accuracies from 0 and 1.
 
-With this bound, such a pair is right in half of the cases.
+If annotators with accuracies 0 and 1 agreed, the probability that both are right would be 0 / 0;
+with this bound it is 1/2.
 """
 
 

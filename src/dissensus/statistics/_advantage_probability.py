@@ -21,7 +21,7 @@ from dissensus.statistics._sums import Matrix, Sums, Undefined, compact, indicat
 
 RELATIVE: Final = 1e-9
 ROUNDING: Final = 1e-12
-"""Distances that differ by less are equal: a share of the larger, or of all those of the item."""
+"""Two distances are equal up to RELATIVE of the larger, plus ROUNDING of the sum by item."""
 
 NO_ITEMS: Final = "an annotator has no item with another annotator and a prediction"
 
@@ -48,8 +48,8 @@ def advantage_probability(
     Parameters
     ----------
     annotations : Dataset
-        Annotations of any kind. An annotator with several labels for an item (``trial=``) has
-        their mean distance from the others.
+        Annotations of any kind. If an annotator has several labels for an item (``trial=``), their
+        distances from the others are averaged.
     predictions : Dataset
         Predictions on the same items.
     distance : str or callable, optional
@@ -99,7 +99,7 @@ def advantage_probability(
         out = undefined.where(np.broadcast_to(short, share.shape), share, too_few(least))
         return undefined.where(np.broadcast_to(n <= 0, share.shape), out, NO_ITEMS)
 
-    kept = ~short[pairs.annotator]  # the others have no value
+    kept = ~short[pairs.annotator]  # annotators with too few items have no value
     enough = pairs._replace(item=pairs.item[kept], annotator=pairs.annotator[kept])
     name = "advantage_probability"
     return Sums(
@@ -115,7 +115,7 @@ def advantage_probability(
 
 
 class Comparisons(NamedTuple):
-    """One row for each item and annotator with another annotator and predictions."""
+    """One row for each annotator of each item that has another annotator and predictions."""
 
     item: Ints
     """(comparison)"""
@@ -181,7 +181,7 @@ def comparisons(
 
 
 def _closer(distances: StatementDistances, systems: Systems, kept: Flags) -> tuple[Flags, Flags]:
-    """Return whether the system, and whether the annotator, is as close: (comparison, system)."""
+    """Return whether the system, and the annotator, is at least as close: (comparison, system)."""
     item = distances.item
     own = distances.to_others[kept]
     others = distances.counts[item][kept] - 1.0
@@ -229,7 +229,7 @@ def winning_rate(
     :math:`\rho^f_{mj}` is how often system m is at least as close to the other annotators as j is
     (`advantage_probability`), :math:`\rho^h_{mj}` how often j is at least as close as m. A tie
     counts for both, so the difference of the two shares is how often the system is strictly closer,
-    less how often the annotator is strictly closer. :math:`J` are the annotators with enough items.
+    minus how often the annotator is. :math:`J` are the annotators with enough items.
 
     **With** `bayesian_bootstrap` the draws are the posterior of the winning rate, and no test is
     needed. ``(draws >= 0.5).mean("draw")`` is the probability that the system passes the source's
@@ -292,7 +292,7 @@ def winning_rate(
         if not per_annotator:
             tested = counted.sum(axis=2).astype(np.float64)
             return undefined.divide(
-                won.sum(axis=2), tested, f"of every annotator, {too_few(least)}"
+                won.sum(axis=2), tested, f"no annotator can be compared: {too_few(least)}"
             )
         out = undefined.where(np.broadcast_to(~enough, won.shape), won, too_few(least))
         return undefined.where(np.broadcast_to(n <= 0, won.shape), out, NO_ITEMS)
@@ -331,8 +331,8 @@ def alt_test(
     annotators, -1 where the system is, 0 on ties. A one-sided t-test of
     :math:`\mathrm{H}_0: \mathrm{E}\, d \geq \varepsilon` gives a p-value, adjusted for the number
     of annotators by the procedure of Benjamini and Yekutieli. The system wins against annotators
-    with an adjusted p-value of at most ``q``, and passes if it wins against half of those tested
-    or more.
+    with an adjusted p-value of at most ``q``, and passes if it wins against at least half of the
+    tested annotators.
 
     Parameters
     ----------

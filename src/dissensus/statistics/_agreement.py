@@ -1,4 +1,4 @@
-"""Percent agreement, and coefficients of agreement beyond chance with common label frequencies."""
+"""Percent agreement, and agreement beyond chance with one label distribution for all annotators."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def percent_agreement(annotations: xr.Dataset, *, weights: Any = None) -> xr.Dat
 
 
 def fleiss_kappa(annotations: xr.Dataset, *, weights: Any = None) -> xr.DataArray:
-    r"""Fleiss' kappa: agreement beyond chance of any annotators, not the same for each item.
+    r"""Fleiss' kappa: agreement beyond chance; each item may have different annotators.
 
     .. math:: \kappa = \frac{p_a - p_e}{1 - p_e}, \qquad
         p_a = \operatorname*{mean}_{i:\, A_i \geq 2}
@@ -156,7 +156,8 @@ def bennett_s(
     annotations, weights
         As in `percent_agreement`.
     weighting : None, "linear" or "quadratic"
-        How much two labels agree, by their places in the order of labels. None: only if equal.
+        How much two labels agree, by their places in the order of labels. None: unequal labels do
+        not agree.
 
     Returns
     -------
@@ -167,12 +168,12 @@ def bennett_s(
     Notes
     -----
     :math:`K` is the size of the label space: pass ``labels=[...]`` when reading the annotations, so
-    that unused labels count. If all annotators use the same one of several labels, S is 1, while
-    kappas are undefined.
+    that unused labels count. If all labels given are the same although others are possible, S is
+    1, while kappas are undefined.
 
     S rescales `percent_agreement` and has the same flaw: where one label is frequent, annotators
     who guess that label agree often. S is higher if unused labels are declared.
-    `krippendorff_alpha` uses the labels that were given. Without weights, `fleiss_kappa` <= S <=
+    `krippendorff_alpha` does not depend on unused labels. Without weights, `fleiss_kappa` <= S <=
     `gwet_ac` for any data.
 
     Other names: Brennan-Prediger coefficient; with several annotators, Randolph's free-marginal
@@ -233,8 +234,8 @@ def gwet_ac(
 
     Notes
     -----
-    :math:`K` is the size of the label space, as in `bennett_s`. If all annotators use the same one
-    of several labels, AC is 1, while kappas are undefined.
+    :math:`K` is the size of the label space, as in `bennett_s`. If all labels given are the same
+    although others are possible, AC is 1, while kappas are undefined.
 
     Chance agreement is *small* where one label is frequent, at most :math:`1/K` for AC1. So AC is
     close to 1 even if annotators cannot distinguish the rare label from the frequent one, and it is

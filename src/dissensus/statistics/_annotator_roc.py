@@ -83,11 +83,11 @@ def annotator_roc(
 
     Notes
     -----
-    If a fit is the truth, rates contain the errors of its model: with items of unlike difficulty
-    and a fit of `models.symmetric_confusion` that does not model it, 89 % intervals held .73 of 60
-    simulated rates, sensitivities .03 too high on average. An annotator who guesses is on the
-    diagonal. The items are fixed, and labels of one annotator are assumed to be independent given
-    the truth. Each repeated label of an item (``trial=``) counts.
+    If a fit is the truth, rates contain the errors of its model. In a simulation with items of
+    unlike difficulty and a fit of `models.symmetric_confusion` that does not model difficulty,
+    89 % intervals contained .73 of 60 rates, and sensitivities were .03 too high on average. An
+    annotator who guesses is on the diagonal. The items are fixed, and labels of one annotator are
+    assumed to be independent given the truth. Each repeated label of an item (``trial=``) counts.
 
     `models.symmetric_confusion` with one accuracy p for all annotators gives one point. With two
     labels, all its points have sensitivity p and false positive rate 1 - p. If items differ in
@@ -254,7 +254,7 @@ def _fitted_rates(
     if any(str(name).startswith("typical_") for name in posterior):
         return None  # a trace: matrices are of typical items, not of all
     if dim == SYSTEM and matrices in posterior and "shared_answers" in posterior:
-        return None  # matrices are of the answers that are not shared
+        return None  # matrices describe only the answers that are not shared
     complete = "population_confusion" in posterior and "confusion_concentration" not in posterior
     if dim == ANNOTATOR and matrices not in posterior and complete:
         posterior = posterior.assign({  # a trace of one matrix for all

@@ -124,7 +124,7 @@ def bayesian_bootstrap(
 
 
 def drawn(sums: Sums, units: Units, n_draws: int, random_seed: Any) -> xr.DataArray | xr.Dataset:
-    """Return draws of a statistic from its sums over items, of which units were sampled."""
+    """Return draws of a statistic from its sums over items; ``units`` are the sampled units."""
     rng = generator(random_seed, _STREAM)
     by_unit = sums if units.are_items else over_units(sums, units.of_item, units.n)
     again = deepcopy(rng)  # for a first pass with the same weights

@@ -28,7 +28,7 @@ _ANSWERS: Final = ("no", "yes")
 
 
 class ByLabel(dict[Any, Any]):
-    """Results by label. As an argument of `by_label`, each label gets its own."""
+    """Results by label; `by_label` passes each label its own result."""
 
 
 def by_label(function: str | Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -42,17 +42,17 @@ def by_label(function: str | Callable[..., Any], *args: Any, **kwargs: Any) -> A
     function : str or callable
         A statistic or its name, `bayesian_bootstrap`, ``fit`` of a model, or your own function.
     *args, **kwargs
-        Its arguments. All annotations and predictions among them are sets (``kind="set"``), also
-        known labels (``truth=``, as annotations with one answer for each item). From a dict that
+        Arguments of ``function``. Annotations, predictions and known labels (``truth=``, as
+        annotations with one answer for each item) must be sets (``kind="set"``). From a dict that
         `by_label` returned, each label gets its own value. Other arguments are the same for all
         labels.
 
     Returns
     -------
     DataArray, Dataset or dict
-        Numbers, DataArrays and Datasets stand along ``element`` (the label), after ``chain`` and
-        ``draw`` if there are any; where labels have different coordinates, values that do not exist
-        are NaN. Other results, such as fits, are in a dict from label to result.
+        Numbers, DataArrays and Datasets are joined along ``element`` (the label), after ``chain``
+        and ``draw`` if there are any; where labels have different coordinates, values that do not
+        exist are NaN. Other results, such as fits, are in a dict from label to result.
 
     Notes
     -----
@@ -74,9 +74,9 @@ def by_label(function: str | Callable[..., Any], *args: Any, **kwargs: Any) -> A
     Raises
     ------
     ArgumentError
-        If no argument is sets, or annotations or predictions among them are not.
+        If no argument is annotations or predictions, or one of these has another kind than "set".
     PredictionError
-        If predicted sets have no label in common with the annotations, or write sets differently.
+        If predicted sets have no label in common with the annotations, or use another separator.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def _require_one_answer_each(truth: Any) -> None:
             _TRUTH, expected='annotations of kind "set", with one answer for each known item',
             found=f"kind {truth.attrs['kind']!r}" if _is_data(truth) else type(truth).__name__,
             hint='Read the known sets with dissensus.annotations(..., kind="set"), with the same '
-            "name as the annotator of all of them",
+            "annotator for all of them",
         )  # fmt: skip
     item = truth[f"{ITEM}_code"].to_numpy()
     again = np.flatnonzero(np.bincount(item) > 1)
@@ -195,7 +195,7 @@ def _elements(given: list[Any]) -> Names:
 
 
 def _of_results(before: list[ByLabel], sets: list[xr.Dataset]) -> Names:
-    """Return the labels of results, or raise if other arguments have others."""
+    """Return the labels of results, or raise if other arguments have labels without a result."""
     fewest = min(before, key=len)
     elements = np.array(list(fewest))
     others = [np.array(list(one)) for one in before]
@@ -227,7 +227,7 @@ def _checked(data: xr.Dataset) -> xr.Dataset:
 def _seeds(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], n: int
 ) -> list[Any]:
-    """Return a seed for each label; nothing if the function takes none, or has its own."""
+    """Return a seed for each label; an empty list if the function takes no seed or has its own."""
     seed = kwargs.get(_SEED)
     if seed is None:
         try:
@@ -259,7 +259,7 @@ def _has_weights(function: Any) -> bool:
 
 
 def _of_label(value: Any, element: Any) -> Any:
-    """Return what an argument is for one label."""
+    """Return the value of an argument for one label."""
     if isinstance(value, ByLabel):
         return value[element]
     return _holds(value, element) if _is_data(value) else value
@@ -316,7 +316,7 @@ def _joined(results: list[Any], elements: Names, name: str | None) -> Any:
     index = xr.DataArray(elements, dims=ELEMENT, name=ELEMENT)
     try:
         joined: Any = xr.concat(results, dim=index, join="outer", combine_attrs="drop_conflicts")
-    except ValueError:  # sizes differ, and there are no coordinates to tell which values are which
+    except ValueError:  # sizes differ, and without coordinates values cannot be aligned
         return apart
     first = [dim for dim in SAMPLE if dim in joined.dims]
     return joined.transpose(*first, ELEMENT, ...)

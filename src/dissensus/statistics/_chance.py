@@ -21,7 +21,7 @@ NO_SPREAD: Final = (
     "annotators distinguish items"
 )
 ROUNDED: Final = ", up to rounding beside the largest"
-"""Added to the reason if labels are numbers: sums around a distant centre are rounded."""
+"""Added to the reason if labels are numbers, whose small differences may be lost in rounding."""
 ONE_LABEL: Final = (
     "there is only one label to give, and no disagreement is possible; if there are other labels "
     "that nobody used, read the annotations with labels=[...]"

@@ -52,7 +52,7 @@ def concordance(
     Parameters
     ----------
     annotations : Dataset
-        Annotations, with ``confidence=`` if there is any. Without, confidence is 1, as
+        Annotations, with ``confidence=`` if there is any. Otherwise confidence is 1, as
         ``attrs["confidence"]`` says, and :math:`\sigma` is `percent_agreement`. An annotator with
         several labels for an item (``trial=``) counts once, with the mean over them.
     chance : {"uniform", "empirical"}, mapping or Series from label to share, or number
@@ -189,7 +189,7 @@ def weighted_reliability(
         fit as ``accuracy``.
     errors : {"printed", "uniform"}
         "printed", as in the source: two annotators who are wrong always agree, which is correct for
-        two labels. "uniform": they agree only if they make the same of n - 1 errors.
+        two labels. "uniform": each makes one of n - 1 errors, and they agree if it is the same.
     distance, max_distance
         Graded agreement, as in `concordance`. Close but unequal labels are right with the same
         probability as equal ones; with ``truth`` they do not count.
@@ -216,7 +216,7 @@ def weighted_reliability(
     than two labels "printed" gives too low values, since wrong annotators rarely agree.
 
     `bayesian_bootstrap` adds the uncertainty of a sample of items. If the accuracies have draws,
-    each draw of weights uses one of these.
+    each draw of weights is paired with one draw of the accuracies.
 
     Eq. 6 assumes that annotators are independent given the truth. If many make the same mistake,
     agreement with the majority and weighted reliability are both too high. On hard items, where the

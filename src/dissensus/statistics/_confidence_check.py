@@ -81,7 +81,7 @@ def confidence_check(
     per_annotator : bool
         Return results by annotator too.
     draws : int, optional
-        Number of draws: 4,000, or as many as a fit has.
+        Number of draws. Default: 4,000, or the number of draws of the fit.
     cluster
         The sampled units, as in `bayesian_bootstrap`: items, or the clusters of the annotations.
     random_seed : int or numpy.random.Generator, optional
@@ -102,7 +102,7 @@ def confidence_check(
         The coordinate ``level`` is a confidence, or the mean confidence of a bin. Attributes are
         the ``lowest`` and ``highest`` confidence of each level, and its ``n_labels``; ``in_words``
         is a summary in sentences. Shares of wrong labels and discrimination are NaN, with a
-        warning, if no label is wrong (of all labels, or of an annotator's). There is also a warning
+        warning, if no label (or no label of an annotator) is wrong. There is also a warning
         for fewer than 20 units, and for a fit that did not use the confidence.
 
     Notes
@@ -203,7 +203,7 @@ class Levels(NamedTuple):
     code: Ints
     """(row): place in ``value``."""
     level: Ints
-    """(value): number of its level."""
+    """(value): number of the level that contains it."""
     description: str
     """"levels", or the number of bins."""
 
@@ -349,7 +349,7 @@ def _draws(
 
 
 def _gather(place: Ints, n: int) -> sparse.csr_array:
-    """Return the matrix that sums columns: (column, sum). Places of n or more are left out."""
+    """Return the matrix (column, sum) that adds up columns by place; n or more are left out."""
     kept = place < n
     where = np.flatnonzero(kept), place[kept]
     return sparse.csr_array((np.ones(len(where[0])), where), shape=(len(place), n))
@@ -385,7 +385,7 @@ def _sentences(check: xr.Dataset) -> list[str]:
         ]
     out.append(
         f"A label given with the highest confidence is wrong with probability "
-        f"{_with_interval(top['error_rate'])}, one with the lowest ({_level(check, 0)}) with "
+        f"{_with_interval(top['error_rate'])}, a label with the lowest ({_level(check, 0)}) with "
         f"{_with_interval(low['error_rate'])}."
     )
     if bool(check["discrimination"].notnull().any()):

@@ -69,7 +69,7 @@ def confidence_difficulty(
     -------
     xarray.Dataset
         ``slope``, ``intercept`` and ``rank_correlation``, with ``chain`` and ``draw``; for each
-        item ``confidence`` and ``difficulty``, the latter with the draws of a fit.
+        item ``confidence`` and ``difficulty``, with draws if difficulty is from a fit.
         ``attrs["difficulty"]`` says what difficulty is, ``attrs["in_words"]`` is a summary. If all
         items have the same confidence or difficulty, slope or correlation is NaN, with a warning.
         There is also a warning for fewer than 20 items.

@@ -91,10 +91,11 @@ def cross_kappa(
     Notes
     -----
     A low value has two possible causes: pools that label differently, or noise within a pool. The
-    normalised value distinguishes the two, unless the alpha of a pool is close to 0. With few
-    annotators its draws are skewed; read their median (five and five annotators, two on an item:
-    means 1.0, true .8). `krippendorff_alpha` of all annotators together mixes agreement within and
-    between pools. Cross kappa is low where one label is frequent, as any kappa.
+    normalised value distinguishes these, unless the alpha of a pool is close to 0. With few
+    annotators its draws are skewed: use their median (in simulations with two pools of five
+    annotators, two on an item, means were 1.0 and the true value .8). `krippendorff_alpha` of all
+    annotators together mixes agreement within and between pools. Like any kappa, cross kappa is low
+    where one label is frequent.
 
     Source: Wong, Paritosh and Aroyo (2021), "Cross-replication reliability", Eq. 4 to 13; with
     missing labels Eq. 9 and 10.
@@ -157,7 +158,7 @@ def _two_pools(
     annotations, in_second = _shared(annotations, places)
     n_items, n_annotators = annotations.sizes[ITEM], annotations.sizes[ANNOTATOR]
     item, annotator = codes_in(annotations, ITEM, ANNOTATOR)
-    # Each pool's labels of an item are grouped as a separate item: one count for both pools.
+    # Labels of an item by the second pool are grouped as another item: one call for both pools.
     each = grouped(item + in_second * n_items, annotator, 2 * n_items)
     if int(each.voices.sum()) < len(item):
         check_annotations(annotations, {})

@@ -44,9 +44,9 @@ def discrepancy_curve(
     annotations : Dataset
         Annotations with two labels.
     scores : Dataset, DataArray or mapping
-        Predictions that are numbers (``kind="continuous"``), or lists with ``score=``, of which the
-        score of the positive label is used; an array over (item, system) or (item); or a mapping
-        from item to score.
+        Predictions that are numbers (``kind="continuous"``), or lists with ``score=`` (the score
+        of the positive label is used); an array over (item, system) or (item); or a mapping from
+        item to score.
     thresholds : array-like, or DataArray (system)
         Thresholds. A DataArray over systems, as from `best_threshold`, has one threshold per
         system.
@@ -211,7 +211,7 @@ def _middle_of_lowest(values: Floats) -> int:
 
 
 def _positive(annotations: xr.Dataset, positive: Any) -> tuple[Ints, int, Any]:
-    """Return label codes (row), the code of the positive label of two, and this label."""
+    """Return label codes (row), and the code and name of the positive label, of two labels."""
     codes, labels = labels_of(annotations)
     if len(labels) != 2:
         raise AnnotationError(
@@ -227,7 +227,7 @@ def _positive(annotations: xr.Dataset, positive: Any) -> tuple[Ints, int, Any]:
 def _as_predictions(scores: Any) -> xr.Dataset:
     """Return scores (predictions, an array, a Series or a mapping) as predictions of numbers."""
     if isinstance(scores, xr.Dataset | xr.DataTree):
-        return scores  # type: ignore[return-value]  # checked where predictions are
+        return scores  # type: ignore[return-value]  # `systems_of` checks it
     if isinstance(scores, pd.Series):
         if scores.index.has_duplicates:  # a mapping would silently keep the last value
             again = shown(list(scores.index[scores.index.duplicated()]))

@@ -95,9 +95,9 @@ def discrepancy_ratio(
     The expected discrepancies depend neither on the number of annotators nor on which annotator
     labelled which items. Their ratio is too high on average if annotators are few, as their
     discrepancy may be small by chance: in simulated studies of three annotators who use the scale
-    differently by .1, of 1.15. It is relative to the annotators: a system as poor as poor
-    annotators has a ratio of 1. With a distance that has few large values ("squared"), the ratio
-    depends on few items: compute it with another distance too. If items with fewer labels are
+    differently, a ratio of 1.15 was .1 too high. It is relative to the annotators: a system as poor
+    as poor annotators has a ratio of 1. With a distance that has few large values ("squared"), the
+    ratio depends on few items: compute it with another distance too. If items with fewer labels are
     harder, the ratio describes the easier items.
 
     Hinge and Jaccard are distances here. The source prints the hinge with the opposite sign, and
@@ -148,7 +148,7 @@ def discrepancy_ratio(
 
 
 def _discrepancies(distances: StatementDistances, present: Flags) -> Floats:
-    """Return by item whether it counts, the annotators' discrepancy, and that of each system."""
+    """Return (item, column): 1 if the item counts, the annotators' and the systems' discrepancy."""
     counts = present & (distances.counts >= 2)
     columns = [counts.astype(np.float64), distances.by_item(distances.to_others)]
     columns += [distances.by_item(distances.to_system(k)) for k in range(distances.n_systems)]
@@ -160,9 +160,9 @@ def discrepancies_from(
 ) -> tuple[Floats, Floats, Floats]:
     """Return discrepancies and ratios from totals (set of weights, group, sum).
 
-    The sums are the number of items, the distance of annotators, and that of each system. Returns
-    the means of the annotators (set of weights, group), of systems, and ratios (set of weights,
-    group, system).
+    The sums are the number of items, the distance between annotators, and the distance of each
+    system. Returns the mean distance between annotators (set of weights, group), and the mean
+    distance and the ratio of each system (set of weights, group, system).
     """
     no_pairs, no_disagreement = reasons
     weight = totals[..., :1]
@@ -268,7 +268,7 @@ OTHERS_AGREE: Final = (
     "the other annotators agree on all compared items{rounded}: there is no disagreement to "
     "compare with"
 )
-ROUNDED: Final = ", up to rounding beside the annotator's own distances"
+ROUNDED: Final = ", up to rounding errors of the annotator's own distances"
 
 _LEVEL: Final = 8
 """A level of magnitude: distances that differ by a factor of up to 2 to this power."""
@@ -332,7 +332,7 @@ def annotator_discrepancy_ratio(
     if alpha_items == "all":
         more, n_levels = _other_items(distances, n_annotators)
         parts += more
-    # The distances of the others are computed without the annotator, except for callables.
+    # For a callable, distances between the others are a difference of sums, with rounding errors.
     by_callable = distances.attrs["distance"] == "callable"
     reason = OTHERS_AGREE.format(rounded=ROUNDED if by_callable else "")
     name = "annotator_discrepancy_ratio"
@@ -350,7 +350,7 @@ def annotator_discrepancy_ratio(
 
 
 def _same_items(distances: StatementDistances, n_annotators: int) -> tuple[Matrix, ...]:
-    """Return, by item and annotator, what counts, distances to the others, and between them."""
+    """Return (item, annotator): which count, distances to the others, and between the others."""
     counts = distances.counts[distances.item] >= 3
     columns = (
         counts.astype(np.float64),

@@ -43,7 +43,7 @@ LARGEST: Final = 1e280
 """Distances from 1 / LARGEST to LARGEST can be added and multiplied by counts."""
 
 TABLE: Final = 3000
-"""Maximum number of distinct labels for a table of distances that have no shortcut."""
+"""Maximum number of distinct labels if all distances are computed as a table."""
 
 
 class CallableDistance:

@@ -10,8 +10,7 @@ import pandas as pd
 import xarray as xr
 from scipy import sparse
 
-from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM
-from dissensus.errors import AnnotationError, ArgumentError, shown
+from dissensus.dims import ITEM
 from dissensus.kernels.grouped import Grouped
 from dissensus.kernels.types import Floats, Ints
 from dissensus.statistics._chance import NO_PAIRS, beyond_chance, described, no_spread, placed
@@ -24,7 +23,7 @@ from dissensus.statistics._distances import (
     pairs_of,
     table_of,
 )
-from dissensus.statistics._read import labels_of, numbers_of, places_in, read, rows_of, spelled
+from dissensus.statistics._read import labels_of, numbers_of, of_two, read, rows_of
 from dissensus.statistics._sums import Matrix, Sums, Undefined, compact, times
 
 NO_COMMON: Final = "no item has labels of both annotators"
@@ -59,8 +58,7 @@ def cohen_kappa(
     -------
     xarray.DataArray
         A number from -1 to 1; 0 for chance. ``attrs`` name the weighting and the two annotators.
-        NaN, with a warning, if both labelled no item, or both gave the same label to all these
-        items.
+        NaN, with a warning, if no item has labels of both, or all these labels are the same.
 
     Notes
     -----
@@ -85,40 +83,11 @@ def cohen_kappa(
     >>> round(float(dx.cohen_kappa(ann, weighting="quadratic")), 3)
     0.857
     """
-    annotations = read(annotations)
-    known = annotations[ANNOTATOR].to_numpy()
-    if annotators is None:
-        two = _only_two(annotations)
-    else:
-        expected = f"two names, such as {shown(list(known), 3)}"
-        two = places_in("annotators", annotators, known, expected, 2)
-    theirs = np.isin(annotations["annotator_code"].to_numpy(), two)
-    if not theirs.all():
-        rows_of(annotations)  # checks for repeated rows while rows have the caller's numbers
-        annotations = annotations.isel({ANNOTATION: theirs})
+    annotations, names = of_two(read(annotations), annotators)
     annotations, distance = placed(annotations, weighting)
-    names = spelled(known[two])
     attrs = {**described(weighting), "annotators": names}
     sums = between_annotators("cohen_kappa", annotations, distance, NO_COMMON, attrs)
     return sums.value(weights)
-
-
-def _only_two(annotations: xr.Dataset) -> Ints:
-    """Return the codes of the only two annotators."""
-    codes = np.unique(annotations["annotator_code"].to_numpy())
-    names = list(annotations[ANNOTATOR].to_numpy()[codes])
-    if len(codes) < 2:
-        raise AnnotationError(
-            "annotations", expected="two annotators", found=f"only {shown(names) or 'none'}"
-        )
-    if len(codes) > 2:
-        raise ArgumentError(
-            "annotators",
-            expected="the names of two annotators",
-            found=f"None, with {len(codes):,} annotators ({shown(names, 3)})",
-            hint="For all annotators: krippendorff_alpha, fleiss_kappa or iota",
-        )
-    return codes
 
 
 ROUNDING: Final = 1e-12
@@ -128,7 +97,7 @@ ROUNDING: Final = 1e-12
 def iota(
     annotations: xr.Dataset, distance: Distance | None = None, *, weights: Any = None
 ) -> xr.DataArray:
-    r"""Iota: agreement beyond chance of any annotators, given each annotator's label frequencies.
+    r"""Iota: agreement beyond chance of two or more annotators, given their label frequencies.
 
     .. math:: \iota = 1 - \frac{d_o}{d_e}, \qquad
         d_o = \operatorname*{mean}_{i,\, r \neq s} D(y_{ir}, y_{is}), \quad

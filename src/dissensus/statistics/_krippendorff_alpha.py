@@ -32,7 +32,7 @@ def krippendorff_alpha(
     distance: str | None = None,
     weights: Any = None,
 ) -> xr.DataArray:
-    r"""Krippendorff's alpha: agreement beyond chance of any annotators, with any labels missing.
+    r"""Krippendorff's alpha: agreement beyond chance of any number of annotators, with gaps.
 
     .. math:: \alpha = 1 - \frac{D_o}{D_e}, \qquad
         D_o = \frac{1}{n} \sum_i \frac{1}{A_i - 1} \sum_{r \neq s} \delta^2(y_{ir}, y_{is}), \quad

@@ -83,8 +83,8 @@ def lehner(
     predictions, weights
         As in `naive_accuracy`.
     on_missing : {"raise", "drop"}
-        What to do about items that only one side has. Items without predictions are still used for
-        the annotators' accuracy and the base rates.
+        What to do about items without annotations or predictions. Items without predictions are
+        still used for the annotators' accuracy and the base rates.
 
     Returns
     -------
@@ -153,7 +153,7 @@ class _Patterns(NamedTuple):
     """(item)"""
     answers: Answers
     parts: tuple[Matrix, Matrix]
-    """(item, pattern) and (item, answer): 1 for the item's own; 0 for items without labels."""
+    """(item, pattern) and (item, answer): 1 for those of the item; 0 for items without labels."""
     tallies: sparse.csr_array
     """(pattern, tally): ordered pairs of labels, pairs that differ, and the count of each label."""
 
@@ -274,7 +274,7 @@ def _of_systems(bins: Floats, n_labels: int, undefined: Undefined) -> tuple[Floa
 
 
 def _truth(patterns: _Patterns, result: xr.Dataset) -> xr.DataArray:
-    """Return the probability of each label to be true, and warn where it is undefined."""
+    """Return the probability that each label is true, and warn where it is undefined."""
     accuracy, prevalence = float(result["annotator_accuracy"]), result["prevalence"].to_numpy()
     values: Floats = np.full((len(patterns.items), len(prevalence)), np.nan)
     if not np.isnan(prevalence).any():

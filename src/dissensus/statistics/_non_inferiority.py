@@ -40,9 +40,10 @@ def non_inferiority(ratio_draws: xr.DataArray | xr.Dataset, margin: float) -> xr
     Notes
     -----
     The result is the share of draws below the limit; its resolution is 1 over the number of draws.
-    Draws of `bayesian_bootstrap` are for the same annotators: with three annotators who label 400
-    items, a system whose ratio to others was 1.15 had a probability of .95 or more in .15 of 60
-    simulated studies. `dissensus.evaluate` has draws for other annotators (.02 of these studies).
+    Draws of `bayesian_bootstrap` are for the same annotators. In 60 simulated studies of 400 items
+    with three annotators, a system whose ratio against other annotators was 1.15 had a probability
+    of .95 or more in .15 of the studies; with the draws of `dissensus.evaluate`, which are for
+    other annotators, in .02.
 
     Source: Lovchinsky et al. (2020), section 3.2, as a posterior probability in place of a test.
 

@@ -294,7 +294,7 @@ def _by_set(
 
 
 def require_alike(annotations: xr.Dataset, predictions: xr.Dataset) -> None:
-    """Raise if sets meet rankings or numbers, or if both sides write sets differently."""
+    """Raise for sets beside rankings or numbers, and for labels with the separator of sets."""
     kinds = annotations.attrs["kind"], predictions.attrs["kind"]
     if kinds[0] == "set" and kinds[1] in {"ranking", "continuous"}:
         raise PredictionError(
@@ -404,7 +404,7 @@ def _numbered(
 
 
 def _with_strays(labels: Names, systems: Systems | None) -> Names:
-    """Return all labels in the order of the codes of `said_by_systems`, also systems' labels."""
+    """Return labels in the order of the codes of `said_by_systems`: labels of systems only last."""
     if systems is None:
         return labels
     vocabulary = systems.predictions[LABEL].to_numpy()

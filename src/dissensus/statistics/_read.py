@@ -18,7 +18,7 @@ from dissensus.data.alignment import Systems, check_labels
 from dissensus.data.rows import given_numbers
 from dissensus.data.schema import check_annotations, check_form, is_checked, no_predictions
 from dissensus.data.sets import OF_SETS
-from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
+from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, LABEL, POSITION, SYSTEM
 from dissensus.errors import AnnotationError, ArgumentError, PredictionError, brief, shown
 from dissensus.kernels.distances import Lists, lists_of
 from dissensus.kernels.grouped import Grouped, grouped
@@ -28,7 +28,7 @@ from dissensus.kernels.types import Floats, Ints, Names
 
 
 def real(value: Any) -> float:
-    """Return a float: NaN if it is not a Python or NumPy number, infinity if it is too large.
+    """Return a float: NaN if ``value`` is not a Python or NumPy number, infinity if it overflows.
 
     Stricter than `dissensus.arguments.real`, which takes everything that ``float`` converts.
     """
@@ -76,7 +76,7 @@ def names_in(name: str, values: Any, expected: str) -> Names:
 
 
 def places_in(name: str, given: Any, known: Names, expected: str, n: int | None = None) -> Ints:
-    """Return the places of names among known names, or raise; each once, and ``n`` if given."""
+    """Return the places of distinct names (``n``, if given) among known names, or raise."""
     names = names_in(name, given, expected)
     if (n is not None and len(names) != n) or not len(names):
         raise ArgumentError(name, expected=expected, found=f"{len(names)} names")
@@ -192,6 +192,39 @@ def rows_of(annotations: xr.Dataset) -> Grouped:
     if int(rows.voices.sum()) < len(rows.order):
         check_annotations(annotations, {})  # slower: sorts all rows to find repeated rows
     return rows
+
+
+def of_two(annotations: xr.Dataset, annotators: Any = None) -> tuple[xr.Dataset, list[str]]:
+    """Return the annotations of two annotators, and their names; None are the only two."""
+    known = annotations[ANNOTATOR].to_numpy()
+    if annotators is None:
+        two = _only_two(annotations)
+    else:
+        expected = f"two names, such as {shown(list(known), 3)}"
+        two = places_in("annotators", annotators, known, expected, 2)
+    theirs = np.isin(annotations["annotator_code"].to_numpy(), two)
+    if not theirs.all():
+        rows_of(annotations)  # checks for repeated rows while rows have the caller's numbers
+        annotations = annotations.isel({ANNOTATION: theirs})
+    return annotations, spelled(known[two])
+
+
+def _only_two(annotations: xr.Dataset) -> Ints:
+    """Return the codes of the only two annotators."""
+    codes = np.unique(annotations["annotator_code"].to_numpy())
+    names = list(annotations[ANNOTATOR].to_numpy()[codes])
+    if len(codes) < 2:
+        raise AnnotationError(
+            "annotations", expected="two annotators", found=f"only {shown(names) or 'none'}"
+        )
+    if len(codes) > 2:
+        raise ArgumentError(
+            "annotators",
+            expected="the names of two annotators",
+            found=f"None, with {len(codes):,} annotators ({shown(names, 3)})",
+            hint="For all annotators: krippendorff_alpha, fleiss_kappa or iota",
+        )
+    return codes
 
 
 def codes_in(annotations: xr.Dataset, *dims: str) -> tuple[Ints, ...]:

@@ -23,16 +23,16 @@ from dissensus.wording import percent
 
 
 def shares(weights: Floats, positive: Flags | Floats) -> tuple[Floats, Floats]:
-    r"""Return weights (draw, case) whose totals over cases are means of positive and negative ones.
+    r"""Return weights (draw, case) for a mean over positive cases, and for one over negative cases.
 
-    ``positive`` (draw or 1, case) says which cases are positive, or with which probability p. For
-    known kinds, these are the weights of one kind over their sum. For probabilities,
+    ``positive`` (draw or 1, case) says which cases are positive, or with which probability p. If
+    it is known, the weights of one kind are divided by their sum, and others are 0. Otherwise
 
     .. math:: u_i = \frac{w_i}{W} \left(1 + (t - \bar p) \frac{p_i - \bar p}{V}\right)
 
-    with t = 1 for positive and 0 for negative cases, and the weighted mean and variance of p. It is
-    the value at p = t of the regression on p: unbiased if, given the kind of a case, what is
-    measured does not depend on p. Some of these weights are negative.
+    with t = 1 for positive and 0 for negative cases, the sum W of weights, and the weighted mean
+    and variance V of p. The mean is the value at p = t of a regression on p: unbiased if, given the
+    kind of a case, the averaged value does not depend on p. Some of these weights are negative.
 
     >>> u, v = shares(np.array([[1.0, 1.0, 2.0]]), np.array([[True, False, False]]))
     >>> u, v.round(2)
@@ -58,9 +58,9 @@ def rates(scores: Floats, positive: Floats, negative: Floats) -> tuple[Floats, F
     Parameters
     ----------
     scores : array (case,)
-        In this order.
+        From the highest to the lowest.
     positive, negative : array (draw, case)
-        What `shares` returns.
+        Weights from `shares`.
 
     Returns
     -------
@@ -139,10 +139,10 @@ def curve(sensitivity: Floats, false_positive_rate: Floats, steps: int) -> Float
 PLACES: Final = np.linspace(0.0, 1.0, 101)
 """False positive rates at which curves are stored."""
 _BLOCK: Final = 120_000
-"""Weights at a time, which stay in the processor's cache."""
+"""Number of weights in a block, which stays in the processor's cache."""
 _NEAR: Final = 1e-3
 _MANY: Final = 0.05
-"""Share of draws outside of 0 to 1 that is warned of."""
+"""There is a warning if a larger share of draws is outside 0 to 1."""
 
 
 def weights_of(
@@ -187,7 +187,7 @@ def _shapes(true: Truth, study: Study) -> Floats:
 
 
 class Measured(NamedTuple):
-    """What is measured of each reading."""
+    """The values to compute for each reading."""
 
     readings: Sequence[Reading]
     thresholds: Floats
@@ -204,7 +204,7 @@ class Measured(NamedTuple):
     ) -> dict[str, Floats]:
         """Return values (draw, reading, ...) by name, and the mean curves (draw, modality, ...).
 
-        ``seen`` is what `observed` returns.
+        ``seen`` is the result of `observed`.
         """
         power = [_powers(one, study, true) for one in self.readings]
         modality = np.array([one.modality for one in self.readings])
@@ -214,7 +214,7 @@ class Measured(NamedTuple):
             curves = [part["curve"][:, modality == k].mean(1) for k in range(self.n_modalities)]
             parts.append(part | {"curve": np.stack(curves, axis=1)})
         out = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        if self.most < 1:  # twice: weights repeat the bias of few cases, which the data have too
+        if self.most < 1:  # few cases bias the data, and weights add the same bias: subtract twice
             out["partial_auc"] -= 2 * (out["partial_auc"].mean(axis=0) - seen["partial_auc"])
         return out
 
@@ -260,9 +260,9 @@ class Measured(NamedTuple):
 def _powers(one: Reading, study: Study, true: Truth) -> Floats | None:
     """Return the powers of the weights of a reading's cases, None if all cases were read.
 
-    The shape of weights is right for all cases of the study. With fewer cases m the variance of a
-    weight must be that of the shape (m - 2) / m. A power of a gamma variable with larger variance
-    stays positive, and as dependent on the weights of other readings as it can be.
+    Gamma weights have the right shape for all n cases of the study. For a reading of m < n cases,
+    the variance of a weight must be that of shape (m - 2) / m, which is larger. A power of the
+    weight has this variance, stays positive, and depends on the same random number.
     """
     if len(one.case) == len(study.cases):
         return None
@@ -307,7 +307,7 @@ def off_the_edge(
 ) -> None:
     """Replace draws of values that are 0 or 1 in the data, which have no spread.
 
-    Areas of 1 are drawn with half a case of each kind that is tied with all others, rates with
+    Areas are drawn with half a case of each kind added, tied with all others; rates are drawn with
     Jeffreys' prior. The added cases are the same for all readings and thresholds.
     """
     if not true.known:

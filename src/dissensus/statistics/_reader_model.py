@@ -29,25 +29,25 @@ from dissensus.wording import listed
 CHAINS: Final = 4
 WARM_UP: Final = 200
 SWEEPS: Final = 2
-"""Sweeps for a draw."""
+"""Sweeps per draw."""
 GRADES: Final = 10
-"""Grades that the scores of a reading are divided into, at most."""
+"""Maximum number of grades into which the scores of a reading are divided."""
 MOST: Final = 20_000.0
-"""Microseconds a sweep, at most: two minutes on two processors."""
+"""Maximum number of microseconds per sweep: two minutes in total on two processors."""
 
 
 class Posterior(NamedTuple):
-    """Draws, those of one chain after the other."""
+    """Draws of all chains, one chain after the other."""
 
     separation: Floats
-    """(draw, reading): over the standard deviation of the difference between a positive and a
-    negative case, which makes it the probit of the area."""
+    """(draw, reading): divided by the standard deviation of the difference between a positive and
+    a negative case: the probit of the area."""
     area: Floats
-    """(draw, modality): probit of the average area of all readers, were they alike."""
+    """(draw, modality): mean over all readers of the probit of the area."""
     between: Floats
     """(draw, 2): standard deviations of probits between readers, and between modalities."""
     variance: Floats
-    """(draw, truth): of latent scores of negative and of positive cases."""
+    """(draw, truth): variances of latent scores, of negative and of positive cases."""
     diagnostics: dict[str, Any]
 
 
@@ -118,7 +118,7 @@ def sample(
     separation, area, between, variance = trace
     separation = separation / np.sqrt(variance.sum(axis=-1, keepdims=True))
     area = area[..., : len(study.modalities)]
-    with held_back():  # its advice is for fits; `concerns` words it for a study
+    with held_back():  # the advice in the warning is for fits; `concerns` has advice for a study
         found = convergence.diagnosed_parameters({
             "area": xr.DataArray(ndtr(separation), dims=(*SAMPLE, "reading")),
             "average area": xr.DataArray(ndtr(area), dims=(*SAMPLE, "modality")),
@@ -134,7 +134,7 @@ def sample(
 def _laid_out(
     readings: Sequence[Reading], n_systems: int, study: Study, true: Truth
 ) -> tuple[Scores, Readings]:
-    """Return scores as grades, in the order of readings and grades, and what readings are."""
+    """Return scores as grades, sorted by reading and grade, and the modality and reader of each."""
     positive = true.positive[0].astype(np.int64)
     columns, n_grades = [], []
     for j, one in enumerate(readings):
@@ -169,7 +169,7 @@ def _laid_out(
 
 
 def graded(score: Floats) -> Ints:
-    """Return grades from 0: the values themselves if they are few, otherwise about equally many.
+    """Return grades from 0: one for each value if these are few, else about equally frequent ones.
 
     >>> graded(np.array([3.0, 1.0, 3.0]))
     array([1, 0, 1])
@@ -179,7 +179,7 @@ def graded(score: Floats) -> Ints:
         return np.asarray(place)
     grade_of, grade, held, left = np.empty(len(values), dtype=np.int64), 0, 0, len(score)
     for k, many in enumerate(count.tolist()):
-        # Half a value too many is as good as half too few.
+        # Start a grade if more than half of this value's scores would exceed the even share.
         if held and grade < GRADES - 1 and held + many / 2 > left / (GRADES - grade):
             grade, held, left = grade + 1, 0, left - held
         grade_of[k] = grade
@@ -188,7 +188,7 @@ def graded(score: Floats) -> Ints:
 
 
 class Trace(NamedTuple):
-    """Room for draws, as `Values` has them."""
+    """Arrays in which draws are stored."""
 
     separation: Floats
     area: Floats
@@ -223,7 +223,7 @@ class _Chain:
         self.trace = Trace(*(np.empty((draws, n)) for n in (n_readings, n_areas, 2, 2)))
 
     def advance(self, first: int, n: int) -> None:
-        """Advance by n sweeps."""
+        """Advance by n draws, of which those before draw 0 are not stored."""
         for draw in range(first, first + n):
             for _ in range(SWEEPS):
                 self._sweep()
@@ -270,7 +270,7 @@ class _Chain:
 
 
 def _seen(scores: Scores, of: Readings, n_cases: int, n_areas: int, n_effects: int) -> Flags:
-    """Return which effects scores depend on (case, effect)."""
+    """Return whether a score of the case depends on the effect (case, effect)."""
     seen = np.zeros((n_cases, n_effects), dtype=bool)
     seen[scores.case, 0] = True
     seen[scores.case, 1 + of.modality[scores.reading]] = True
@@ -288,7 +288,7 @@ def _first_cuts(scores: Scores) -> Floats:
     return out
 
 
-# What the draws say of areas.
+# Areas from draws of the posterior.
 
 
 def areas(posterior: Posterior, most: float) -> dict[str, Floats]:
@@ -300,9 +300,10 @@ def areas(posterior: Posterior, most: float) -> dict[str, Floats]:
 
 
 def averages(posterior: Posterior, name: str, most: float) -> tuple[Floats, Floats]:
-    """Return averages over all readers there could be, and standard deviations of areas.
+    """Return averages over all possible readers, and standard deviations of areas.
 
-    They are (draw, modality), and (draw, 2), or (draw, 1) if no reader uses several modalities.
+    Averages are (draw, modality). Standard deviations, between readers and between modalities, are
+    (draw, 2), or (draw, 1) if no reader uses several modalities.
     """
     wider = np.sqrt(1.0 + (posterior.between**2).sum(axis=1, keepdims=True))
     probit = posterior.area / wider
@@ -316,8 +317,9 @@ def averages(posterior: Posterior, name: str, most: float) -> tuple[Floats, Floa
 def _partial(posterior: Posterior, probit: Floats, wider: Any, most: float) -> Floats:
     r"""Return mean sensitivities up to a false positive rate.
 
-    It is the probability that a positive case has a higher score than a negative one, which is
-    among the highest; with ``wider`` the standard deviation of their difference over T.
+    This is the probability that a positive case has a higher score than a negative case, given that
+    the negative case is among the highest of its kind. ``wider`` is the standard deviation of their
+    difference, divided by T.
     """
     negative = np.sqrt(posterior.variance[:, :1] / posterior.variance.sum(axis=1, keepdims=True))
     shared = np.broadcast_to(-negative / wider, probit.shape)
@@ -327,7 +329,7 @@ def _partial(posterior: Posterior, probit: Floats, wider: Any, most: float) -> F
 def curves(posterior: Posterior, modality: Ints, n_modalities: int) -> Floats:
     """Return mean sensitivities of these readers at `PLACES` (draw, modality, place).
 
-    ``modality`` is that of each reading, without systems.
+    ``modality`` has the modality of each reading of a reader.
     """
     out = np.zeros((len(posterior.variance), n_modalities, len(PLACES)))
     ratio = np.sqrt(posterior.variance / posterior.variance[:, 1:])[:, :1]

@@ -30,9 +30,9 @@ from dissensus.statistics._truth import TrueLabels, fit_name, posterior_of
 FEWEST: Final = 3
 """The smallest number of positive, and of negative, cases for which weights can be drawn."""
 _ALIKE: Final = 1e-9
-"""A variance of probabilities below which cases are not told apart."""
+"""If probabilities vary less, positive and negative cases cannot be distinguished."""
 ONE: Final = "all"
-"""The name of the modality of a study with one."""
+"""The name of the modality in a study with only one."""
 
 
 class Study(NamedTuple):
@@ -48,7 +48,7 @@ class Study(NamedTuple):
     cluster: Ints | None
     """(case,): the cluster of each case."""
     grades: Names | None
-    """The names of scores that are grades in words, whose places are the scores."""
+    """The names of grades in words, in their order: a score is the place of a grade."""
     columns: Mapping[str, pd.Series[Any]]
     """The columns of the table by name, for a true label in one of them."""
     rows: pd.Index[Any]
@@ -118,7 +118,7 @@ def of_table(frame: Any, names: Mapping[str, str | None], cluster: str | None) -
 
 
 def _scores(column: pd.Series[Any], name: str) -> tuple[Floats, Names | None]:
-    """Return scores as numbers, and the names of grades in words, whose places are the scores."""
+    """Return scores as numbers; and, if they are places of grades in words, the grades' names."""
     if isinstance(column.dtype, pd.CategoricalDtype) and column.dtype.ordered:
         coded = tables.encode(column, name, sort=True)
         if coded.is_text:
@@ -130,9 +130,9 @@ def _scores(column: pd.Series[Any], name: str) -> tuple[Floats, Names | None]:
 def _one_each(
     case: tables.Encoded, value: tables.Encoded, case_name: str, name: str, noun: str
 ) -> Ints:
-    """Return the code of each case, or raise if rows of a case have several."""
+    """Return the code of each case's value, or raise if a case has several values."""
     out = np.zeros(len(case.values), dtype=np.int64)
-    out[case.codes[::-1]] = value.codes[::-1]  # of several the first
+    out[case.codes[::-1]] = value.codes[::-1]  # the first row of each case is kept
     differs = np.flatnonzero(out[case.codes] != value.codes)
     if len(differs):
         row = int(differs[0])
@@ -181,9 +181,9 @@ class Truth(NamedTuple):
     """Which cases are positive."""
 
     positive: Flags | Floats
-    """(1, case): whether each case is; or (draw, case): the probability in draws of a fit."""
+    """(1, case): whether it is positive; or (draw, case): the probability in draws of a fit."""
     fit: TrueLabels
-    """What makes a Dataset of draws, and says where the truth is from."""
+    """Makes a Dataset of draws, and contains the source of the truth."""
     label: Any
     """The positive label."""
 
@@ -227,7 +227,7 @@ def truth_of(study: Study, truth: Any, case: str, positive: Any) -> Truth:
 
 
 def _is_by_row(study: Study, truth: Any) -> bool:
-    """Return whether a Series is a column of the table, and not by case."""
+    """Return whether a Series has a label for each row of the table, and not for each case."""
     if not isinstance(truth, pd.Series) or not study.columns:
         return False
     by_case = truth.index.is_unique and set(truth.index) == set(study.cases.tolist())
@@ -344,13 +344,13 @@ def _positive(positive: Any, labels: Names) -> int:
 
 
 def numbers_of_kinds(truth: Truth, case: Ints) -> tuple[float, float]:
-    """Return the numbers of positive and of negative cases among some, expected if not known."""
+    """Return the numbers of positive and negative cases in ``case``; with a fit, expectations."""
     positive = float(truth.positive[:, case].sum(axis=1).mean())
     return positive, len(case) - positive
 
 
 def check_kinds(truth: Truth, study: Study) -> None:
-    """Raise unless there are some positive and some negative cases, in some clusters each."""
+    """Raise unless there are `FEWEST` cases of each kind, and as many clusters with such cases."""
     n = numbers_of_kinds(truth, np.arange(len(study.cases)))
     for word, count in zip(("positive", "negative"), n, strict=True):
         if count < FEWEST:
@@ -370,7 +370,7 @@ def check_kinds(truth: Truth, study: Study) -> None:
 
 
 def clusters_of(truth: Truth, study: Study, positive: bool) -> int:
-    """Count the clusters that have cases of a kind (all, if it is not known which)."""
+    """Count the clusters that have cases of a kind; with a fit, all clusters."""
     assert study.cluster is not None
     if not truth.known:
         return len(np.unique(study.cluster))
@@ -378,7 +378,7 @@ def clusters_of(truth: Truth, study: Study, positive: bool) -> int:
 
 
 def _is_usable(study: Study, truth: Truth, case: Ints) -> bool:
-    """Return whether there are enough cases of both kinds among some."""
+    """Return whether there are enough cases of both kinds in ``case``."""
     if min(numbers_of_kinds(truth, case)) < FEWEST:
         return False
     if not truth.known:
@@ -387,7 +387,7 @@ def _is_usable(study: Study, truth: Truth, case: Ints) -> bool:
 
 
 def units_of_kinds(study: Study, truth: Truth, case: Ints) -> tuple[float, float]:
-    """Return the numbers of positive and of negative cases among some, or of clusters of such."""
+    """Return the numbers of positive and negative cases in ``case``, or of clusters with them."""
     if study.cluster is None or not truth.known:
         return numbers_of_kinds(truth, case)
     positive, cluster = truth.positive[0][case], study.cluster[case]
@@ -395,7 +395,7 @@ def units_of_kinds(study: Study, truth: Truth, case: Ints) -> tuple[float, float
 
 
 def readings_in(study: Study, truth: Truth) -> list[Reading]:
-    """Return the scores of each reader with each modality, in which both kinds of cases occur."""
+    """Return the readings with enough cases of both kinds, and warn of other readings."""
     key = study.modality * len(study.readers) + study.reader
     order = np.argsort(key, kind="stable")
     cuts = np.flatnonzero(np.diff(key[order])) + 1
@@ -420,8 +420,8 @@ def readings_in(study: Study, truth: Truth) -> list[Reading]:
         warn_caller(
             f"{len(lacking)} of {len(lacking) + len(out)} pairs of reader and modality have fewer "
             f"than {FEWEST} positive or fewer than {FEWEST} negative cases"
-            + ("" if study.cluster is None else " or clusters of such")
-            + ("" if truth.known else ", or cases that the fit does not tell apart")
+            + ("" if study.cluster is None else " or clusters with such cases")
+            + ("" if truth.known else ", or cases whose probabilities in the fit are all the same")
             + f", and are left out: {shown(lacking)}."
         )
     return out

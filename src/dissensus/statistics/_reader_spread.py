@@ -18,7 +18,7 @@ from dissensus.kernels.types import Floats, Ints
 NODES: Final = 32
 """Nodes for each standard deviation: quantiles of its prior."""
 _ENTRIES: Final = 4_000_000
-"""Entries of covariances that are in memory at a time."""
+"""Maximum number of entries of covariances in memory at a time."""
 _CLOSE: Final = 1e-9
 """Added to the variance of noise: readers who always agree have no noise between them."""
 
@@ -43,7 +43,7 @@ class Cells(NamedTuple):
 
 
 class Chance(NamedTuple):
-    """Random numbers of an average over readers, which several thresholds share."""
+    """Random numbers for averages over readers; all thresholds use the same numbers."""
 
     spread: Floats
     """(draw,): uniform, for both standard deviations."""
@@ -54,7 +54,7 @@ class Chance(NamedTuple):
 
     @classmethod
     def drawn(cls, n: int, cells: Cells, rng: np.random.Generator) -> Chance:
-        """Draw them."""
+        """Return random numbers for ``n`` draws."""
         readers = int(cells.reader.max()) + 1
         normal = rng.standard_normal
         return cls(rng.random(n), normal((n, readers)), normal((n, len(cells.reader))))
@@ -77,7 +77,8 @@ def spreads(
     noise : array (cell, cell)
         The covariance of the estimates for given readers.
     size : array (cell,)
-        What the variance of an estimate is inversely proportional to, such as a number of cases.
+        The number to which the variance of an estimate is inversely proportional, such as a number
+        of cases.
     scale : float
         Scale of the half-normal prior of both standard deviations.
     chance : array (draw,)
@@ -86,8 +87,8 @@ def spreads(
     Returns
     -------
     array (draw, 2)
-        With one modality the second is 0, since it cannot be told from the first, whose scale is
-        then that of both together.
+        With one modality the second is 0, since the data cannot distinguish the two; the first then
+        includes both, and its prior is wider by a factor of sqrt(2).
     """
     nodes = half_normal(scale)
     single = cells.n_modalities == 1
@@ -105,7 +106,7 @@ def spreads(
 def _pooled(noise: Floats, size: Floats, modality: Ints) -> Floats:
     """Return noise with its correlations, and variances in proportion to 1 / size by modality.
 
-    Areas near 1 have little noise. With each reader's own variance, those far below the others
+    Areas near 1 have little noise. With each reader's own variance, areas far below the others
     would seem noisy instead of different. Obuchowski & Rockette (1995) average over readers too.
     """
     own = np.sqrt(np.diag(noise))
@@ -132,10 +133,10 @@ def _log_likelihood(cells: Cells, estimate: Floats, noise: Floats, sd: Floats) -
 
 
 def of_new_readers(average: Floats, cells: Cells, sd: Floats, chance: Chance) -> Floats:
-    r"""Return averages over all readers there could be, from averages over these (draw, modality).
+    r"""Return averages over all possible readers, from those over these readers (draw, modality).
 
-    The mean deviation of these readers from all is drawn, and subtracted on the probit scale, so
-    that averages stay between 0 and 1:
+    The mean deviation of these readers from all readers is drawn, and subtracted on the probit
+    scale, so that averages stay between 0 and 1:
     :math:`\Phi(\Phi^{-1}(a) \sqrt{1 + s^2} - s z)` has the mean a for a standard normal z.
     """
     deviation = sd[:, :1] * chance.reader[:, cells.reader] + sd[:, 1:] * chance.cell

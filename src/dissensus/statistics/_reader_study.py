@@ -58,11 +58,11 @@ from dissensus.wording import listed, short
 
 SPREAD: Final = {"auc": 0.2, "partial_auc": 0.28, "sensitivity": 0.4, "specificity": 0.4}
 """Scale of the prior of both standard deviations between readers, on the probit scale. Roe & Metz
-(1997) simulate areas with .07 (small) and .17 (large): the prior's median is between them. A
-sensitivity differs between readers by the square root of 2 more, and by readers' thresholds too."""
+(1997) simulate areas with .07 (small) and .17 (large): the prior's median is between them. The
+standard deviation of sensitivities is sqrt(2) times larger; thresholds increase it further."""
 AREAS: Final = ("empirical", "latent")
 _LEAST: Final = 1000
-"""Draws from which the covariance between readers is computed, at least."""
+"""Minimum number of draws from which the covariance between readers is computed."""
 _READERS: Final = "readers"
 """The name of the readers' thresholds."""
 
@@ -92,16 +92,16 @@ def reader_study(
     r"""Areas under the ROC curve of readers with each modality, and their differences.
 
     The area of a reader is the probability that a positive case has a higher score than a negative
-    one, equal scores counting half. Cases are weighted by a Bayesian bootstrap, which all readers
-    and modalities share. Weights are gamma variables of shape (n - 2) / n, where n is the number of
-    positive cases for positive cases, and of negative cases for negative ones (of clusters, with
-    ``cluster=``; of all cases, with a fit): the variance of a mean is then :math:`s^2 / n`. For new
-    readers the average area of modality m is
+    one; equal scores count half. Cases are weighted by a Bayesian bootstrap, with the same weights
+    for all readers and modalities. Weights are gamma variables of shape (n - 2) / n, where n is the
+    number of positive cases for positive cases, and of negative cases for negative ones (of
+    clusters, with ``cluster=``; of all cases, with a fit): the variance of a mean is then
+    :math:`s^2 / n`. For new readers the average area of modality m is
 
     .. math:: \bar A_m - \frac{1}{J_m} \sum_r (\rho_r + \delta_{mr}), \qquad
         \rho_r \sim N(0, \sigma_\rho^2), \quad \delta_{mr} \sim N(0, \sigma_\delta^2)
 
-    where :math:`\bar A_m` is the mean of its :math:`J_m` readers' areas, and :math:`\rho_r` and
+    where :math:`\bar A_m` is the mean area of its :math:`J_m` readers, and :math:`\rho_r` and
     :math:`\delta_{mr}` are the deviations of these readers from all readers. They are subtracted on
     the probit scale, so that averages stay between 0 and 1. The posterior of both standard
     deviations leaves out the part of the spread between readers' areas that comes from the cases. A
@@ -123,23 +123,23 @@ def reader_study(
         mean the same case in all modalities: if each modality numbers its cases from 1, make the
         names distinct first. Scores are numbers or an ordered categorical.
     cluster : str, optional
-        Column of what cases belong to, such as patients. Clusters are weighted instead of cases.
+        Column of the clusters of cases, such as patients. Clusters are weighted instead of cases.
     positive : label, optional
         The positive true label; all others are negative. Default: 1 of 0 and 1.
-    threshold : float, grade, list of such, or mapping, optional
+    threshold : float, grade, list of floats or grades, or mapping, optional
         Adds sensitivities and specificities where scores of at least the threshold are positive.
         For systems, a mapping from "readers" and the name of each system (by default "system"):
-        ``{"readers": [3, 4], "system": [0.5, 0.8]}``, where 3 stands with .5 and 4 with .8.
+        ``{"readers": [3, 4], "system": [0.5, 0.8]}``, where 3 is paired with .5 and 4 with .8.
     max_false_positive_rate : float, default 1
         If below 1, adds the partial area: the mean sensitivity over false positive rates up to
-        this. Known true labels only.
+        this. Needs known true labels.
     areas : {"empirical", "latent"}, default "empirical"
         "empirical": areas and curves as above. "latent": by a model of latent scores, see Notes,
-        for studies with few cases: curves are smooth, and areas below 1. Known true labels and new
-        cases only, without clusters.
+        for studies with few cases: curves are smooth, and areas below 1. Needs known true labels,
+        new cases, and no clusters.
     predictions : dataframe, mapping, Series or Dataset, optional
-        Scores of systems that read the same cases: a table with columns named as ``case`` and
-        ``score``, and ``system`` if there are several; a score for each case; or
+        Scores of systems that read the same cases: a table with the columns ``case`` and ``score``
+        (or your names of these), and ``system`` if there are several; a score for each case; or
         `dissensus.predictions` that are numbers.
     new_readers : bool, default True
         True: averages are for all readers like these. False: for these readers.
@@ -151,7 +151,7 @@ def reader_study(
     random_seed : optional
         As in `bayesian_bootstrap`.
     progressbar : bool, default True
-        For latent scores, which take seconds, and for large studies minutes.
+        Show progress of the model of latent scores: it takes seconds, in large studies minutes.
 
     Returns
     -------
@@ -214,20 +214,19 @@ def reader_study(
     areas are too large. Draws outside 0 to 1 are set to 0 or 1, with a warning if they are many.
 
     With ``areas="latent"``, the score of reading j (a reader with a modality, or a system) for case
-    i with true label d is an unknown ascending function, which each reading has for itself, of
+    i with true label d is an unknown ascending function, different for each reading, of
 
     .. math:: d\,a_j + \tau_d\,(u_i + v_{i m(j)} + w_{i r(j)} + e_{ij}), \qquad \tau_0 = 1
 
     with normal effects of the case, of the case with the modality, and with the reader. The area is
-    :math:`\Phi(a_j / T)`, where :math:`T^2` is the variance of a positive and of a negative case
-    together. Only the order of scores counts, as in the empirical area, in up to ten grades of
-    about equal size. Equal scores are latent scores that are not told apart, so areas of few grades
-    are larger than empirical ones, which count them half, and with two grades they are
-    extrapolations. Probits of average areas have a normal prior around 1 with standard deviation 1,
-    and standard deviations of effects of cases half-normal ones with scale 1, that of residuals
-    being 1. The sampler is a Gibbs sampler; attributes
-    ``areas_...`` have its diagnostics. Sensitivities, specificities and ``observed_...`` do not
-    depend on the model.
+    :math:`\Phi(a_j / T)`, where :math:`T^2` is the sum of the variances of a positive and of a
+    negative case. Only the order of scores counts, as in the empirical area, in up to ten grades of
+    about equal size. Equal scores have unequal latent scores, so areas of few grades are larger
+    than empirical areas, which count equal scores half; with two grades areas are extrapolations.
+    Probits of average areas have a normal prior with mean 1 and standard deviation 1. Standard
+    deviations of effects of cases have half-normal priors with scale 1; the standard deviation of
+    residuals is 1. The sampler is a Gibbs sampler; attributes ``areas_...`` have its diagnostics.
+    Sensitivities, specificities and ``observed_...`` do not depend on the model.
 
     Sources: DeLong, DeLong & Clarke-Pearson (1988), *Biometrics* 44, for the covariance between
     areas (here computed from the draws); Obuchowski & Rockette (1995), *Communications in
@@ -236,7 +235,7 @@ def reader_study(
 
     Examples
     --------
-    Four readers, who see less with CT:
+    Four readers, who are less accurate with CT:
 
     >>> import dissensus as dx
     >>> import numpy as np
@@ -290,7 +289,7 @@ def reader_study(
     blocks = weights_of(true, study, max(n, _LEAST), new_cases, rng)
     drawn = measured.over(blocks, study, true, seen)
     if new_cases:
-        # A stream of its own, so that thresholds do not change areas.
+        # A separate random stream, so that thresholds do not change areas.
         edges = generator(random_seed, "edges of a reader study")
         off_the_edge(drawn, seen, every, study, true, most, edges)
     if not true.known:
@@ -415,7 +414,7 @@ def _of_systems(threshold: Any, systems: Mapping[str, Reading], place: Ints) -> 
         return None
     if not systems or _READERS in map(str, systems):
         raise ArgumentError(
-            "threshold", expected="a threshold of readers, or a list of such, as "
+            "threshold", expected="a threshold of readers, or a list of thresholds, as "
             + (f"a system is named {_READERS!r}" if systems else "there are no predictions"),
             found=f"a mapping from {shown(list(threshold))}",
         )  # fmt: skip
@@ -449,7 +448,7 @@ def _of_systems(threshold: Any, systems: Mapping[str, Reading], place: Ints) -> 
 
 
 def _warn_of_contradiction(observed: Floats) -> None:
-    """Warn of areas that no reader can have, if the fit's probabilities were right."""
+    """Warn of areas that are impossible if the fit's probabilities are right."""
     beyond = int(((observed < -0.02) | (observed > 1.02)).sum())
     if beyond:
         warn_caller(
@@ -463,7 +462,7 @@ def _refuse_columns(names: Mapping[str, str | None], cluster: str | None, predic
     """Raise if columns are named that annotations do not have."""
     own = {"reader": "annotator", "modality": None, "case": "item", "score": "label"}
     given = {role for role, name in names.items() if name not in (role, own[role])}
-    if predictions is not None:  # whose columns these name
+    if predictions is not None:  # these arguments also name the columns of predictions
         given -= {"case", "score"}
     if cluster is not None:
         raise ArgumentError(
@@ -515,7 +514,7 @@ def _thresholds(threshold: Any, study: Study) -> tuple[Floats, Ints]:
 
 
 def _sizes(readings: Sequence[Reading], true: Truth) -> dict[str, Floats]:
-    """Return, by measure, what the variance of each reading is inversely proportional to."""
+    """Return, by measure, numbers of cases to which variances are inversely proportional."""
     positive, negative = np.array([numbers_of_kinds(true, one.case) for one in readings]).T
     both = positive * negative / (positive + negative)
     return {
@@ -524,7 +523,7 @@ def _sizes(readings: Sequence[Reading], true: Truth) -> dict[str, Floats]:
 
 
 def spread_at(observed: Floats, spread: float) -> float:
-    """Return a standard deviation on the probit scale as one of the values there (reading,)."""
+    """Convert a standard deviation on the probit scale to the scale of ``observed`` (reading,)."""
     at = ndtri(np.clip(np.nanmean(observed), 0.01, 0.99))
     return float(spread * np.exp(-0.5 * at**2) / np.sqrt(2 * np.pi))
 
@@ -538,10 +537,11 @@ def _averages(
     chance: Chance | None,
     n: int,
 ) -> tuple[Floats, Floats]:
-    """Return averages over readers (draw, modality, ...), and the standard deviations (draw, 2).
+    """Return averages over readers (draw, modality, ...), and standard deviations (draw, 2).
 
-    For these readers (without ``chance``) there are no standard deviations. The first ``n`` draws
-    are returned; all give the covariance.
+    These are between readers, and between a reader's modalities. Without ``chance`` averages are
+    for these readers, and there are no standard deviations. The covariance is computed from all
+    draws, of which the first ``n`` are returned.
     """
     if by_reading.ndim > 2:  # each threshold by itself
         each = [
@@ -558,7 +558,7 @@ def _averages(
 
 
 def _on_grid(values: Floats, cells: Cells, study: Study) -> Floats:
-    """Return values (draw, reading, ...) as (draw, modality, reader, ...), NaN where none is."""
+    """Return values (draw, reading, ...) as (draw, modality, reader, ...), NaN for no reading."""
     shape = (len(values), len(study.modalities), len(study.readers), *values.shape[2:])
     out = np.full(shape, np.nan)
     out[:, cells.modality, cells.reader] = values
@@ -566,7 +566,7 @@ def _on_grid(values: Floats, cells: Cells, study: Study) -> Floats:
 
 
 def _differences(average: Floats, dims: tuple[str, ...]) -> tuple[tuple[str, ...], Floats]:
-    """Return the first modality less the second, or all pairs if there are more."""
+    """Return the first modality minus the second; with more modalities, all differences."""
     if average.shape[1] == 2:
         return dims, average[:, 0] - average[:, 1]
     return (MODALITY, other(MODALITY), *dims), average[:, :, None] - average[:, None]

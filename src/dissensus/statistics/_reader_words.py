@@ -1,4 +1,4 @@
-"""What a reader study says in words, and when to be careful with it."""
+"""The results of a reader study in sentences, and reasons to be careful with them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FEW_READERS: Final = 4
 FEW_CASES: Final = 10
 _SURE: Final = 0.95
 _NONE: Final = 1e-9
-"""A standard deviation that is rounding."""
+"""A standard deviation below this is a rounding error."""
 
 _PARTS: Final = ("auc", "average_auc", "observed_auc", "curve")
 
@@ -74,8 +74,8 @@ def concerns(study: xr.Dataset) -> dict[str, str]:
         )
     if about.get("areas_grades_min", 3) < 3:
         out["grades"] = (
-            "A reader or system has two different scores, one point of the curve. The area by "
-            "latent scores follows from this point and the model only."
+            "A reader or system has only two different scores, which give one point of the curve. "
+            "The area by latent scores follows from this point and the model only."
         )
     if not about["truth_known"]:
         out["truth"] = (
@@ -129,7 +129,7 @@ def concerns(study: xr.Dataset) -> dict[str, str]:
 
 
 def chains_in_words(study: xr.Dataset) -> str:
-    """Return what is wrong with the chains of the model of latent scores, "" if nothing is."""
+    """Return the problem of the chains of the model of latent scores; empty if there is none."""
     about = study.attrs
     few = few_draws(study.sizes[DRAW], study.sizes[CHAIN], markov=True)
     named = {str(name).removeprefix("areas_"): value for name, value in about.items()}

@@ -1,4 +1,4 @@
-"""F1 of a system, less the mean F1 of held-out annotators."""
+"""F1 of a system, minus the mean F1 of held-out annotators."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def relative_f1(
     on_missing: str = "raise",
     weights: Any = None,
 ) -> xr.DataArray:
-    r"""F1 of a system less the mean F1 of held-out annotators, both against the others' vote.
+    r"""F1 of a system minus the mean F1 of held-out annotators, both against the others' vote.
 
     .. math:: F_1(m) - \frac{1}{|H|} \sum_{h \in H} F_1(h), \qquad
         F_1 = \frac{2\,\mathrm{tp}}{2\,\mathrm{tp} + \mathrm{fp} + \mathrm{fn}}
@@ -58,7 +58,7 @@ def relative_f1(
     annotations, predictions, on_missing, weights
         As in `naive_accuracy`.
     held_out : sequence of annotators, or float
-        The held-out annotators; or their share, then drawn at random.
+        The held-out annotators; or the share of annotators to hold out, drawn at random.
     positive : label, optional
         The positive label; True and False are the labels 1 and 0. None is the last of two labels.
     average : {"binary", "macro", "micro"}, optional
@@ -86,7 +86,7 @@ def relative_f1(
     Draws of `bayesian_bootstrap` do not include the uncertainty from the choice of held-out
     annotators.
 
-    A predicted label that annotators could not give is wrong, and is not averaged as another label.
+    A predicted label that annotators could not give is wrong, and adds no label to the average.
 
     Source: Lovchinsky et al. (2020), section 4.1.3 and appendix C, of the method of Rajpurkar et
     al. (2018) and Hannun et al. (2019).

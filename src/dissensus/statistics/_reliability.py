@@ -327,7 +327,7 @@ class Genuine:
         return total * self.factor
 
     def pairs(self, among: Flags | None = None, *, meant: bool, hint: str = ONE_FOR_ALL) -> Pairs:
-        """List the pairs that agree; with ``meant``, the probability of guesses is subtracted."""
+        """List the pairs that agree; ``meant``: times the probability that neither is a guess."""
         rows, code, item = self.labels.rows, self.labels.code, self.labels.item
         amount = rows.share * (self.meant() if meant else 1.0) * (1.0 if among is None else among)
         kept, n = [], 0

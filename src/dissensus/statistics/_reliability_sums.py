@@ -126,7 +126,7 @@ class Prepared:
     coords: Mapping[str, Names] = field(default_factory=dict)
     pair_names: Names | None = None
     spread: Callable[[Floats], Floats] = lambda sums: sums
-    """Returns the sums to divide, from the sums."""
+    """Returns the sums with a 0 for each pair of annotators without a common item."""
 
 
 def sums_of(reliability: Reliability, annotations: xr.Dataset, *, per_pair: bool) -> Sums:

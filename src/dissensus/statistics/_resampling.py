@@ -41,9 +41,9 @@ _SMALLEST: Final = 1e-300
 
 @contextmanager
 def same_weights() -> Iterator[None]:
-    """Let weights depend on nothing but the seed and the numbers of units and draws.
+    """Let weights depend only on the seed and on the numbers of units and draws.
 
-    Otherwise equal units are merged, and draws made in blocks that depend on the statistic.
+    Otherwise equal units are merged, and draws are made in blocks that depend on the statistic.
     """
     token = _SAME.set(True)
     try:
@@ -145,11 +145,11 @@ def _side_by_side(parts: tuple[Matrix, ...]) -> tuple[Matrix, ...]:
 
 
 FEW_UNITS: Final = 20
+"""With fewer items (or clusters) the intervals of the bootstrap are known to be too narrow."""
 ARE_FEW: Final = "are few:"
 OF_FEW_ITEMS: Final = r"depends on [\d,]+ of"
 OF_FEW: Final = "depends on fewer than"
-"""Words of the three warnings below, by which callers ignore them."""
-"""With fewer items (or clusters) the intervals of the bootstrap are known to be too narrow."""
+"""Words of the three warnings below, by which callers recognise and ignore them."""
 
 
 class Units(NamedTuple):
@@ -172,7 +172,7 @@ class Units(NamedTuple):
 
     @property
     def too_few(self) -> str:
-        """What few units mean. Models have no effects of clusters."""
+        """The consequence of few units. For clusters no model is named: none has such effects."""
         other = ", or fit a model" if self.plural == "items" else ""
         return (
             "the intervals of the bootstrap are too narrow. Use them as a lower bound of the "
@@ -187,7 +187,7 @@ def units_of(annotations: Any, cluster: Any) -> Units:
     if units.n < 2:
         raise ArgumentError(
             "annotations",
-            expected="at least two items or clusters, which are the sample",
+            expected="a sample of at least two items or clusters",
             found=str(units.n),
         )
     return units

@@ -15,14 +15,14 @@ from dissensus.statistics._distances import Disagreement, shares_matrix
 
 SET_DISTANCES: Final = ("jaccard", "masi")
 _ENTRIES: Final = 4_000_000
-"""Distances that are in memory at a time."""
+"""Maximum number of distances in memory at a time."""
 
 
 def of_sets(rows: Grouped, annotations: xr.Dataset, name: str) -> Disagreement:
     """Prepare the distance of sets.
 
-    Distances within items are computed for the pairs of answers that occur in an item, and those
-    across items, of all distinct answers, in blocks.
+    Distances within items are computed for the pairs of answers that occur in an item. Distances
+    across items are computed between all distinct answers, in blocks.
     """
     codes = annotations["label_code"].to_numpy()
     member: Flags = annotations["member"].to_numpy()

@@ -190,7 +190,7 @@ def naive_accuracy(
     predictions : Dataset
         One label from each system and item.
     on_missing : {"raise", "drop"}
-        What to do about items that only one side has.
+        What to do about items without annotations or predictions.
     weights : array-like (item), mapping from item to weight, or DataArray, optional
         Weights over items.
 
@@ -204,8 +204,8 @@ def naive_accuracy(
     -----
     The accuracy of systems is underestimated: even a system that is always right is counted as
     wrong wherever an annotator errs, and one label per item does not show how often this happens.
-    Systems are ranked correctly if their errors are independent of the annotators' errors. For
-    whether a system is as good as an annotator, see `discrepancy_ratio` and
+    Systems are ranked correctly if their errors are independent of the annotators' errors. To judge
+    whether a system is as good as an annotator, use `discrepancy_ratio` and
     `advantage_probability`.
 
     Source: Lovchinsky et al. (2020), section 4.1.1 ("naive evaluation").
@@ -289,8 +289,8 @@ def majority_vote_accuracy(
     -----
     A vote has less noise with more annotators: do not compare values from studies with different
     numbers of annotators. The size of the majority is ignored: a vote of 3 to 2 counts like 5 to 0,
-    unlike in `top_k_accuracy`, which uses draws of a plausibility. For whether a system is as good
-    as an annotator, see `discrepancy_ratio` and `advantage_probability`.
+    unlike in `top_k_accuracy`, which uses draws of a plausibility. To judge whether a system is as
+    good as an annotator, use `discrepancy_ratio` and `advantage_probability`.
 
     Source: Lovchinsky et al. (2020), section 4.1.2, which has no rule for ties.
 

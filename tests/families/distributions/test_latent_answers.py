@@ -92,8 +92,8 @@ def test_refuses_shapes_that_do_not_fit(name):
     ("code", "message"),
     [
         ([[0, 6], [-1, 0]], "labels must be codes below"),
-        ([[0, -1], [-1, 0]], "must be there, or both -1"),
-        ([[0, 0], [0, 0]], "must be there, or both -1"),
+        ([[0, -1], [-1, 0]], "a label and its respondent, or -1 for both"),
+        ([[0, 0], [0, 0]], "a label and its respondent, or -1 for both"),
     ],
 )
 def test_labels_that_do_not_fit_are_refused(code, message, data):

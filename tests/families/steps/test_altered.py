@@ -85,7 +85,7 @@ def test_other_observations_and_copies(name):
         assert chosen_for(same) or any(model.rvs_to_transforms.values())
     others = pm.observe(model, {labels.name: values[::-1].copy()})
     if "truth" in model:  # which is of the data
-        with pytest.warns(dx.DissensusWarning, match="truth is of them. Use pymc.set_data"):
+        with pytest.warns(dx.DissensusWarning, match="as truth uses them. Use pymc.set_data"):
             assert not chosen_for(others)
         with model:
             pm.set_data({"label_code": values[::-1].copy()})

@@ -118,26 +118,27 @@ def closeness_plan(enough=(178.0, float("nan")), **attrs):
 
 def test_a_plan_is_told_from_annotators_to_what_is_taken_for_granted():
     assert closeness_sentences(closeness_plan()) == [
-        "With kappa .30 and 5 labels, annotators are right 64% of the time, if all are alike, and "
-        "so are items and errors.",
-        "Wanted is an estimate within .10 of the system's accuracy, .90, in 90% of studies.",
-        "With 3 annotators the posterior mean takes about 178 items (interpolated, 100 to 200), "
-        "lehner's estimate more than 200 items; with 200 items 36 of 40 posterior means are near "
-        "enough, half the interval is .05.",
+        "With kappa .30 and 5 labels, annotators are right 64% of the time, if annotators, items "
+        "and errors do not differ.",
+        "The goal is an estimate within .10 of the system's accuracy, .90, in 90% of studies.",
+        "With 3 annotators the posterior mean needs about 178 items (interpolated, 100 to 200), "
+        "lehner's estimate more than 200 items; with 200 items 36 of 40 posterior means reach "
+        "the goal, and half the interval is .05.",
         "Lehner (2015) advises 200 items for a kappa of about .30 with 5 labels and 3 annotators: "
-        "with so many, 36 of 40 posterior means are near enough, 28 of 40 of lehner's estimates.",
-        "A share of .90 of 40 studies is known to ± .05.",
-        "Unequal annotators, hard items and near errors make it worse: violated=True "
-        "(--violated) has them.",
-        "Mistakes that annotators share are not foreseen, and no number of items makes up for "
-        "them. The true labels of 21 items would do by themselves, whatever annotators share: "
-        "evaluate takes them (truth=, --known), and needs fewer.",
+        "with this number, 36 of 40 posterior means reach the goal, 28 of 40 of lehner's "
+        "estimates.",
+        "The standard error of a share of .90 of 40 studies is .05.",
+        "Unequal annotators, hard items and errors near the truth make estimates worse: "
+        "violated=True (--violated) simulates them.",
+        "Mistakes that annotators share are not simulated, and more items do not correct them. "
+        "The true labels of 21 items would be enough without any annotators. With annotators, "
+        "evaluate needs fewer known labels (truth=, --known).",
     ]
 
 
 @pytest.mark.parametrize(
     ("items", "said"),
-    [(100.0, "takes at most 100 items (the fewest tried), "), (200.0, "takes 200 items, ")],
+    [(100.0, "needs at most 100 items (the fewest tried), "), (200.0, "needs 200 items, ")],
 )
 def test_what_is_not_interpolated_is_not_called_so(items, said):
     assert said in closeness_sentences(closeness_plan(enough=(items, items)))[2]
@@ -166,7 +167,7 @@ def test_the_sources_other_case_and_what_was_not_tried():
 
 def test_violations_and_a_pilot_are_told():
     said = closeness_sentences(closeness_plan(violated=1, kappa_interval=[0.18, 0.41]))
-    assert said[0].endswith("(annotators up to .1 more or less), and agree with kappa .35.")
+    assert said[0].endswith("(each up to .1 more or less), and agree with kappa .35.")
     assert "the system's accuracy, .90 before difficulty, in 90% of studies" in said[1]
     assert not any("violated=True" in one for one in said)
     assert "known only to be between .18 and .41 (90% interval)" in said[-2]

@@ -160,7 +160,7 @@ class _Group(NamedTuple):
 
 
 def _row_groups(folder: Path, options: ReadOptions) -> list[_Group]:
-    """Find the row groups that have rows, or raise if a file has no such column."""
+    """Find the row groups that have rows, or raise if a file lacks a column."""
     for role in (CLUSTER, STRATUM):
         if options.columns.get(role) is not None:
             hint = f"Read a single file, where an item has a {role}"

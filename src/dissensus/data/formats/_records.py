@@ -25,7 +25,7 @@ Record = dict[str, Any]
 
 
 class _DoubledKeyError(Exception):
-    """A duplicate key in an object, of which JSON would silently keep the last value."""
+    """A duplicate key in an object; JSON would silently keep only the last value."""
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> Record:
@@ -150,18 +150,18 @@ def read_json(path: Path, encoding: str) -> Table:
 
 @dataclass
 class Export:
-    """The statements in an export of an annotation tool, as columns."""
+    """The annotations or predictions in an export of an annotation tool, as columns."""
 
     path: Path
     options: ReadOptions
     noun: str
-    """The tool's word for statements (plural)."""
+    """The tool's plural word for annotations or predictions."""
     cells: dict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
     """The cells of each column, by role."""
     places: list[str] = field(default_factory=list)
     """The place of each row in the file."""
     left_out: Counter[str] = field(default_factory=Counter)
-    """Number of statements that were left out, by reason."""
+    """Number of annotations or predictions that were left out, by reason."""
 
     @property
     def sets(self) -> bool:

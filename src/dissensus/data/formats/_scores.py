@@ -48,7 +48,7 @@ class Sample(NamedTuple):
     scores: Record
     """The score by scorer; None if there is none."""
     suffix: str = ""
-    """What continues the name of the item."""
+    """Text that is added to the name of the item."""
 
 
 @dataclass(frozen=True)

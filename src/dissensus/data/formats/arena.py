@@ -9,7 +9,7 @@ The file is a table (.csv, .tsv, .json, .jsonl, .parquet) with one row for each 
 * ``judge``, if there is such a column: the voter. A list, such as ["gpt-4", "pair-v2"], is one
   voter, "gpt-4,pair-v2";
 * ``question_id``, or else ``id``: the item. With a column ``turn`` each turn of a question is an
-  item ("81, turn 2"), since its answers are others.
+  item ("81, turn 2"), since answers differ between turns.
 
 The verdicts of a judge as FastChat writes them are read too (``gpt-4_pair.jsonl``): a row with
 ``model_1``, ``model_2``, ``g1_winner`` and ``g2_winner`` ("model_1", "model_2" or "tie") is two
@@ -55,7 +55,7 @@ _TURN: Final = "turn"
 _ONE_HOT: Final = {f"winner_{side}": side for side in (*SIDES, "tie")}
 """The winner that each column of 0 and 1 stands for."""
 _GAMES: Final = ("g1_winner", "g2_winner")
-"""The verdicts of a judge on one pair, in the second with the sides changed."""
+"""The verdicts of a judge on one pair; the sides are exchanged in the second."""
 _MODELS: Final = ("model_1", "model_2")
 
 
@@ -90,7 +90,7 @@ def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
 
 
 def _as_votes(table: Table) -> Table:
-    """Return a table with a row for each game of a judge, first the one, then the other order."""
+    """Return a table with two rows for each pair that a judge compared: one for each order."""
     _require([*_MODELS, *_GAMES], table)
     others = [name for name in (*SIDES, _WINNER) if name in table.columns]
     if others:
@@ -99,7 +99,7 @@ def _as_votes(table: Table) -> Table:
             f"{shown([*_MODELS, *_GAMES])}", found=f"also {shown(others)}",
             hint="Delete the columns that are not to be read",
         )  # fmt: skip
-    with relocated(table.place, table.name):  # not as model_a and model_b, which are not there
+    with relocated(table.place, table.name):  # errors must not name model_a and model_b
         for name in _MODELS:
             tables.present(table.columns[name], name)
     frame, games = pd.DataFrame(dict(table.columns)), []

@@ -25,7 +25,7 @@ from dissensus.errors import AnnotationError, folded, relocated, warn_caller
 from dissensus.kernels.types import Floats, Ints
 
 MOST: Final = 5_000_000
-"""Most votes of a table: each takes some 350 bytes while it is read."""
+"""Maximum number of votes in a table: each takes some 350 bytes while it is read."""
 
 
 def read_annotations(path: Path, options: ReadOptions) -> xr.Dataset:
@@ -80,13 +80,13 @@ def _votes(table: Table, columns: dict[str, pd.Series[Any]]) -> Ints:
 
 _TOTALS: Final = frozenset({"total", "totals", "sum", "n", "count", "votes", "n_votes", "n_labels"})
 _BY_CHANCE: Final = 5
-"""Items, fewer than which may have half of all votes for one label by chance."""
+"""In fewer items, one label may have half of the votes of each by chance."""
 
 
 def _refuse_total(votes: Floats, names: list[str], table: str) -> None:
-    """Raise if a column named so is the number of all votes; warn if another column is.
+    """Raise if a column named like a total is the sum of votes; warn if another column is.
 
-    It would be a label with half of all votes.
+    It would be read as a label with half of all votes.
     """
     some = votes[np.ix_(votes.any(axis=1), votes.any(axis=0))]
     if some.shape[1] < 3:

@@ -48,7 +48,7 @@ _CASES: Final = {
 }
 """The lists of test cases, and the field of their metrics."""
 _LATEST: Final = "testRunData"
-"""What has the test run in the file that DeepEval keeps of the last one."""
+"""Field of the test run in the file of the latest run that DeepEval keeps."""
 _ALIKE: Final = 'Test cases have the same name: name another field, such as item="input"'
 
 

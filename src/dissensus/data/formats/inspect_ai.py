@@ -86,7 +86,7 @@ def _scorers(columns: Collection[str]) -> dict[str, str]:
 
 
 def _opened(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Return a column in which lists and objects, which are text in the table, are themselves."""
+    """Return a column with its lists and objects, which are text in the table, parsed."""
     objects = {text for text in column if isinstance(text, str) and text[:1] in {"[", "{"}}
     found = {}
     for text in objects:

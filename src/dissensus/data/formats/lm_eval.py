@@ -81,7 +81,7 @@ def _scores(path: Path, options: ReadOptions) -> Scores:
 
 
 def _key(item: Any, place: str) -> Any:
-    """Return what lines of one document have in common; lines without an item have nothing."""
+    """Return the key of a line's document; each line without an item has its own key."""
     return item if isinstance(item, str | int) else place
 
 

@@ -86,7 +86,7 @@ def predictions_in(
 def _complete(
     table: Table, options: ReadOptions, items: list[Any], frame: pd.DataFrame, empty: str
 ) -> npt.NDArray[np.intp]:
-    """Return the rows with predictions of all systems, or raise if others may not be dropped."""
+    """Return the rows with predictions of all systems; raise if other rows may not be dropped."""
     blank = frame.isna().to_numpy()
     if blank.any() and options.on_missing == "raise":
         first, column = (int(place) for place in np.argwhere(blank)[0])

@@ -1,4 +1,4 @@
-"""Label counts whose likelihood is raised to a power: trust in annotators as a number."""
+"""Label counts whose likelihood is raised to a power, the reliability of annotators."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytensor.tensor.random.utils import normalize_size_param
 
 
 class PowerMultinomialRV(SymbolicRandomVariable):
-    """Random draws are plain multinomial counts: annotators as they are."""
+    """Random draws are multinomial counts, whatever the power."""
 
     name = "power_multinomial"
     extended_signature = "[rng],[size],(),(p),()->[rng],(p)"
@@ -56,7 +56,7 @@ class PowerMultinomial(Discrete):
 
     Examples
     --------
-    Three labels of one kind and one of another, and half the trust in them:
+    Counts of 3 and 1, with reliability 1/2:
 
     >>> import numpy as np
     >>> import pymc as pm

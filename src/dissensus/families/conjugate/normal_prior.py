@@ -6,14 +6,14 @@ r"""The prior that items' normal scores share, learned with means and variances 
     x \sim \mathrm{Normal}(0,\ (1, 1.5, 1, 1))
 
 with c and s the middle and the spread of items' means, and v an item's typical variance: the prior
-is in the units of the scores, and is hardly more informative. With predictions, the mean of an item
-is further :math:`t \sum_j w_j z_{ij}`, with z the standardised numbers of the systems j,
-:math:`w \sim \mathrm{Normal}(0, 1 / \sqrt J)` for J systems, and t the standard deviation of items'
-means, at least s.
+is in the units of the scores, and is hardly more informative. With predictions,
+:math:`t \sum_j w_j z_{ij}` is added to the prior mean of item i, with z the standardised numbers of
+the systems j, :math:`w \sim \mathrm{Normal}(0, 1 / \sqrt J)` for J systems, and t the standard
+deviation of items' means, at least s.
 
-If items are of several strata, each has a mean and weights of its own around :math:`x_1` and w.
-Their standard deviations, :math:`\sigma` and :math:`\sigma' / \sqrt J` in the same units, are
-learned (`dissensus.kernels.ellipses`).
+If items belong to several strata, each stratum has a mean and weights of its own around :math:`x_1`
+and w. The standard deviations between strata, :math:`\sigma` of means and :math:`\sigma' / \sqrt J`
+of weights in the same units, are learned (`dissensus.kernels.ellipses`).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from dissensus.sampling.learned_prior import Size, chosen
 from dissensus.wording import counted
 
 SPREADS: Final = (1.0, 1.5, 1.0, 1.0)
-"""Of the places x."""
+"""Prior standard deviations of x."""
 TYPICAL_SHAPE: Final = 2.0
 _WIDER: Final = 1.1
 _STEPS: Final = 3
@@ -61,8 +61,8 @@ INFERENCE: Final = (
     "and variances by exact draws, given the prior"
 )
 MOST_ITEMS: Final = 1000
-"""Most items that the prior is learned from, chosen by their names. More would change no reported
-digit, and every draw reads all of them."""
+"""Maximum number of items from which the prior is learned, chosen by their names. More would change
+no reported digit, and every draw reads all of them."""
 
 
 class Units(NamedTuple):
@@ -73,17 +73,17 @@ class Units(NamedTuple):
     variance: float
     reach: float
     """The unit of the weights of predictions: the larger of the spread and the standard deviation
-    of items' means. A standardised system that knows the means has a weight of their standard
-    deviation, which in skewed scores is much larger than the spread."""
+    of items' means. The standardised predictions of a system that knows the means have this
+    standard deviation as weight; in skewed scores it is much larger than the spread."""
 
     def prior(self, x: Floats) -> NormalGamma:
-        """Return (m, k, a, b) for places x (..., 4), of an item without predictions."""
+        """Return (m, k, a, b) for x (..., 4), of an item without predictions."""
         a = TYPICAL_SHAPE * np.exp(x[..., 2])
         b = a * self.variance * np.exp(x[..., 3])
         return NormalGamma(self.centre + self.spread * x[..., 0], np.exp(x[..., 1]), a, b)
 
     def of_items(self, x: Floats, said: Floats) -> NormalGamma:
-        """Return (m, k, a, b) for a place x, with m (item); ``said`` (item, system) is z."""
+        """Return (m, k, a, b) for x, with m (item); ``said`` (item, system) is z."""
         prior = self.prior(x)
         return prior._replace(m=prior.m + self.reach * (said @ x[4:])) if said.size else prior
 
@@ -140,8 +140,8 @@ def units_of(data: Moments) -> Units:
 def weight_spread(n_systems: int) -> float:
     """Return the prior standard deviation of each weight w.
 
-    It falls with the number of systems, so that a prior with many of them is not wider: else the
-    uncertainty of their weights would be taken for errors of every system.
+    It falls with the number of systems, so that the prior is not wider with many systems: otherwise
+    the uncertainty of the weights would count as errors of every system.
     """
     return 1.0 / math.sqrt(n_systems)
 
@@ -152,7 +152,7 @@ def _spreads(said: Floats) -> Floats:
 
 
 def log_density(x: Floats, units: Units, data: Moments, said: Floats = NO_NUMBERS) -> float:
-    """Return the log density of a place, the prior's own part included, up to a constant."""
+    """Return the log density of x, including the density of its own prior, up to a constant."""
     found = normal.log_marginal(units.of_items(x, said), data).sum()
     return float(found - 0.5 * np.sum((x / _spreads(said)) ** 2))
 
@@ -162,8 +162,8 @@ def draw_priors(
 ) -> Floats:
     """Draw one chain of priors by elliptical slices around the mode.
 
-    ``data`` is `rounded`, and ``key`` the seed. Returns (draw, 5 + system): places x, with the
-    weights of predictions, then log density.
+    ``data`` is from `rounded`, and ``key`` is the seed. Returns (draw, 5 + system): x, the weights
+    of predictions, and the log density.
 
     Examples
     --------
@@ -199,11 +199,11 @@ def draw_priors(
 def draw_priors_of_strata(
     units: Units, data: Moments, draws: int, tune: int, keys: Keys, said: Numbers
 ) -> Floats:
-    """Draw priors whose means and weights are those of the item's stratum: (chain, draw, ...).
+    """Draw priors with a mean and weights for each stratum: (chain, draw, ...).
 
-    The last axis has places x_2 to x_4 and x_1, weights times the square root of the number of
-    systems, the logarithms of the standard deviations of strata, both for each stratum, and the log
-    density.
+    The last axis has x_2 to x_4 and x_1; weights times the square root of the number of systems;
+    the logarithms of the standard deviations between strata; the mean and weights of each stratum;
+    and the log density.
     """
     n, stratum = len(said.systems), said.stratum
     assert stratum is not None
@@ -241,7 +241,7 @@ class NormalPrior(NamedTuple):
     told: bool = True
     """Whether a fit contains these draws; false for a fit of a chunk of items."""
     of_strata: dict[str, xr.DataArray] | None = None
-    """Standard deviations of strata, and their means and weights."""
+    """Standard deviations between strata, and the means and weights of strata."""
 
     def each(self, said: Numbers) -> NormalGamma:
         """Return the parameters (chain, draw, 1); m is (chain, draw, item) if items differ."""
@@ -250,7 +250,7 @@ class NormalPrior(NamedTuple):
             m = self.of_strata[f"stratum_{NAMES[0]}"].to_numpy()[..., said.stratum]
             if said.systems:
                 weight = self.of_strata[f"stratum_{WEIGHT}"].to_numpy()
-                for j in range(len(said.systems)):  # not all at once: (chain, draw, item, system)
+                for j in range(len(said.systems)):  # no array (chain, draw, item, system)
                     m = m + weight[..., said.stratum, j] * said.centred[:, j]
         elif said.systems:
             m = m + self.values[..., 4:] @ said.centred.T
@@ -268,7 +268,7 @@ class NormalPrior(NamedTuple):
         return {"posterior": prior, "sample_stats": {"lp": density}}
 
     def diagnosed(self) -> dict[str, Any]:
-        """Judge the chains, and warn if they are poor."""
+        """Diagnose the chains, and warn if they are poor."""
         return diagnosed_parameters(self.groups()["posterior"])
 
 
@@ -278,10 +278,9 @@ def teaching(data: Moments, step: float, which: npt.NDArray[np.bool_]) -> Moment
 
 
 FEW: Final = 20
-"""Items for each system from which on the weights of three systems or more are known well enough
-(`benchmarks/real_scores.py`: with 12 items for each of five, squared errors of the best are 1.7
-times too large; with 30 for each of two, intervals have
-their coverage)."""
+"""Number of items per system from which on the weights of three or more systems are estimated well
+(`benchmarks/real_scores.py`: with 12 items per system and five systems, squared errors of the best
+system are 1.7 times too large; with 30 and two systems, intervals have their coverage)."""
 
 
 def warn_of_many(n_items: int, said: Numbers) -> None:
@@ -289,15 +288,15 @@ def warn_of_many(n_items: int, said: Numbers) -> None:
     n = len(said.systems)
     if n > 2 and n_items < FEW * n:
         warn_caller(
-            f"{n} systems are evidence of the means of {n_items:,} items. The weights of so many "
-            "systems are not known, and their errors come out too large, those of good systems "
-            f"most. Give fewer systems at a time: at most {max(n_items // FEW, 2)}.",
+            f"The weights of {n} systems cannot be learned well from {n_items:,} items: the errors "
+            "of the systems are overestimated, most of all those of good systems. Give predictions "
+            f"of fewer systems at a time: at most {max(n_items // FEW, 2)}.",
             DesignWarning,
         )
 
 
 def teachers(items: npt.NDArray[Any], data: Moments) -> npt.NDArray[np.bool_]:
-    """Return the items that the prior is learned from: of those with scores."""
+    """Return the items that the prior is learned from, which all have scores."""
     out = data.n > 0
     out[out] = chosen(items[out], MOST_ITEMS)
     return out
@@ -357,7 +356,7 @@ def in_graph(units: Units, said: Numbers) -> Any:
     import pymc as pm
 
     def own(name: str, mean: Any, unit: Any, sd: Any, *dims: str) -> Any:
-        """Return the stratum's numbers, for each item."""
+        """Return the parameters of each item's stratum."""
         values = pm.Normal(f"stratum_{name}", mean, unit * sd, dims=(STRATUM, *dims))
         return values[said.stratum]
 

@@ -18,10 +18,10 @@ from dissensus.kernels.types import Array, Floats, Ints
 
 INTERCEPT = "Intercept"
 _ENCODINGS: Final = {"Sum", "Treatment"}
-"""What formulae has under a name of its own; it counts these among the variables of C(x, Sum)."""
+"""Encodings of the package formulae, which counts them among the variables of C(x, Sum)."""
 
 Columns = Mapping[str, tuple[str, "pd.Series[Any]"]]
-"""Of each variable the dim that it is of, and its value for each name along it."""
+"""For each variable: its dim (item, annotator or annotation), and its values along that dim."""
 
 
 class Covariates(NamedTuple):
@@ -36,7 +36,7 @@ class Covariates(NamedTuple):
 
 
 def covariates(formula: Any, annotations: xr.Dataset, items: Any, annotators: Any) -> Covariates:
-    """Evaluate a formula for all labels, or raise naming what is wrong with it or a table.
+    """Evaluate a formula for all labels; raise if the formula or a table is not valid.
 
     Variables are the columns of ``items`` and ``annotators``, and ``pool``.
     """
@@ -72,7 +72,7 @@ def covariates(formula: Any, annotations: xr.Dataset, items: Any, annotators: An
 
 
 def _places(annotations: xr.Dataset) -> dict[str, Ints]:
-    """Return the place of each label along the dims of variables."""
+    """Return, for each dim of variables, the index of each label along it."""
     codes = {dim: f"{dim}_code" for dim in (ITEM, ANNOTATOR)}
     out = {dim: annotations[name].to_numpy() for dim, name in codes.items() if name in annotations}
     return out | {ANNOTATION: np.arange(annotations.sizes[ANNOTATION])}
@@ -98,7 +98,7 @@ def _of_pairs(matrix: Any, columns: Columns, mean: Floats, item: Ints, annotator
 
 
 def require_pairs(design: Covariates, annotations: xr.Dataset) -> None:
-    """Raise unless covariates are known of each annotator with each item."""
+    """Raise unless covariates can be computed for each pair of an annotator and an item."""
     if design.of_pairs is None:
         return
     code = _places(annotations)
@@ -108,7 +108,7 @@ def require_pairs(design: Covariates, annotations: xr.Dataset) -> None:
             "annotations", expected="a label by each annotator, with formula=",
             found=f"none by {shown(list(annotations[ANNOTATOR].to_numpy()[silent]))}",
         )  # fmt: skip
-    # A function of all rows, such as a mean, has another value where there is one row.
+    # A function of all rows, such as a mean, gives another value for a table of one row.
     ends = [design.value.argmin(axis=0), design.value.argmax(axis=0)]
     for row in np.unique(ends):
         alone = design.of_pairs(code[ITEM][[row]], code[ANNOTATOR][[row]])
@@ -137,7 +137,7 @@ def _right_side(formula: Any) -> str:
 
 
 def _printable(problem: Exception) -> str:
-    """Return the words of an error on one line, in characters that can be printed."""
+    """Return the message of an error on one line, in ASCII."""
     return re.sub(r"\s+", " ", str(problem)).encode("ascii", "backslashreplace").decode()
 
 
@@ -154,20 +154,20 @@ def _variables(text: str) -> list[str]:
         ) from problem  # fmt: skip
     if described.group_terms:
         raise ArgumentError(
-            "formula", expected="common terms: items and annotators have their effects already",
+            "formula", expected="no (1 | item): items and annotators have their effects already",
             found=repr(text),
         )  # fmt: skip
     terms = {str(getattr(term, "name", term)) for term in described.common_terms}
     if INTERCEPT not in terms:
         raise ArgumentError(
             "formula", expected="a formula with an intercept, which is in the model already",
-            found=repr(text), hint="Leave 0 or -1 out of it",
+            found=repr(text), hint="Leave 0 or -1 out of the formula",
         )  # fmt: skip
-    return sorted(described.var_names - {""})  # which numbers in a call are
+    return sorted(described.var_names - {""})  # numbers in a call have this name
 
 
 def _columns(variables: list[str], annotations: xr.Dataset, items: Any, annotators: Any) -> Columns:
-    """Return columns of the tables in the order of names, or raise where labels lack a value."""
+    """Return the variables' columns, one value a name along their dim; raise if any are missing."""
     sides = {
         ITEM: _opened("items", ITEM, items, annotations),
         ANNOTATOR: _opened("annotators", ANNOTATOR, annotators, annotations),
@@ -184,14 +184,12 @@ def _columns(variables: list[str], annotations: xr.Dataset, items: Any, annotato
             out[name] = homes[0], _column(table[name]).iloc[place]
             wrong += _missing(name, *out[name], annotations)
         elif homes:
-            wrong.append(f"{name!r} stands in both items= and annotators=: rename one of them")
+            wrong.append(f"{name!r} is a column of both items= and annotators=: rename one of them")
         elif name not in _ENCODINGS:
             known = [column for table, _ in sides.values() for column in table]
             near = resembling(name, known)
             hint = f"; did you mean {near!r}?" if near else ""
-            wrong.append(
-                f"{name!r} is in no table, which have {shown(known) or 'no columns'}{hint}"
-            )
+            wrong.append(f"{name!r} is in no table (their columns: {shown(known) or 'none'}){hint}")
     if wrong:
         raise ArgumentError(
             "formula", expected="columns of the tables, with a value for each of their names",
@@ -234,7 +232,7 @@ def _opened(
 def _column(values: pd.Series[Any]) -> pd.Series[Any]:
     """Return numbers as floats, ordered categories as they are, and all else as text."""
     if isinstance(values.dtype, pd.CategoricalDtype):
-        # Ordered, so that formulae keeps their order, and compares with the first.
+        # Ordered, so that formulae keeps the order of categories; the first is the reference.
         return values.cat.remove_unused_categories().cat.as_ordered()
     if values.dtype == object:  # a list in a mapping, perhaps with missing entries
         given = values[values.notna()]
@@ -264,7 +262,7 @@ def _evaluated(text: str, table: pd.DataFrame) -> Any:
     from formulae import design_matrices
 
     try:
-        with np.errstate(all="ignore"):  # what is not finite is refused above
+        with np.errstate(all="ignore"):  # `covariates` refuses values that are not finite
             return design_matrices(text, table, na_action="error", env=0).common
     except Exception as problem:
         raise ArgumentError(
@@ -285,7 +283,7 @@ def constants(terms: Array, value: Floats, mean: Floats) -> dict[str, xr.DataArr
 
 
 def told_by_others(terms: Array, value: Floats, pool: Ints) -> Iterator[str]:
-    """Name terms that follow from others, so that only their sums are known."""
+    """Warn of terms that are linear combinations of others: coefficients are not identified."""
     found = [terms[k] for k in aliased(value, pool)]
     if found:
         several = len(found) > 1
@@ -298,7 +296,7 @@ def told_by_others(terms: Array, value: Floats, pool: Ints) -> Iterator[str]:
 
 
 def aliased(value: Floats, pool: Ints) -> list[int]:
-    """Return the terms that are sums of pools' means and of the terms before them."""
+    """Return the terms that are linear combinations of pools' means and of earlier terms."""
     rows = np.concatenate([np.eye(int(pool.max(initial=0)) + 1)[pool], value], axis=1)
     spread = np.linalg.norm(rows, axis=0)
     rows = rows / np.where(spread > 0, spread, 1.0)

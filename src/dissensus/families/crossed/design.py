@@ -1,10 +1,10 @@
-"""Parts of crossed effects that a design leaves to the priors, and numbers without a residual.
+"""Warnings of parameters that a design does not identify; errors for numbers without residuals.
 
-If items and annotators explain numbers exactly, there may be no posterior. Let N numbers follow
-from a sum of effects that can fit r numbers exactly. As the residual's standard deviation s goes
-to 0, their density, effects integrated out, grows as s^-(N - r). Its product with a prior that is
-positive at 0 has no finite integral if N > r. If N = r (one label an item, say) the density stays
-finite.
+If items and annotators explain numbers exactly, there may be no posterior. Let N numbers equal
+a sum of effects, which can fit any r numbers exactly. As the residual's standard deviation s goes
+to 0, the numbers' density, effects integrated out, grows as s^-(N - r). Its product with a prior
+that is positive at 0 has no finite integral if N > r. If N = r (one label an item, say) the density
+stays finite.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 FEW_SHARED: Final = 5
 """Number of items that two pools share, below which their correlation is close to its prior."""
 _REPEATED: Final = 0.05
-"""Share of labels that repeat another, above which their dependence matters."""
+"""Share of repeated labels above which a warning is given."""
 _LEVEL: Final = 0.9
 _NEGLIGIBLE: Final = 1e-6
 """Largest residual, relative to the spread of the numbers, that counts as rounding."""
 _PASSES: Final = 5
-"""Times that means of items and annotators are subtracted, for residuals."""
+"""Number of times that means of items and of annotators are subtracted to get residuals."""
 _FREE: Final = 5.0
-"""Degrees of freedom from which on an annotator's residuals show the noise."""
+"""Fewest degrees of freedom with which an annotator's residual variance is estimated."""
 _TOO_NARROW: Final = 1.5
 _CHANCE: Final = 0.001
 _ROUNDS: Final = 100
 _STALLED: Final = 0.99
-"""A sum of squares that a round leaves above this share will not go to 0."""
+"""If a round leaves more than this share of the sum of squares, the limit is not 0."""
 
 
 def warn_of_design(process: Process) -> None:
@@ -83,7 +83,7 @@ def _of_items(process: Process) -> Iterator[str]:
 
 
 def _of_terms(process: Process) -> Iterator[str]:
-    """Name terms that follow from others, so that only their sums are known."""
+    """Warn of terms that are linear combinations of others."""
     yield from told_by_others(process.terms, process.covariates, process.pool)
 
 
@@ -104,7 +104,7 @@ def _of_variances(process: Process) -> Iterator[str]:
     """Name the variances that cannot be separated, pool by pool."""
     rows = [process.pool == p for p in range(process.n_pools)]
     each = [pairs(process.item[own], process.member[own]) for own in rows]
-    # One pool suffices to learn a residual that the pools share. The same holds for a given
+    # One pool suffices to learn a residual that the pools share. The same holds for a fixed
     # residual if pools share cutpoints of three labels or more, whose distances set the scale.
     shared = (process.family == GAUSSIAN and process.n_sd == 1) or (
         process.family == ORDINAL and len(process.labels) > 2
@@ -121,7 +121,7 @@ def _of_variances(process: Process) -> Iterator[str]:
 
 
 def _of_pool(process: Process, p: int, seen: Pairs, whose: str, *, known: bool) -> Iterator[str]:
-    """Name the kinds of pairs of labels that a pool lacks."""
+    """Warn of variances that the pairs of labels in a pool do not separate."""
     few = list(_of_few(process, process.pool == p, whose))
     if process.anonymous:
         if not (seen.repeated or known or few):
@@ -137,7 +137,7 @@ def _of_pool(process: Process, p: int, seen: Pairs, whose: str, *, known: bool) 
 def _of_pairs(
     process: Process, seen: Pairs, whose: str, *, known: bool, stands: bool
 ) -> Iterator[str]:
-    """Name them if annotators have effects; ``stands``: there are several annotators and items."""
+    """Do so if annotators have effects; ``stands``: there are several annotators and items."""
     scale = (
         "." if process.family == GAUSSIAN
         else ", which is fixed: sigma_item, sigma_annotator and mu are known only relative to the "
@@ -210,7 +210,7 @@ def _of_effects(process: Process) -> Iterator[str]:
 
 
 def _of_pools(process: Process) -> Iterator[str]:
-    """Name pairs of pools that share no item, or few."""
+    """Warn of pairs of pools that share few items or none."""
     if process.pools is None:
         return
     seen = np.zeros((process.annotations.sizes[ITEM], process.n_pools), dtype=np.int64)
@@ -235,15 +235,15 @@ def _of_pools(process: Process) -> Iterator[str]:
 
 
 def _of_repeats(process: Process) -> Iterator[str]:
-    """Tell of labels that one annotator repeats, which the model takes to be independent."""
+    """Warn of an annotator's repeated labels, which the model takes to be independent."""
     who = process.annotations["annotator_code"].to_numpy().astype(np.int64)
     cells = np.unique(np.stack([process.item, who, process.pool]), axis=1)
     again = len(process.item) - cells.shape[1]
     if again > _REPEATED * len(process.item):
         of = "" if process.family == GAUSSIAN else " (only numbers can be averaged)"
         yield (
-            f"{again:,} of {len(process.item):,} labels repeat one by the same annotator for the "
-            "same item. The model has no effect of an annotator on an item: it takes repeated "
+            f"{again:,} of {len(process.item):,} labels repeat a label by the same annotator for "
+            "the same item. The model has no effect of an annotator on an item: it takes repeated "
             "labels to be as independent as those of two annotators. If annotators repeat "
             "themselves, sigma_item and ICC are too high, and their intervals too narrow. Keep one "
             f"label of each annotator for each item, or their mean{of}."
@@ -251,7 +251,7 @@ def _of_repeats(process: Process) -> Iterator[str]:
 
 
 def _of_clusters(process: Process) -> Iterator[str]:
-    """Tell of clusters of items, which the model takes to be independent."""
+    """Warn of clusters: the model takes their items to be independent."""
     cluster = process.annotations.get("cluster_code")
     if cluster is None:
         return
@@ -266,7 +266,7 @@ def _of_clusters(process: Process) -> Iterator[str]:
 
 
 def _of_noise(process: Process) -> Iterator[str]:
-    """Tell of annotators with more noise than others, whom the model takes to have the same."""
+    """Warn of annotators with unequal noise: the model has one residual standard deviation."""
     if process.family != GAUSSIAN or process.anonymous:
         return
     names = process.annotations[ANNOTATOR].to_numpy()[process.member_annotator]
@@ -286,23 +286,23 @@ def _of_noise(process: Process) -> Iterator[str]:
         yield (
             f"Some annotators{whose} have more noise than others: standard deviations of residuals "
             f"go from {sd[low]:.3g} ({shown([names[low]])}) to {sd[high]:.3g} "
-            f"({shown([names[high]])}). The model has one sigma for all. For other annotators than "
-            f"these, its interval is too narrow (by a factor of at least about {factor:.2g}), and "
-            "that of the ICC may be."
+            f"({shown([names[high]])}). The model has one sigma for all. For other annotators, "
+            f"its interval is too narrow (by a factor of at least about {factor:.2g}), and the "
+            "interval of the ICC may be too narrow."
         )
 
 
 def unequal_noise(value: Floats, cell: Ints, who: Ints) -> tuple[Floats, float] | None:
-    r"""Return each annotator's residual sd, and how much too narrow sigma's intervals are at least.
+    r"""Return each annotator's residual sd, and the factor by which sigma's interval is too narrow.
 
-    Residuals are those from the means of items and annotators, alternately subtracted. With
-    :math:`f_j` degrees of freedom of annotator j, f in all, and variances :math:`v_j` around v, the
-    mean over other annotators varies by :math:`J / (J - 1) \sum_j (f_j / f)^2 (v_j - v)^2`, where
-    the model has :math:`2 v^2 / f`. The root of the ratio is the factor. The residuals of an item
-    share its annotators' noise, so that with two or three labels of an item it is too small.
+    Residuals are what remains after means of items and of annotators are subtracted in turn. Let
+    annotator j have :math:`f_j` of f degrees of freedom and the variance :math:`v_j`, with mean v.
+    Between sets of annotators, v varies by :math:`J / (J - 1) \sum_j (f_j / f)^2 (v_j - v)^2`; the
+    model assumes :math:`2 v^2 / f`. The factor is the root of the ratio. The residuals of an item
+    share its annotators' noise, so that the factor is too small if items have two or three labels.
 
-    None if it is below 1.5, or if Levene's test, which heavy tails mislead little, does not tell
-    annotators' absolute residuals apart (p above .001).
+    None if the factor is below 1.5, or if Levene's test, which is robust to heavy tails, finds no
+    difference between the annotators' absolute residuals (p above .001).
 
     On vcc2018_mos the factor is 2.6, on popquorn_offensiveness 2.4. Between random halves of their
     annotators, sigma differs by 2.5 and 2.4 of the standard deviations that the model gives.
@@ -346,7 +346,7 @@ def _prior_interval(process: Process) -> str:
 
 
 def require_residual(process: Process) -> None:
-    """Raise if the posterior of a learned residual would be a spike at 0."""
+    """Raise if effects explain the numbers exactly, so that sigma has no proper posterior."""
     cell = process.item * process.n_pools + process.pool
     alike: list[Any] = [slice(None)]
     whose = [""]
@@ -360,7 +360,7 @@ def require_residual(process: Process) -> None:
 
 
 def require_unexplained(value: Floats, cell: Ints, member: Ints | None, whose: str = "") -> None:
-    """Raise if numbers are a sum of effects, and more than effects can fit exactly.
+    """Raise if numbers equal a sum of effects, and are more than effects can always fit exactly.
 
     ``cell`` are codes of items, or of items in a pool; ``member`` of annotators, None where they
     have no effects. ``whose`` is for the message, such as " of pool 'a'".

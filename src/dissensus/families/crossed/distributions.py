@@ -46,16 +46,15 @@ class CumulativeProbit(Discrete):
     .. math:: P(y \le k \mid \eta, c) = \Phi(c_k - \eta), \qquad c_0 < c_1 < \dots < c_{K-2}
 
     A label is the number of cutpoints below a draw from Normal(:math:`\eta`, 1). Log-probabilities
-    and gradients are exact to about ten digits however far in a tail and however close together the
-    cutpoints are; `pymc.OrderedProbit`, which goes through probabilities, gives minus infinity
-    there.
+    and gradients are exact to about ten digits, also far in a tail and for cutpoints that are close
+    together; `pymc.OrderedProbit`, which computes probabilities first, gives minus infinity there.
 
     Parameters
     ----------
     eta : tensor_like of float (...)
         Mean of the latent number.
     cutpoint : tensor_like of float (..., K - 1)
-        One or more, increasing. One vector for all values, or a row for each.
+        One or more increasing cutpoints: one vector for all values, or a row for each value.
 
     Raises
     ------
@@ -91,7 +90,7 @@ class CumulativeProbit(Discrete):
         return super().dist([eta, cutpoint], **kwargs)
 
     def support_point(rv: Any, size: Any, eta: Any, cutpoint: Any) -> Any:  # noqa: N805
-        """Return the label of eta."""
+        """Return the label of a latent number equal to eta."""
         if rv_size_is_none(size):
             size = implicit_size_from_params(eta, cutpoint, ndims_params=rv.owner.op.ndims_params)
         return _place(pt.broadcast_to(eta, size), cutpoint)
@@ -131,14 +130,14 @@ def _chosen(cutpoint: Any, place: Any) -> Any:
 def _log_stretch(lower: Any, width: Any, first: Any, last: Any) -> Any:
     r"""Return :math:`\log[\Phi(l + w) - \Phi(l)]`, open below for the first label, above for the last.
 
-    Mirrored so that the middle lies at or below 0, the stretch ends at ``end`` and begins at
-    ``-start``. With ``depth`` as far as ``end`` lies below 0, a common factor comes out first,
+    The interval is mirrored so that its middle is at or below 0; it then goes from -s to e. A
+    common factor is taken out, in which d (``depth``) is the distance of e below 0:
 
     .. math:: \Phi(e) - \Phi(-s) = \tfrac12 e^{-d^2/2} R, \qquad d = \max(-e, 0),
 
-    and R, which is never far too small, is one of three: a sum of two error functions around 0,
-    a difference of scaled ones in the tail, and a series in w where they would cancel. Each is
-    finite wherever another is chosen, for gradients to be so too.
+    R, which does not underflow, is one of three: a sum of two error functions around 0, a
+    difference of scaled error functions in the tail, or a series in w where these would cancel.
+    All three are finite everywhere, so that gradients are finite.
     """  # noqa: E501
     middle = lower + width / 2
     far = pt.abs(middle)

@@ -1,4 +1,4 @@
-"""How draws of crossed effects are made and named: `families.base.run` does the rest."""
+"""Drawing from models of crossed effects, and naming the draws; `families.base.run` uses it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from dissensus.kernels.types import Array, Floats
 from dissensus.sampling import convergence
 
 Draws = dict[str, Floats]
-"""Draws in natural units (chain, draw, ...) by the names of `PARAMETERS`, always with the pool;
+"""Draws in natural units (chain, draw, ...) by the names of `PARAMETERS`, always with a pool axis;
 ``annotator_effect`` is (chain, draw, member)."""
 _GIBBS: Final = {
     GAUSSIAN: "exact Gibbs sampling, effects and means integrated out in turn",
@@ -62,7 +62,7 @@ class CrossedFit(base.Fit[Process, Draws]):
         self.data = process.data()
 
     def renamed(self, posterior: xr.Dataset) -> Mapping[str, xr.DataArray] | None:
-        """Correlations as their Cholesky factor, and cutpoints as the gaps between them."""
+        """Return correlations as their Cholesky factor, and cutpoints as the gaps between them."""
         out = {}
         if "correlation" in posterior:
             each = posterior["correlation"]
@@ -265,7 +265,7 @@ def _diagnosed(posterior: Mapping[str, xr.DataArray]) -> dict[str, Any]:
 
 
 def _constants(process: Process) -> dict[str, xr.DataArray]:
-    """Return the design, and the residual and numbers of labels."""
+    """Return the design: codes, covariates, numbers of labels, and the residual if it is fixed."""
     n = np.zeros((process.annotations.sizes[ITEM], process.n_pools), dtype=np.int64)
     np.add.at(n, (process.item, process.pool), 1)
     coords: dict[str, Any] = {ITEM: process.annotations[ITEM].to_numpy()}
@@ -277,7 +277,7 @@ def _constants(process: Process) -> dict[str, xr.DataArray]:
     out |= constants(process.terms, process.covariates, process.covariate_mean)
     for dim in (ITEM, ANNOTATOR, POOL):
         if f"{dim}_code" in process.annotations:
-            # As pymc.Data keeps them, which is compared with these.
+            # int32, as in pymc.Data, with which these codes are compared.
             codes = process.annotations[f"{dim}_code"].to_numpy().astype(np.int32)
             out[f"{dim}_code"] = xr.DataArray(codes, dims=ANNOTATION)
     if process.family != GAUSSIAN:

@@ -1,4 +1,4 @@
-"""Priors of crossed effects: checks of those that are given, and defaults.
+"""Priors of crossed effects: checks of given priors, and defaults.
 
 A standard deviation's prior is a tuple: ("half_normal", scale), ("half_t", scale, degrees of
 freedom) or ("exponential", mean).
@@ -32,7 +32,7 @@ def priors_for(
     family: str, value: Floats, given: Mapping[str, Sequence[Any]] | None, *, anonymous: bool,
     covariates: bool = False,
 ) -> dict[str, Prior]:  # fmt: skip
-    """Return the prior of each parameter; that of coefficients is empty if it is not given."""
+    """Return the prior of each parameter; the prior of coefficients is empty unless given."""
     names = [n for n in NAMES[family] if not (anonymous and n == "sigma_annotator")]
     names += ["coefficient"] * covariates
     given = checked_names(given, names)
@@ -69,8 +69,8 @@ def coefficient_prior(
 ) -> Floats:
     """Return mean and standard deviation of each coefficient (term, 2).
 
-    By default a standard deviation more of a covariate moves the mean as far as the prior of the
-    mean reaches: 2.5 standard deviations of numbers, or 2.5 on the latent scale.
+    By default, the effect of one standard deviation of a covariate has the same prior standard
+    deviation as the mean: 2.5 standard deviations of the numbers, or 2.5 on the latent scale.
     """
     given = priors.get("coefficient")
     n_terms = covariates.shape[1]
@@ -83,7 +83,7 @@ def coefficient_prior(
 
 
 def checked_names(given: Any, names: Sequence[str]) -> Mapping[str, Any]:
-    """Return priors by name, or raise if it is not a mapping, or names an unknown parameter."""
+    """Return priors by name; raise if they are not a mapping, or name an unknown parameter."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):
@@ -96,7 +96,7 @@ def checked_names(given: Any, names: Sequence[str]) -> Mapping[str, Any]:
 
 
 def checked_prior(name: str, prior: Any, *, mean: bool) -> Prior:
-    """Return the prior of a mean or of a positive parameter, or raise naming it."""
+    """Return the prior of a mean or of a positive parameter; raise if it is not valid."""
     if mean:
         return _mean(name, prior)
     if not isinstance(prior, Sequence) or isinstance(prior, str) or len(prior) not in {2, 3}:

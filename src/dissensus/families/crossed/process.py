@@ -32,11 +32,11 @@ SAMPLERS: Final = ("gibbs", "nuts")
 RESIDUALS: Final = ("shared", "pool")
 KINDS: Final = ("continuous", "ordinal", "nominal")
 _SIZE: Final = 1e100
-"""Largest range of numbers: squares, and products of squares, are then finite."""
+"""Largest range of numbers: squares are then finite."""
 OBSERVED: Final = {GAUSSIAN: "score"}
 """Name of the observed variable, ``label_code`` for the other families."""
 LATENT_SD: Final = {BERNOULLI: float(np.pi / np.sqrt(3)), ORDINAL: 1.0}
-"""Standard deviation of the residual on the latent scale, where it is given."""
+"""Standard deviation of the residual on the latent scale, where it is fixed."""
 
 
 class Process(NamedTuple):
@@ -111,7 +111,7 @@ class Process(NamedTuple):
 
     @property
     def label_value(self) -> Floats:
-        """The numbers of labels: their own if ordered labels are numbers, else their codes."""
+        """Numbers of the labels: the labels themselves if they are ordered numbers, else codes."""
         numeric = self.labels.dtype.kind in "if" and self.family == ORDINAL
         values = self.labels if numeric else np.arange(len(self.labels))
         return np.asarray(values, dtype=np.float64)
@@ -146,7 +146,7 @@ def process(
     arguments.flags(anonymous=anonymous, shared_annotators=shared_annotators)
     if residual == "pool" and family != GAUSSIAN:
         raise ArgumentError(
-            "residual", expected=f"'shared' with family={family!r}, whose residual is given",
+            "residual", expected=f"'shared' with family={family!r}, whose residual is fixed",
             found="'pool'",
         )  # fmt: skip
     value, labels = _values(annotations, family)
@@ -178,8 +178,8 @@ def _values(annotations: xr.Dataset, family: str) -> tuple[Floats, Array]:
         if kind == "nominal":
             raise AnnotationError(
                 "annotations", expected="numbers, with family='gaussian'", found="nominal labels",
-                hint="Two labels: family='bernoulli'. Ordered ones: read them with "
-                "kind='ordinal', and family='ordinal'",
+                hint="For two labels use family='bernoulli'. Read labels that have an order with "
+                "kind='ordinal', and use family='ordinal'",
             )  # fmt: skip
         if kind == "ordinal" and annotations[LABEL].dtype.kind not in "if":
             raise AnnotationError(

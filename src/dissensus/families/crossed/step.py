@@ -1,7 +1,7 @@
 """The Gibbs step for crossed effects as a PyMC step method.
 
-It reads the model, and proves that it is one of crossed effects: variables have the names that
-`dissensus.models.crossed_effects` and `cross_replication` give them. The mean of numbers may have
+It reads the model, and proves that it is a model of crossed effects, whose variables have the names
+of `dissensus.models.crossed_effects` or `cross_replication`. The mean of numbers may have
 further terms, which the step evaluates at each point.
 """
 
@@ -57,11 +57,11 @@ class Reading(NamedTuple):
 
     process: Process
     names: tuple[str, ...]  # The variables that the step moves
-    offset: Callable[[Point], Floats] | None  # Of further terms in the mean (annotation)
+    offset: Callable[[Point], Floats] | None  # Sum of further terms in the mean (annotation)
 
 
 def has_form(model: Any) -> bool:
-    """Return whether a model has names of crossed effects."""
+    """Return whether a model has the variable names of crossed effects."""
     return len(_OF_EFFECTS & {rv.name for rv in model.free_RVs}) > 1 and bool(_observed(model))
 
 
@@ -103,7 +103,7 @@ def _likelihood(observed: Any) -> tuple[str, Any]:
 
 
 def _process(model: Any, observed: Any, family: str, eta: Any) -> Process:
-    """Return the process that a model may be of."""
+    """Return the process of a model, supposing that it is one of crossed effects."""
     free = {rv.name: rv for rv in model.free_RVs}
     shape = proof.shapes(model)
     pooled, anonymous = ROOT in free, ANNOTATOR not in free
@@ -155,7 +155,7 @@ def _mean_prior(model: Any, mu: Any) -> Prior:
 
 
 def _offset(model: Any, eta: Any, names: tuple[str, ...]) -> Callable[[Point], Floats]:
-    """Return the function of the further terms: the mean where means and effects are 0."""
+    """Return a function for the further terms: the mean with the step's variables set to 0."""
     evaluate = of_point(model, [eta])
     moved = [model.rvs_to_values[model[name]].name for name in names]
 
@@ -167,7 +167,7 @@ def _offset(model: Any, eta: Any, names: tuple[str, ...]) -> Callable[[Point], F
 
 
 def scale_prior(model: Any, variable: Any) -> Prior:
-    """Return the prior of a standard deviation, as `families.crossed.priors` spells it."""
+    """Return the prior of a standard deviation, in the form of `families.crossed.priors`."""
     op, name = variable.owner.op, variable.name
     if isinstance(op, HalfNormalRV):
         location, scale = (proof.number(model, part, name) for part in proof.prior(variable))
@@ -193,16 +193,16 @@ class CrossedEffectsGibbsState(StepMethodState):
 class CrossedEffectsGibbs(WholeModelStep):
     r"""Move means, standard deviations, correlations, cutpoints and all effects in one Gibbs sweep.
 
-    For models as `dissensus.models.crossed_effects.build` and
-    `dissensus.models.cross_replication.build` make them, with their names. `pymc.sample` chooses
-    this step for such models. Variables in further terms of the mean of numbers are moved by
-    another step, by default PyMC's NUTS.
+    For models by `dissensus.models.crossed_effects.build` and
+    `dissensus.models.cross_replication.build`, and models with the same variables. `pymc.sample`
+    chooses this step for such models. Another step, by default PyMC's NUTS, moves variables in
+    further terms of the mean of numbers.
 
     Parameters
     ----------
     vars, model, rng, initial_point, compile_kwargs, blocked
-        As of all step methods of PyMC. ``vars`` are all variables of the model that the step knows;
-        a first step from ``initial_point`` compiles the kernels; the last two are not used.
+        As in all step methods of PyMC. ``vars`` must be all variables that the step moves; a first
+        step from ``initial_point`` compiles the kernels; the last two are not used.
 
     Raises
     ------
@@ -231,7 +231,7 @@ class CrossedEffectsGibbs(WholeModelStep):
     _reading: Reading
     _state_class = CrossedEffectsGibbsState
     _last: tuple[Any, Any] = np.empty(0), None
-    """PyMC's value of the correlations where the last move ended, and their Cholesky factor."""
+    """PyMC's value of the correlations after the last move, and their Cholesky factor."""
 
     def prepare(self, model: Any) -> None:
         """Make the transforms of correlations, and lay out data and priors."""

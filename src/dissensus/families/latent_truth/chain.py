@@ -76,13 +76,13 @@ class Work(NamedTuple):
 
 
 class Judging(NamedTuple):
-    """Data for drawing true labels where errors are correlated."""
+    """Data for drawing true labels if errors are correlated."""
 
     votes: Votes  # With the true labels that are known
     prior: true.Prior
-    answers: true.Answers  # Of systems that differ
+    answers: true.Answers  # Of systems with distinct answers
     items: true.Difficulty
-    same: Ints  # Which of them each system is (system): copies have the same draws
+    same: Ints  # Index of each system among these (system): copies share draws
     n_given: Floats  # Labels given (pattern)
     now: true.Beyond
 
@@ -106,8 +106,8 @@ class Chain:
         self.regression = process.regression()
         self.judging = _judging(process, votes, pattern)
         if self.judging is not None and self.judging.n_given.max() > 1:
-            # Matrices must not learn from known truths, by which they would show no error. Where
-            # items have one label each, nothing else informs the accuracies of annotators.
+            # Matrices are relative to the label behind the annotations, not to known truths. If
+            # items have one label each, only known truths inform the accuracies of annotators.
             votes = votes._replace(known=votes.known[:0])
         self.votes = votes
         self.seen = _seen(process, votes)
@@ -132,7 +132,7 @@ class Chain:
             if form.related and not self.cut:
                 self._draw_related(self.work, self.seen)
             log_likelihood = self._visit(form.evidence, self.work, self.seen)
-            if self.cut and (first >= 0 or sweep == n - 1):  # seldom enough in the warm-up
+            if self.cut and (first >= 0 or sweep == n - 1):  # in the warm-up, once a call
                 self._settle()
             if first >= 0:
                 self._keep(first + sweep, log_likelihood)
@@ -143,7 +143,7 @@ class Chain:
     def replay(self, values: Mapping[str, Array]) -> None:
         """Store the quantities that follow from draws of the PyMC model's variables.
 
-        Systems that are not evidence are not among them, and are drawn here.
+        These do not include systems that are not evidence, which are drawn here.
         """
         par, form = self.par, self.process.form
         many = to_kernel(form, values)
@@ -163,7 +163,7 @@ class Chain:
             self._keep(place, log_likelihood)
 
     def _visit(self, evidence: int, work: Work, votes: Votes) -> float:
-        """Draw the states of all items given the parameters, and count; return the likelihood."""
+        """Draw the states of items given the parameters, and count; return the log-likelihood."""
         form, par, ease, counts = self.process.form, self.par, self.process.ease, work.counts
         fill_tables(self.process, par, work.log_weight, work.log_response)
         log_likelihood: float = states.draw_states(
@@ -234,7 +234,7 @@ class Chain:
             )  # fmt: skip
 
     def _draw_coefficients(self, counts: states.Counts) -> None:
-        """Draw coefficients of covariates, and how far annotators lie from what these say."""
+        """Draw coefficients of covariates, and the annotators' deviations from the regression."""
         form, par, given = self.process.form, self.par, self.regression
         level = par.level[: form.first_system] + given.value @ par.coefficient
         rest, at = level - given.value @ given.centre, np.empty(form.terms)
@@ -246,7 +246,7 @@ class Chain:
         par.coefficient[:] = given.centre + given.basis @ at
 
     def _draw_errors(self, counts: states.Counts) -> None:
-        """Draw where errors fall, of annotators without a confusion matrix."""
+        """Draw the distribution of wrong labels of annotators without a confusion matrix."""
         form, prior, par = self.process.form, self.process.priors, self.par
         error, number, base = counts.error[: form.evidence], par.number, par.log_base
         source = np.zeros_like(base) if self.cut else counts.source_error
@@ -373,7 +373,7 @@ def fill_tables(
 
 
 def _judging(process: Process, votes: Votes, pattern: Ints) -> Judging | None:
-    """Start where nothing is known of true labels; None if errors are independent."""
+    """Return data and first state for drawing true labels; None if errors are independent."""
     if process.errors is None:
         return None
     n = len(votes.n_items)
@@ -390,7 +390,7 @@ def _judging(process: Process, votes: Votes, pattern: Ints) -> Judging | None:
 
 
 def _seen(process: Process, votes: Votes) -> Votes:
-    """Return the votes without items of which nothing is known: no label, and no true label.
+    """Return the votes without items that have no label as evidence and no known truth.
 
     Their states follow from the parameters. Drawing them would only slow down the chain.
     """
@@ -402,7 +402,7 @@ def _seen(process: Process, votes: Votes) -> Votes:
 
 
 def _work(process: Process, votes: Votes) -> Work:
-    """Make room for a sweep."""
+    """Allocate the tables and counts of a sweep."""
     form, n_patterns = process.form, len(votes.n_items)
     return Work(
         log_weight=np.empty(process.n_states),
@@ -417,7 +417,7 @@ def _trace(
     process: Process, votes: Votes, draws: int, *, items: bool, log_likelihood: bool,
     predictive: bool,
 ) -> Trace:  # fmt: skip
-    """Make room for draws."""
+    """Allocate a trace for ``draws`` draws."""
     form, n_patterns, n = process.form, len(votes.n_items), process.form.n_labels
     n_respondents, n_rows = form.n_respondents, len(process.item) if predictive else 0
     matrices, kept = draws if form.rows else 0, draws if items else 0
@@ -450,8 +450,8 @@ def _trace(
 def start(process: Process, rng: np.random.Generator) -> Parameters:
     """Return a random point at which annotators are better than guessing and than all systems.
 
-    There every label means itself. Chains that start where labels have changed places, or where a
-    system's errors count as the truth, stay there: with many items nothing leads back.
+    At this point no labels are switched. With many items, chains that start with switched labels,
+    or with a system's errors as the truth, stay there.
     """
     form = process.form
     par, n_labels, people = blank(form), form.n_labels, form.first_system

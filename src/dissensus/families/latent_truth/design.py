@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from dissensus.families.latent_truth.process import Process
 
 ENOUGH: Final = 100
-"""Labels that annotators gave, for each label there is, from which on matrices can be learned."""
+"""Fewest annotations for each label of the label space with which matrices can be learned."""
 _FOR_MATRICES: Final = 3
-"""Labels of an item that identify matrices. Two labels have fewer frequencies than two matrices
-have numbers; and if all items have two labels, a rotation of all matrices changes no frequency."""
+"""Fewest labels of an item that identify matrices. Two labels have fewer frequencies than two
+matrices have numbers. If all items have two, a rotation of all matrices changes no frequency."""
 
 
 _FEW: Final = 0.1
@@ -29,7 +29,7 @@ _FEW: Final = 0.1
 
 
 def warn_of_design(process: Process) -> None:
-    """Warn of all that the labels cannot identify, however many draws are taken."""
+    """Warn of parameters that the labels do not identify, whatever the number of draws."""
     for text in _warnings(process):
         warn_caller(text, DesignWarning)
 
@@ -70,7 +70,7 @@ def _warnings(process: Process) -> Iterator[str]:
 
 
 def _unlike_labelled(process: Process) -> Iterator[str]:
-    """Name systems about whose answers others agree as on no labelled item, on many items."""
+    """Warn of systems whose agreement with others on many items occurs on no labelled item."""
     told = process.known >= 0
     told[process.item] = True
     if told.all() or not len(process.systems):
@@ -85,9 +85,9 @@ def _unlike_labelled(process: Process) -> Iterator[str]:
         if alone > _FEW * bare[:, s].sum():
             yield (
                 f"How often {name!r} is right is a guess on {alone:,} of "
-                f"{bare[:, s].sum():,} items without labels: on no labelled item do as many of "
-                "the other systems agree with it (none, at most half, more, or all). Let "
-                "annotators label some of these items, drawn at random."
+                f"{bare[:, s].sum():,} items without labels: there, the share of other systems "
+                "that agree with it (none, at most half, more, or all) is one that no labelled "
+                "item has. Let annotators label some of these items, drawn at random."
             )
 
 
@@ -97,8 +97,8 @@ def _of_each(
     """Name annotators whose accuracy is not identified, and those who cannot be compared.
 
     The accuracy of an annotator who shares no item with others, and repeats no label, is not
-    identified. Of two who share items only with each other, one number is known (how often they
-    agree) for two accuracies. Matrices need three labels of an item.
+    identified. If two annotators share items only with each other, one number (how often they
+    agree) has to determine two accuracies. Matrices need three labels of an item.
     """
     n = len(names)
     group = islands(item, respondent, n)

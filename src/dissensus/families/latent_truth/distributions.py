@@ -85,7 +85,7 @@ class LatentTruth(Discrete):
     log_response : tensor_like of float (respondent, response, state)
         Log-probabilities of labels; normalised over responses.
     respondent : tensor_like of int (item, place)
-        Who gave each label of an item; -1 at places without a label, as in the labels.
+        Who gave each label of an item; -1 at places without a label, where labels are -1 too.
 
     Raises
     ------
@@ -125,7 +125,7 @@ class LatentTruth(Discrete):
         return super().dist([log_weight, log_response, respondent], **kwargs)
 
     def support_point(rv: Any, *args: Any) -> Any:  # noqa: N805
-        """Return the first label for all."""
+        """Return the first label at all places."""
         return pt.switch(args[-1] < 0, layout.EMPTY, 0)
 
     def logp(value: Any, log_weight: Any, log_response: Any, respondent: Any) -> Any:  # noqa: N805
@@ -153,8 +153,8 @@ def _rows(table: Any, respondent: Any, other: Any) -> Any:
     """Return rows of a table (respondent, other, ...) for places of items (item, place, ...)."""
     who, what = pt.broadcast_arrays(pt.maximum(respondent, 0), pt.maximum(other, 0))
     inside = pt.all(who < table.shape[0]) & pt.all(what < table.shape[1])
-    who = _INSIDE(who, inside)  # compiled code would read on past the table
-    # A vector of places: not all backends take a matrix of them.
+    who = _INSIDE(who, inside)  # compiled code would read past the end of the table
+    # Indexed by a vector: not all backends accept a matrix of indices.
     rows = table.reshape((-1, table.shape[-1]))[(who * table.shape[1] + what).ravel()]
     return rows.reshape((*who.shape, table.shape[-1]))
 
@@ -164,7 +164,7 @@ def _rows(table: Any, respondent: Any, other: Any) -> Any:
 _TRIES: Final = 100_000
 _LEAST: Final = 1e-3
 """Smallest probability that the place leads: draws are rejected until it does."""
-_HARDLY: Final = "under its shape, the entry that must be the largest of a row rarely is"
+_HARDLY: Final = "shape `a` makes the entry `own` the largest of a row too rarely to draw one"
 
 
 class LeadingDirichletRV(RandomVariable):
@@ -224,7 +224,7 @@ class LeadingDirichlet(SimplexContinuous):
     Raises
     ------
     ArgumentError
-        If they depend on variables, do not fit each other, or the place hardly ever leads.
+        If ``a`` or ``own`` is a variable, their shapes differ, or the place hardly ever leads.
 
     Examples
     --------
@@ -263,7 +263,7 @@ class LeadingDirichlet(SimplexContinuous):
         return super().dist([pt.as_tensor(shape), pt.as_tensor(place)], **kwargs)
 
     def support_point(rv: Any, *args: Any) -> Any:  # noqa: N805
-        """Return a point with .9 at its own place, which leads in points that are near, too."""
+        """Return a point with .9 at its own place, which also leads at nearby points."""
         _size, a, own = args
         n = a.shape[-1]
         same = pt.eq(pt.arange(n), pt.shape_padright(own))

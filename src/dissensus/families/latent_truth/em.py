@@ -28,7 +28,7 @@ _START: Final = "start"
 
 
 class Estimate(NamedTuple):
-    """Where EM stopped: the truth and the likelihood are those given the parameters."""
+    """Result of EM; the truth and the likelihood are given the parameters."""
 
     prevalence: Floats  # (label)
     confusion: Floats  # Probability of a response, by true label (annotator, response, label)
@@ -146,18 +146,18 @@ def em(
         ``truth`` (item, label)
             Probability that each label is true of this item, given the above.
         ``log_likelihood``
-            Without multinomial constants.
+            The log-likelihood, without multinomial constants.
         ``start_log_likelihood`` (start)
-            That each start led to.
+            The log-likelihood that each start led to.
 
         The attributes ``iterations`` and ``converged`` (1 or 0) are those of the best start.
 
     Raises
     ------
     AnnotationError
-        If the annotations are of another kind, or an item has none.
+        If the annotations are not nominal or ordinal labels, or an item has no label.
     ArgumentError
-        If an argument makes no sense.
+        If an argument is invalid.
 
     Warns
     -----

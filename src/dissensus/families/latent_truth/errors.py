@@ -23,8 +23,8 @@ error with standard deviation .5."""
 def checked_errors(given: Any, above: float | None = None) -> Prior | None:
     """Return the priors given by ``error_correlation``; None if errors are independent.
 
-    It is a number, a median and the standard deviation of the logarithm, or "learned"; ``above`` is
-    a lower bound. Anything else raises an `ArgumentError`.
+    ``given`` is a number, a pair of the median and the standard deviation of the logarithm, or
+    "learned"; ``above`` is a lower bound. Anything else raises an `ArgumentError`.
 
     Examples
     --------

@@ -22,9 +22,9 @@ from dissensus.sampling.design import near_guessing
 _EXCHANGED: Final = 0.05
 """Share of draws with exchanged labels above which a fit mixes two posteriors."""
 _LOST: Final = 0.5
-"""Share of draws in which a label has another label's name above which its name is lost."""
+"""A fit warns if annotators mostly give another label in more than this share of draws."""
 _MOST: Final = 500
-"""Matrices with more numbers are not judged number by number: it takes longer than sampling."""
+"""Larger matrices are not diagnosed entry by entry: this takes longer than sampling."""
 
 
 class TruthFit(base.Fit[Process, Trace]):
@@ -40,7 +40,7 @@ class TruthFit(base.Fit[Process, Trace]):
         self.votes, self.pattern = process.votes()
 
     def renamed(self, posterior: xr.Dataset) -> Mapping[str, xr.DataArray] | None:
-        """Correlated errors: accuracies are for the true labels, the model's for others."""
+        """Return None if errors are correlated: only a fit has accuracies for the true labels."""
         return super().renamed(posterior) if self.process.errors is None else None
 
     def require_room(self) -> None:
@@ -75,7 +75,7 @@ class TruthFit(base.Fit[Process, Trace]):
         return chain
 
     def gathered(self, chains: Sequence[Any], rng: np.random.Generator) -> Trace:  # noqa: ARG002
-        """Return the traces as one."""
+        """Return one trace with the draws of all chains."""
         trace: Trace = base.stacked(chains)
         return trace
 
@@ -85,7 +85,7 @@ class TruthFit(base.Fit[Process, Trace]):
         posterior = named(process, draws)
         diagnostics = _diagnosed(process, posterior)
         diagnostics |= near_guessing(posterior["annotator_accuracy"], form.n_labels)
-        if form.rows and form.pooling != COMPLETE:  # one matrix keeps its names by its prior
+        if form.rows and form.pooling != COMPLETE:  # one matrix: its prior prevents switching
             diagnostics |= label_order(process, draws.confusion[:, :, : form.first_system])
         if self.options.keep:
             posterior["truth"] = self._of_items(draws.truth[:, :, self.pattern], ITEM, LABEL)
@@ -106,12 +106,12 @@ class TruthFit(base.Fit[Process, Trace]):
         """Return the log-likelihood of each item, all its labels together."""
         values = draws.item_log_likelihood[..., self.pattern]
         each = self._of_items(values, ITEM)
-        # Items without labels add nothing, and leave-one-out cross-validation fails on rounding.
+        # Items without labels add nothing, and their rounding errors break leave-one-out.
         some = np.diff(self.votes.start)[self.pattern] > 0
         return xr.Dataset({"labels": each if some.all() else each.isel({ITEM: some})})
 
     def posterior_predictive(self, draws: Trace, rng: np.random.Generator) -> xr.Dataset:  # noqa: ARG002
-        """Return labels of new items, as annotations and answers are laid out."""
+        """Return labels of new items, in the layout of annotations and of answers."""
         process = self.process
         values = np.empty_like(draws.replicate)
         values[..., process.item_order] = draws.replicate
@@ -149,7 +149,7 @@ def label_order(process: Process, confusion: Floats) -> dict[str, Any]:
     The likelihood alone allows labels to change places. ``label_kept_min`` is the smallest
     posterior probability that annotators on average (``confusion``: chain, draw, annotator, label,
     response) call a label by its own name most often, ``labels_exchanged`` the share of draws in
-    labels are exchanged, although each label is still the most frequent one somewhere.
+    which labels are exchanged: each is the most frequent response to one label, not always its own.
     """
     mean = confusion.mean(axis=2)
     own, leading = np.arange(mean.shape[-1]), mean.argmax(axis=-1)
@@ -196,7 +196,7 @@ def _diagnosed(process: Process, posterior: Mapping[str, xr.DataArray]) -> dict[
 
 
 def _observed(process: Process) -> dict[str, xr.DataArray]:
-    """Return the labels, and known truths, in codes."""
+    """Return the codes of labels and of known truths."""
     data = base.observed_labels(process, process.known)
     if len(process.systems):
         data["system_label_code"] = _answers(process, process.answers, ())

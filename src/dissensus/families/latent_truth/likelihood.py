@@ -20,9 +20,9 @@ RESPONDENT = "respondent"
 OTHER_LABEL = "other_label"
 OUTCOME = "outcome"
 _NEVER = -1e10
-"""The logarithm of probability 0, with which sums are still numbers."""
+"""In place of the logarithm of probability 0, so that sums stay finite."""
 _LEAST = 1e-12
-"""By which a logit is above that of a guess, so that gradients are numbers."""
+"""Smallest difference of a logit from the logit of a guess, so that gradients are finite."""
 
 
 class Source(NamedTuple):
@@ -46,7 +46,7 @@ def coordinates(process: Process) -> dict[str, Any]:
 
 
 def _respondents(process: Process) -> list[str]:
-    """Return names of annotators, then of systems; a system with an annotator's name is told so."""
+    """Return names of annotators, then of systems, with "system" before an annotator's name."""
     people = [layout.EVERYBODY] if process.interchangeable else list(map(str, process.annotators))
     systems = list(map(str, process.systems[: process.n_modelled_systems]))
     return [*people, *(f"system {name}" if name in people else name for name in systems)]
@@ -67,9 +67,9 @@ def split(rows: Any) -> tuple[Any, Any]:
 
 
 def square(own: Any, others: Any, n_labels: int) -> Any:
-    """Put rows without their diagonal (..., label, other label) around it (..., label, 1).
+    """Insert the diagonal (..., label, 1) into rows without it (..., label, other label).
 
-    Two shifted copies are chosen from, since assigning to places of an array compiles for long.
+    It is chosen from two shifted copies, as assignment to parts of an array takes long to compile.
     """
     import pytensor.tensor as pt
 
@@ -123,7 +123,7 @@ def tables(
     """Return log-probabilities of states (state), and of labels (respondent, response, state).
 
     ``prevalence`` is (label), ``logit`` of being right (respondent, label, ease), ``log_error``
-    given that a response is wrong (respondent, label, response), its diagonal not read.
+    given that a response is wrong (respondent, label, response), whose diagonal is not used.
     """
     import pytensor.tensor as pt
 
@@ -152,7 +152,7 @@ def oracle(n_labels: int, n_states: int) -> Floats:
 
 
 def _answers(logit: Any, log_error: Any, same: Any) -> Any:
-    """Return log-probabilities of answers, right ones where truth and response are the same."""
+    """Return log-probabilities of answers; ``same`` is whether truth and response are equal."""
     import pytensor.tensor as pt
 
     # `softplus` would be a loop in Python where PyTensor interprets.
@@ -185,7 +185,7 @@ def observed(process: Process) -> tuple[Any, Any]:
 def name_truth(process: Process, log_joint: Any) -> None:
     """Add the probability that each label is the true one, given an item's labels.
 
-    ``log_joint`` (item, state) are log-probabilities of states together with the labels. Where
+    ``log_joint`` (item, state) are log-probabilities of states together with the labels. If
     errors are correlated, the label behind the annotations may differ from the true label, and
     only `fit` draws the truth.
     """

@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from dissensus.families.latent_truth.chain import Trace
 
 Values = Mapping[str, Any]
-"""Variables of the PyMC model by name, draw in front."""
+"""Variables of the PyMC model by name, with the draw as first axis."""
 
 TYPICAL: Final = "typical_"
-"""Before the name of the matrix of a typical item, where items differ in difficulty. In a fit
-matrices are averages over items."""
+"""Prefix of the name of a typical item's matrix, if items differ in difficulty. In a fit, matrices
+are averages over items."""
 _LEAST: Final = 1e-300
 """Smallest probability that has a logarithm."""
 
@@ -51,8 +51,8 @@ class Parameter(NamedTuple):
     to_kernel: Callable[[Form, Values, Parameters], None]  # Writes arrays, given variables
     from_kernel: Callable[[Form, Parameters], Floats]  # Returns the variable
     place: int = -1
-    """In `kernels.data.Parameters.number`, of a single number. A fit keeps these under this
-    name."""
+    """Index of a single number in `kernels.data.Parameters.number`. A fit keeps the number under
+    this name."""
 
 
 def to_kernel(form: Form, values: Values) -> Parameters:
@@ -95,7 +95,7 @@ def named(process: Process, trace: Trace) -> dict[str, xr.DataArray]:
         add("confusion", of_annotators(trace.confusion), ANNOTATOR, LABEL, RESPONSE)
     if form.rows or form.own_accuracy:
         add("annotator_accuracy", of_annotators(trace.accuracy), ANNOTATOR)
-    else:  # weighed by labels: with errors of their own annotators are several respondents
+    else:  # weighted by labels: with unequal errors, annotators are several respondents
         given = np.bincount(process.respondent, minlength=first)[:first]
         add("annotator_accuracy", trace.accuracy[..., :first] @ (given / given.sum()))
     if form.pooling == HIERARCHICAL:
@@ -180,7 +180,7 @@ def _error_rows(form: Form, many: Parameters) -> Floats:
 
 
 def _take_decay(form: Form, values: Values, many: Parameters) -> None:
-    """Write the decay, and errors that decay so with distance (draw, label, response)."""
+    """Write the decay, and the errors that follow from it (draw, label, response)."""
     decay = many.number[:, DECAY] = values["distance_decay"]
     step = np.abs(np.subtract.outer(np.arange(form.n_labels), np.arange(form.n_labels)))
     weight = np.where(step > 0, np.exp(-decay[:, None, None] * step), 0.0)

@@ -43,7 +43,7 @@ class Process(NamedTuple):
     label: Ints  # (row)
     answers: Ints  # Of systems (item, system)
     systems: npt.NDArray[Any]  # Their names
-    interchangeable: bool  # Whether annotators are not told apart, and are one respondent
+    interchangeable: bool  # Whether all annotators are one respondent
     form: Form
     ease: Floats  # How easy the items of each fifth are, in standard deviations
     priors: Priors
@@ -132,7 +132,7 @@ def process(
     fitting.require_choice(annotations)
     errors = checked_errors(error_correlation)
     answers, names = _answers(annotations, predictions, on_missing, errors is not None)
-    told = errors is not None or evidence == "all"  # by predictions, of items without labels
+    told = errors is not None or evidence == "all"  # by predictions alone
     require_annotated(annotations, (answers != NO_ANSWER).any(axis=1) if told else None)
     _require_relatable(systems, errors, len(names))
     item, annotator, label = row_codes(annotations)
@@ -187,7 +187,7 @@ def row_codes(annotations: xr.Dataset) -> tuple[Ints, Ints, Ints]:
 
 
 def _require_relatable(systems: str, errors: true_labels.Prior | None, n_systems: int) -> None:
-    """Raise if related systems are asked for where there is nothing to relate."""
+    """Raise if systems="related" is not possible: errors are correlated, or too few systems."""
     if systems == "related" and errors is not None:
         raise ArgumentError(
             "systems", expected="'independent' where errors are correlated: each system is then "
@@ -223,6 +223,6 @@ def _answers(
         raise PredictionError(
             "predictions", expected=f"labels that annotators could give: {shown(list(labels))}",
             found=f"{shown(strange)}",
-            hint="Read the annotations again with labels=, all that can be true",
+            hint="Read the annotations again, with all possible labels in labels=",
         )  # fmt: skip
     return said_by_systems(aligned, labels), aligned.names

@@ -1,7 +1,7 @@
 """The Gibbs step for a latent truth, as a PyMC step method that moves everything.
 
-It reads the model, and proves that it is one of the library's: variables have the names that
-`dissensus.models.symmetric_confusion` and `dissensus.models.dawid_skene` give them.
+It reads the model, and proves that it is a model of a latent truth, whose variables have the names
+of `dissensus.models.symmetric_confusion` or `dissensus.models.dawid_skene`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Reading(NamedTuple):
 
 
 def knows(name: Any) -> bool:
-    """Return whether a variable of this name is one of a latent truth."""
+    """Return whether models of a latent truth have a variable of this name."""
     return isinstance(name, str) and name.removeprefix(TYPICAL) in _NAMES
 
 
@@ -89,7 +89,7 @@ def read(model: Any) -> Reading:
 
 
 def _process(model: Any, labels: Any) -> Process:
-    """Return the process that a model may be of."""
+    """Return the process of a model, supposing that it is one of a latent truth."""
     free = {rv.name.removeprefix(TYPICAL): rv for rv in model.free_RVs if knows(rv.name)}
     log_weight, log_response, respondent = labels.owner.op.dist_params(labels.owner)
     system_rows = free.get("system_confusion")
@@ -191,16 +191,16 @@ class LatentTruthGibbsState(StepMethodState):
 class LatentTruthGibbs(WholeModelStep):
     r"""Move all variables of a latent truth in one Gibbs sweep.
 
-    For models as `dissensus.models.symmetric_confusion.build` and
-    `dissensus.models.dawid_skene.build` make them, with the names they give. `pymc.sample` chooses
-    this step for such models automatically. The truth, which the model sums out, is drawn in each
-    sweep and not stored.
+    For models by `dissensus.models.symmetric_confusion.build` and
+    `dissensus.models.dawid_skene.build`, and models with the same variables. `pymc.sample` chooses
+    this step for such models. The truth, which the model sums out, is drawn in each sweep and not
+    stored.
 
     Parameters
     ----------
     vars, model, rng, initial_point, compile_kwargs, blocked
-        As of all step methods of PyMC. ``vars`` are all variables of the model that the step knows;
-        a first step from ``initial_point`` compiles the kernels; the last two are not used.
+        As in all step methods of PyMC. ``vars`` must be all variables that the step moves; a first
+        step from ``initial_point`` compiles the kernels; the last two are not used.
 
     Raises
     ------
@@ -230,7 +230,7 @@ class LatentTruthGibbs(WholeModelStep):
     _state_class = LatentTruthGibbsState
 
     def prepare(self, model: Any) -> None:
-        """Make the way back to PyMC's values, and a chain."""
+        """Make the transform to PyMC's values, and a chain."""
         process = self._reading.process
         self._to_values = to_values(model, self._reading.names)
         self._chain = Chain(process, *process.votes())

@@ -1,4 +1,4 @@
-"""What is known of pairs beside people's votes: judges' verdicts, and covariates of answers."""
+"""Evidence on pairs in addition to people's votes: judges' verdicts, covariates of answers."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from dissensus.wording import counted
 _ONLY: Final = "judge"
 """The name of a judge whose verdicts have no column of annotators."""
 _ALIKE: Final = 1e-9
-"""Share of a covariate's sum of squares that counts as nothing."""
+"""Maximum unexplained share of the sum of squares of a covariate that is linear in others."""
 
 
 class Evidence(NamedTuple):
-    """Pairs of answers to a prompt, each once, and what is known of them."""
+    """Distinct pairs of answers to a prompt, and their verdicts and covariates."""
 
     judges: Array  # (judge)
     terms: Array  # (term)
-    item: Ints  # (pair): codes from the number of prompts with votes on are of prompts without
+    item: Ints  # (pair): codes of prompts; first those with votes, then those without
     left: Ints  # (pair): the system with the lower code
     right: Ints
     verdict: Floats  # (pair, judge): 1 left, 0 tie, -1 right; the mean of several
     tied: Floats  # (pair, judge): 1 where the verdict is a tie
-    leaning: Floats  # (judge, system): place in the verdicts on all pairs, by least squares
+    leaning: Floats  # (judge, system): score in the verdicts on all pairs, by least squares
     answer: Floats  # (pair, term): left less right, in standard deviations of answers
     place: Ints  # (vote): its pair
     turn: Floats  # (vote): -1 where its sides are those of the pair exchanged
@@ -45,21 +45,21 @@ class Evidence(NamedTuple):
 
     @property
     def apart(self) -> Floats:
-        """How far apart the two systems are in all verdicts (pair, judge)."""
+        """Difference of the scores of a pair's systems in all verdicts (pair, judge)."""
         return (self.leaning[:, self.left] - self.leaning[:, self.right]).T
 
 
 def with_evidence(
     pairs: xr.Dataset, predictions: Any, answers: Any
 ) -> tuple[xr.Dataset, Evidence | None]:
-    """Return votes with the systems of verdicts among theirs, and what is known of their pairs."""
+    """Return votes whose systems include those of the verdicts, and the evidence on their pairs."""
     if predictions is None and answers is None:
         return pairs, None
     if ITEM not in pairs.coords:
         given = {"predictions": predictions, "answers": answers}
         argument = next(name for name, value in given.items() if value is not None)
         raise ArgumentError(
-            argument, expected="None, since the votes do not say on which prompts they are",
+            argument, expected="None, since the votes have no prompts",
             found=type(given[argument]).__name__,
             hint='Name the column of prompts: dx.pairs(frame, item="...")',
         )  # fmt: skip
@@ -76,7 +76,7 @@ def with_evidence(
         raise ArgumentError(
             "predictions", expected="a verdict on every pair of answers with votes",
             found=f"none on {unknown.sum():,} votes, such as row {row}: {_pair(names, key[row])}",
-            hint="Get verdicts on these, or leave the votes out with pairs.isel(vote=...)",
+            hint="Get verdicts on these pairs, or leave the votes out with pairs.isel(vote=...)",
         )  # fmt: skip
     judges = np.empty(0, dtype=np.str_)
     verdict = tied = np.empty((len(pair), 0))
@@ -90,7 +90,7 @@ def with_evidence(
 
 
 def _leaning(left: Ints, right: Ints, verdict: Floats, n_systems: int) -> Floats:
-    """Return each system's place in the verdicts (judge, system), by least squares."""
+    """Return each system's score in the verdicts (judge, system), by least squares."""
     sides = np.zeros((n_systems, n_systems))
     total = np.zeros((n_systems, verdict.shape[1]))
     for one, two, sign in ((left, right, 1.0), (right, left, -1.0)):
@@ -117,7 +117,7 @@ def remarks(known: Evidence, n_systems: int) -> Iterator[str]:
 
 
 def _in_span(known: Evidence, n_systems: int) -> Iterator[str]:
-    """Yield covariates that are sums of others and of systems' numbers, on pairs with votes."""
+    """Yield covariates that are linear in systems and other covariates, on pairs with votes."""
     seen = np.unique(known.place)
     left, right, answer = known.left[seen], known.right[seen], known.answer[seen]
     n, n_terms = len(seen), answer.shape[1]
@@ -151,9 +151,9 @@ def _verdicts(predictions: Any) -> xr.Dataset:
 
 
 def _alike(pairs: xr.Dataset, verdicts: xr.Dataset) -> tuple[xr.Dataset, xr.Dataset, Array]:
-    """Give both the same codes of systems and prompts; return the names of prompts too.
+    """Return both with the same codes of systems and prompts, and the names of prompts.
 
-    Those of the votes come first. Systems without votes and verdicts are left out.
+    Names in the votes come first. Systems with neither votes nor verdicts are left out.
     """
     sides = ("left_code", "right_code")
     ours, theirs = (
@@ -175,7 +175,7 @@ def _alike(pairs: xr.Dataset, verdicts: xr.Dataset) -> tuple[xr.Dataset, xr.Data
 
 
 def prompts_of(pairs: xr.Dataset, predictions: Any) -> Array:
-    """Return the names of prompts, to which codes of pairs in an `Evidence` refer."""
+    """Return the names of the prompts that `Evidence.item` refers to."""
     return _alike(pairs, _verdicts(predictions))[2]
 
 
@@ -186,7 +186,7 @@ def _joined(ours: Array, theirs: Array, dim: str) -> Array:
         raise ArgumentError(
             "predictions", expected=f"{dim}s such as {shown(list(ours), 3)}",
             found=f"none in common, but {shown(list(theirs), 3)}",
-            hint=f"Write the names of {dim}s alike in votes and verdicts",
+            hint=f"Use the same names of {dim}s in votes and verdicts",
         )  # fmt: skip
     if len(new) and (new.dtype.kind in "if") != (ours.dtype.kind in "if"):
         new, ours = (tables.as_text([str(x) for x in part.tolist()]) for part in (new, ours))
@@ -194,7 +194,7 @@ def _joined(ours: Array, theirs: Array, dim: str) -> Array:
 
 
 def _keys(pairs: xr.Dataset) -> Ints:
-    """Return a number for each pair of answers to a prompt, whichever side they stand on."""
+    """Return a number for each pair of answers to a prompt, the same if sides are exchanged."""
     n = pairs.sizes[SYSTEM]
     names = ("left_code", "right_code", "item_code")
     left, right, item = (pairs[name].to_numpy().astype(np.int64) for name in names)
@@ -243,7 +243,7 @@ def _by_pair(
             "predictions", expected="a verdict of every judge on every pair",
             found=f"{(count == 0).sum():,} of {count.size:,} missing, such as that of "
             f"{judges[judge].item()!r} on {_pair(names, pair[row])}",
-            hint="Leave out the judge, or the pairs that not all have judged",
+            hint="Leave out the judge, or the pairs that not all judges have judged",
         )  # fmt: skip
     np.add.at(verdict, (place, who), (1.0 - outcome) * turn)
     np.add.at(tied, (place, who), (outcome == 1).astype(np.float64))

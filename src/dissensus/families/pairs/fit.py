@@ -34,7 +34,7 @@ from dissensus.sampling import convergence
 _JUMPS: Final = 20
 """The number of first sweeps in which blocks are drawn from their normal approximations."""
 _FEW: Final = 2000
-"""With fewer distinct votes all spreads are stretched in every sweep, else two of them."""
+"""With fewer distinct votes, each sweep stretches all spreads, otherwise two of them."""
 
 
 class Trace(NamedTuple):
@@ -46,13 +46,13 @@ class Trace(NamedTuple):
     own: Floats  # (draw, annotator, 3)
     spread: Floats  # (draw, 7)
     coefficient: Floats  # (draw, covariate)
-    each: Floats  # (draw, distinct vote): log-likelihood, if it is asked for
+    each: Floats  # (draw, distinct vote): log-likelihood, if it is requested
     log_likelihood: Floats  # (draw)
-    taste: Floats  # (draw, voters' cell), if new votes are asked for
+    taste: Floats  # (draw, voters' cell), if new votes are requested
 
 
 class PairsFit(base.Fit[Process, Trace]):
-    """A fit of votes on pairs; its draws are the kernel's trace, chain and draw in front."""
+    """A fit of votes on pairs; its draws are a `Trace` with the first axes chain and draw."""
 
     title: ClassVar[str] = "Sampling strengths"
     target_accept: ClassVar[float] = 0.9
@@ -62,7 +62,7 @@ class PairsFit(base.Fit[Process, Trace]):
         super().__init__("bradley_terry", process, options)
 
     def require_room(self) -> None:
-        """Raise if the draws of prompts would fill the memory."""
+        """Raise if the draws of prompts' effects would take too much memory."""
         process, options = self.process, self.options
         n_kept, n_items = 8.0 * options.draws * options.chains, len(process.names(ITEM))
         if (options.keep or options.posterior_predictive) and n_items:
@@ -73,11 +73,11 @@ class PairsFit(base.Fit[Process, Trace]):
             )  # fmt: skip
 
     def chain(self, rng: np.random.Generator, draws: int) -> Chain:
-        """Return a chain at its start."""
+        """Return a chain at its starting values."""
         return Chain(self.process, rng, draws, self.options)
 
     def gathered(self, chains: Sequence[Any], rng: np.random.Generator) -> Trace:
-        """Return the draws of all chains; those of items without votes are the prior's."""
+        """Return the draws of all chains; effects without votes are drawn from their prior."""
         trace: Trace = base.stacked(chains)
         process = self.process
         if trace.cell.shape[-1] == 0:
@@ -91,7 +91,7 @@ class PairsFit(base.Fit[Process, Trace]):
         return trace._replace(cell=cell)
 
     def groups(self, draws: Trace, stats: Mapping[str, Array]) -> base.Groups:
-        """Name the draws and judge the chains."""
+        """Return the groups of the fit: named draws, data and convergence diagnostics."""
         process, form = self.process, self.process.form
         out = {
             "strength": self._named(draws.strength, SYSTEM),
@@ -140,7 +140,7 @@ class PairsFit(base.Fit[Process, Trace]):
         )  # fmt: skip
 
     def _coefficients(self, draws: Trace) -> dict[str, xr.DataArray]:
-        """Name what verdicts and covariates count for, and people's strengths with them."""
+        """Return the coefficients of verdicts and covariates, and strengths with verdicts."""
         evidence = self.process.evidence
         if evidence is None:
             return {}
@@ -171,13 +171,13 @@ class PairsFit(base.Fit[Process, Trace]):
     def posterior_predictive(self, draws: Trace, rng: np.random.Generator) -> xr.Dataset:
         """Draw new votes of the same annotators on the same pairs.
 
-        Their tastes are drawn from the spread if draws of them were not kept.
+        Tastes are drawn from their spread if their draws were not kept.
         """
         drawn, n_cells = [], len(self.process.votes[0].voters.system)
         if draws.taste.shape[-1] < n_cells:
             taste = rng.normal(size=(*draws.log_likelihood.shape, n_cells))
             draws = draws._replace(taste=taste * draws.spread[..., TASTE, None])
-        for chain in range(len(draws.strength)):  # probabilities take eight times three the room
+        for chain in range(len(draws.strength)):  # probabilities take 24 times the memory
             part = Trace(*(values[chain : chain + 1] for values in draws))
             left, tie, _ = np.moveaxis(probabilities(self.process, part), -1, 0)
             rest = rng.uniform(size=left.shape)
@@ -196,7 +196,7 @@ def evidence_coords(process: Process) -> dict[str, Array]:
 
 
 def constants(process: Process) -> dict[str, tuple[tuple[str, ...], Array]]:
-    """Return what is known of pairs, by name, with dims; `dissensus.win_rate` reads it."""
+    """Return the evidence on pairs, by name, with dims; `dissensus.win_rate` reads it."""
     known = process.evidence
     if known is None:
         return {}
@@ -298,7 +298,7 @@ class Chain:
         )  # fmt: skip
 
     def advance(self, first: int, n: int) -> None:
-        """Go through n sweeps, the first of which is draw ``first``; before 0 is the warm-up."""
+        """Go through n sweeps, from number ``first`` on; negative numbers are the warm-up."""
         votes, form, par, work = self.votes, self.form, self.par, self.work
         every, prompts, own, tastes = self.reference
         for sweep in range(n):
@@ -321,7 +321,7 @@ class Chain:
                     self.ordered,
                 )  # fmt: skip
             effects.draw_spreads(self.state, votes, form, par, self.scale)
-            n_spreads = len(self.stretched)  # with few votes they need all of them, else two
+            n_spreads = len(self.stretched)  # all spreads with few votes, else two of them
             turns = [first + sweep, first + sweep + n_spreads // 2]
             few = len(votes.left) < _FEW or n_spreads < 2
             for turn in range(n_spreads) if few else turns:

@@ -38,7 +38,7 @@ def maximum_likelihood(pairs: xr.Dataset, *, side: bool = False) -> xr.Dataset:
     -------
     xarray.Dataset
         ``strength`` (system), logits that add up to 0; ``tie``, Davidson's :math:`\log \nu`, if
-        there are ties; ``side`` if it is asked for; ``log_likelihood``.
+        there are ties; ``side`` if it is requested; ``log_likelihood``.
 
     Raises
     ------
@@ -103,8 +103,8 @@ def _climb(at: Floats, votes: Votes, form: Form, n_systems: int, rows: Floats) -
 
 _STEPS: Final = 200
 _FAR: Final = 25.0
-"""Odds of e^25 to 1: of votes that may be told apart without exception, Newton's method comes here
-on its way to infinity."""
+"""Odds of e^25 to 1: Newton's method passes this on its way to infinity, if votes separate systems
+without exception."""
 _SINGULAR: Final = 1e13
 
 

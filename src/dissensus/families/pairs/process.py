@@ -45,7 +45,7 @@ class Process:
     annotations: xr.Dataset
     form: Form
     priors: Mapping[str, float]
-    """The scale of each spread's prior, and the standard deviation of each normal one."""
+    """The scale of each spread's prior, and the standard deviation of each normal prior."""
     evidence: Evidence | None = None
     """Verdicts and covariates, if there are any."""
 
@@ -56,7 +56,7 @@ class Process:
 
     @property
     def words(self) -> str:
-        """The priors' widths, for a fit's attributes; that of strengths' spread is Rayleigh."""
+        """The priors' widths, for a fit's attributes; strengths' spread has a Rayleigh prior."""
         return "; ".join(
             f"{name} {'rayleigh ' * (name == 'strength_spread')}{width:g}"
             for name, width in self.priors.items()
@@ -89,7 +89,7 @@ class Process:
         return self.evidence.tied[self.evidence.place]
 
     def precisions(self) -> Floats:
-        """Return those of the normal priors: ties, side, and all coefficients."""
+        """Return the precisions of normal priors: of ties, side, and all coefficients."""
         sds = [self.priors["tie"], self.priors["side"]]
         if self.evidence is not None:
             for name in ("judge_weight", "judge_system_weight"):
@@ -100,7 +100,7 @@ class Process:
 
     @cached_property
     def votes(self) -> tuple[Votes, Ints]:
-        """The votes for the kernel, equal ones once, and the place of each vote there."""
+        """The distinct votes, for the kernel, and the index of each vote among them."""
         n_systems, n_items = len(self.systems), max(len(self.names(ITEM)), 1)
         names = ("item_code", "left_code", "right_code", "annotator_code", "outcome")
         codes = [self.code(name) for name in names]
@@ -135,7 +135,7 @@ class Process:
 def cells(of: Cells) -> tuple[Ints, Ints]:
     """Return the prompt, or the voter, and the system of each cell of the kernel.
 
-    With ties, a prompt's last one is its tendency, whose system is the number of systems.
+    With ties, a prompt's last cell is its tendency to ties, with the number of systems as system.
     """
     return np.repeat(np.arange(len(of.cell_start) - 1), np.diff(of.cell_start)), of.system
 
@@ -143,7 +143,7 @@ def cells(of: Cells) -> tuple[Ints, Ints]:
 def _sorted(
     group: Ints, n: int, side: Floats, weight: Floats, ends: list[Ints], n_systems: int
 ) -> Cells:
-    """Sort votes by prompt or voter, of whom there are n; ``ends`` are the systems of cells."""
+    """Sort votes by prompt or voter, n in number; ``ends`` are the systems of votes' cells."""
     order, width = np.argsort(group, kind="stable"), n_systems + 1
     keys = np.array([group * width + end for end in ends], dtype=np.int64)
     found, code = np.unique(keys, return_inverse=True)
@@ -202,8 +202,8 @@ def process(
 
 
 _NESTED: Final = (
-    "Each system has votes on one prompt only, so votes do not tell its strength from what the "
-    "prompt makes of it: leave items= out, or type items=False."
+    "Each system has votes on one prompt only, so the votes cannot separate its strength from the "
+    "effect of the prompt: leave items= out, or type items=False."
 )
 
 
@@ -216,17 +216,17 @@ def _of_one(dim: str, pairs: xr.Dataset) -> bool:
 
 
 def _has_tastes(pairs: xr.Dataset) -> bool:
-    """Return whether votes tell voters' tastes from chance, and from strengths.
+    """Return whether votes can separate voters' tastes from chance, and from strengths.
 
-    There are as many pairs of votes of a voter on a system as votes, or more: a vote has on average
-    one such vote or more beside it.
+    They can if, on average, each vote of a voter on a system has at least one other vote of the
+    same voter on that system.
     """
     _, counts = _votes_of_cells(ANNOTATOR, pairs)
     return bool((counts**2).sum() >= _LEAST * counts.sum()) and not _of_one(ANNOTATOR, pairs)
 
 
 def _votes_of_cells(dim: str, pairs: xr.Dataset) -> tuple[Ints, Ints]:
-    """Return the system of each cell, prompt or voter and system, and its number of votes."""
+    """Return the system and the number of votes of each cell: a prompt or voter, and a system."""
     group, n = pairs[f"{dim}_code"].to_numpy().astype(np.int64), pairs.sizes[dim]
     sides = [pairs[f"{side}_code"].to_numpy() * n + group for side in ("left", "right")]
     found, counts = np.unique(np.concatenate(sides), return_counts=True)
@@ -248,12 +248,12 @@ def _priors(given: Any) -> dict[str, float]:
 
 
 def _apart(process: Process) -> Iterator[str]:
-    """Say what only the priors know: groups without a vote between them, sides of fixed systems."""
+    """Yield warnings about groups that no votes compare, and about the advantage of the side."""
     n = len(process.systems)
     left, right = process.code("left_code"), process.code("right_code")
     ends = left, right
     if process.evidence is not None and len(process.evidence.judges):
-        known = process.evidence  # Verdicts say something of systems without votes.
+        known = process.evidence  # Verdicts compare systems without votes, too.
         ends = np.concatenate([left, known.left]), np.concatenate([right, known.right])
     label = system_groups(*ends, n)
     count = int(label.max()) + 1
@@ -299,8 +299,8 @@ def _apart(process: Process) -> Iterator[str]:
 def _of_left(left: Ints, right: Ints, ahead: Ints, n: int) -> tuple[float, float]:
     """Return the share of votes that the left wins on pairs shown both ways, and its z value.
 
-    ``ahead`` is 1, 0 or -1 for the left. If the side does not matter, the means of both ways of a
-    pair add up to 0; a vote has at most the variance 1.
+    ``ahead`` is 1 if the left won, 0 for a tie, else -1. If the side does not matter, the means of
+    both ways of a pair add up to 0; a vote has at most the variance 1.
     """
     way, place = np.unique(left * n + right, return_inverse=True)
     count = np.bincount(place)
@@ -316,13 +316,13 @@ def _of_left(left: Ints, right: Ints, ahead: Ints, n: int) -> tuple[float, float
 
 
 _LEAST: Final = 2
-"""Votes of a voter, or on a prompt, on average, from which on these are told apart. With one vote
-each, only priors tell their spreads from strengths, and chains take very long to go round."""
+"""Mean number of votes of voters, or on prompts, from which on a model has them. With one vote
+each, only priors separate their spreads from strengths, and chains mix very slowly."""
 _TOO_MANY: Final = 10
-"""Votes for one side of which none by chance goes to the other (1 in 500); votes on a system from
-which on its share on the left counts."""
+"""Number of votes from which on it is not by chance that one side won all of them (1 in 500), and
+from which on a system's share of votes on the left counts."""
 _SURE: Final = 2.5
-"""Standard errors from which on the side is taken to matter."""
+"""Number of standard errors from which on the side is taken to matter."""
 _UNEVEN: Final = 0.2
 """Difference of systems' shares of votes on the left, from which on an effect of the side biases
 strengths."""
@@ -331,7 +331,7 @@ _GROUPS: Final = 5
 
 
 def _is_of_systems(left: Ints, right: Ints, n: int) -> bool:
-    """Return whether one number for each system makes left less right 1 in every vote."""
+    """Return whether systems can have numbers whose difference, left - right, is 1 in each vote."""
     pairs = np.unique(np.stack([left, right], axis=1), axis=0)
     rows = np.repeat(np.arange(len(pairs)), 2)
     signs = np.tile([1.0, -1.0], len(pairs))

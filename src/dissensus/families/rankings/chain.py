@@ -1,4 +1,4 @@
-"""One chain of the prior that items share, for a step that is given its values anew each time."""
+"""A chain of the prior that items share, for a step that receives its values in each sweep."""
 
 from __future__ import annotations
 
@@ -24,34 +24,35 @@ from dissensus.kernels.rankings import Rankings
 from dissensus.kernels.types import Floats, Ints
 
 _FAR: Final = 10.0
-"""Of the squared distance from the mode, in roots of the number of hyperparameters."""
+"""A squared distance from the mode is large above n + `_FAR` sqrt(n), n hyperparameters."""
 _FIRST: Final = 8
-"""Sweeps of the warm-up before ellipses are laid around where the chain is; each time twice as many
-follow."""
+"""Number of sweeps of the warm-up before the ellipses' centre first moves to the mean of the chain.
+Each further period has twice as many."""
 _MANY: Final = 2.0
-"""Labels passed over for each that was chosen. With fewer, a draw given counts is worth as much as
-one after a sweep of strengths too, in a third of the time; with five, a tenth."""
+"""Number of passed-over labels per chosen label from which strengths get sweeps of their own. With
+fewer, a draw without such a sweep is worth as much, in a third of the time; with five, it is worth
+a tenth."""
 _EXCHANGED: Final = 2
-"""Labels in a block. A sweep of strengths sums over the orders of ties; after it, the order has to
-be a new draw given the strengths. With two labels, exchanging neighbours is one;
-in larger blocks it is not."""
+"""Maximum number of labels in a block with sweeps of strengths. These sum over the orders of ties,
+so that each order must then be drawn anew given the strengths. Exchanging neighbours does so in
+blocks of two only."""
 _WIDTH: Final = 0.5
-"""Of a log concentration, where a slice is looked for."""
+"""Initial width of a slice of the log concentration."""
 _BEYOND, _LEAST = 60.0, 1e-12
-"""Log concentrations without any mass, 40 standard deviations of the prior away; and the width of a
-slice of which rounding leaves nothing."""
+"""Limit of the log concentration, 40 standard deviations of the prior away, where there is no mass;
+and the relative width at which a slice has shrunk to rounding error."""
 
 
 @dataclass_state
 class PriorChainState(DataClassState):
-    """All that changes while sampling, beside PyMC's point."""
+    """The state of the chain, apart from PyMC's point."""
 
     order: Ints
-    """(row): the cells listed, tied ones in their current order."""
+    """(row): the listed cells, tied cells in their current order."""
     mode: Floats
     """(hyperparameter): the centre of the ellipses."""
     summed: Floats
-    """(hyperparameter): sum over the sweeps since the centre was moved."""
+    """(hyperparameter): sum of the values since the centre was moved."""
     n_summed: int
     until: int
     """Number of sweeps after which the centre is moved again."""
@@ -61,9 +62,9 @@ class PriorChain(WithSamplingState):
     """Moves hyperparameters, and strengths with them.
 
     The concentration moves given strengths. All hyperparameters move given counts, with the
-    strengths summed out, and strengths are drawn given both (`kernels.learned_prior`). Where sets
-    to choose from differ much, counts say little of the concentration, and its own move is the
-    better one; strengths then need sweeps of their own, too (``also_swept``).
+    strengths summed out, and strengths are drawn given both (`kernels.learned_prior`). If choice
+    sets differ much, counts are hardly informative about the concentration, and its move given
+    strengths is the better one; strengths then also need sweeps of their own (``also_swept``).
     """
 
     _state_class = PriorChainState
@@ -79,13 +80,13 @@ class PriorChain(WithSamplingState):
             log_strength=begun(self._told, leaning),
         )  # fmt: skip
         self.summed, self.n_summed, self.until = np.zeros(len(mode)), 0, _FIRST
-        # Labels that no ranking compares may differ by any factor; then counts are huge, and hold
-        # the hyperparameters where they are.
+        # Labels that no ranking compares may differ by any factor. Counts are then huge, and
+        # hyperparameters hardly move given the counts.
         needed = bool(rankings.closed.any()) or self._passed_over() >= _MANY
         self.also_swept = needed and self._largest_tie() <= _EXCHANGED
 
     def _largest_tie(self) -> int:
-        """Return the number of labels in the largest block whose order counts."""
+        """Return the number of labels in the largest informative block."""
         starts = self._rankings.ranking_start
         ranking = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         counts = np.arange(len(ranking)) < self._told.stop[ranking]
@@ -93,7 +94,7 @@ class PriorChain(WithSamplingState):
         return int(np.unique(blocks, axis=1, return_counts=True)[1].max(initial=0))
 
     def _passed_over(self) -> float:
-        """Return how many labels are passed over for each that was chosen, to begin with."""
+        """Return the number of passed-over labels per chosen label, given the starting values."""
         rankings, told, chain = self._rankings, self._told, self._chain
         counts, order = no_counts(rankings), rankings.place.copy()
         draw_counts(started(0), rankings, told, order, chain.log_strength, counts)
@@ -102,13 +103,13 @@ class PriorChain(WithSamplingState):
 
     @property
     def order(self) -> Ints:
-        """(row): the cells listed, tied ones in their current order."""
+        """(row): the listed cells, tied cells in their current order."""
         return self._chain.order
 
     @order.setter
     def order(self, order: Ints) -> None:
         self._chain.order[:] = order
-        self._chain.counts.n_levels[:] = -1  # to be found for this order
+        self._chain.counts.n_levels[:] = -1  # to be computed for this order
 
     @property
     def mode(self) -> Floats:
@@ -120,18 +121,18 @@ class PriorChain(WithSamplingState):
         self._chain.mode[:] = mode
 
     def _begun(self, x: Floats) -> Floats:
-        """Return where the warm-up begins: at the mode if that is far.
+        """Return the start of the warm-up: ``x``, or the mode if that is far from ``x``.
 
-        A chain comes back from afar in small steps, as strengths and counts go with it.
+        A chain returns from far away in small steps: strengths and counts depend on ``x``.
         """
         at = self._chain.inverse @ (x - self.mode)
         begins = self.n_summed == 0 and self.until == _FIRST
         return self.mode.copy() if begins and at @ at > len(x) + _FAR * math.sqrt(len(x)) else x
 
     def _adapt(self, x: Floats) -> None:
-        """Lay ellipses around the mean of the last sweeps, now and then in the warm-up.
+        """Move the ellipses' centre to the mean of the last sweeps, at the end of each period.
 
-        The first mode is that given first choices alone, and others can move it far.
+        The first centre is the mode given first choices only; later choices can move it far.
         """
         self.summed += x
         self.n_summed += 1
@@ -146,7 +147,7 @@ class PriorChain(WithSamplingState):
     def move(
         self, x: Floats, log_strength: Floats, rng: np.random.Generator, *, tune: bool
     ) -> tuple[Floats, Floats]:
-        """Return hyperparameters and log strengths (cell) after a sweep, in the warm-up or not."""
+        """Return hyperparameters and log strengths (cell) after a sweep; ``tune`` in warm-up."""
         chain, n_items = self._chain, len(self._rankings.n_cells)
         if tune:
             x = self._begun(x)

@@ -35,10 +35,10 @@ _IN_JAX = "pytensor.link.jax.dispatch"
 
 
 class RankingLogp(Op):
-    """One ranking: its log-likelihood, and beside it the gradient, which costs little more.
+    """The log-likelihood of one ranking, and its gradient, which costs little more.
 
-    Before a graph with it is compiled with ``mode="JAX"``, import `families.rankings.in_jax`;
-    samplers need no more than `PartialRanking`.
+    Import `families.rankings.in_jax` before a graph with it is compiled with ``mode="JAX"``. For
+    samplers, `PartialRanking` does so.
     """
 
     gufunc_signature = "(k),(k)->(),(k)"
@@ -51,12 +51,12 @@ class RankingLogp(Op):
         return Apply(self, [log_strength, rank], [pt.dscalar(), log_strength.type()])
 
     def perform(self, node: Any, inputs: Any, outputs: Any) -> None:  # noqa: ARG002
-        """Compute both in Python, which PyTensor does where it does not compile."""
+        """Compute both in Python; PyTensor calls this where it does not compile."""
         value, gradient = of_ranks(*inputs)
         outputs[0][0], outputs[1][0] = np.asarray(value), gradient
 
     def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> list[Any]:
-        """Multiply by the gradient, which is there already; it has no derivative itself."""
+        """Multiply by the gradient, the second output; it has no derivative itself."""
         rank = grad_undefined(self, 1, inputs[1], "ranks are whole numbers")
         if isinstance(cotangents[0].type, DisconnectedType):
             return [grad_undefined(self, 0, inputs[0], "no second derivatives"), rank]
@@ -65,7 +65,7 @@ class RankingLogp(Op):
 
 @numba_basic.register_funcify_and_cache_key(RankingLogp)
 def _compiled(op: Any, node: Any, **options: Any) -> Any:  # noqa: ARG001
-    """Give PyTensor the kernel, and a cache key for the compiled code."""
+    """Return the kernel and the cache key of the compiled code."""
 
     @numba_basic.numba_njit
     def ranking_logp(log_strength: Any, rank: Any) -> Any:
@@ -77,7 +77,7 @@ def _compiled(op: Any, node: Any, **options: Any) -> Any:  # noqa: ARG001
 
 @cache
 def _kernel_key() -> str:
-    """Return a key that changes with the kernel's text, so that no compiled one is out of date."""
+    """Return a key that changes with the kernel's source, so that cached code is never outdated."""
     paths = [__file__, plackett_luce.__file__]
     sources = [Path(str(path)).read_bytes() for path in paths]
     return sha256(b"".join(sources)).hexdigest()
@@ -86,11 +86,11 @@ def _kernel_key() -> str:
 ranking_logp = Blockwise(RankingLogp())
 
 
-# The logarithm of a Gamma variate: strengths too small for a floating-point number.
+# The logarithm of a Gamma variate: strengths can be too small for a floating-point number.
 
 
 class LogGammaRV(SymbolicRandomVariable):
-    """One of shape a is one of shape a + 1 times U^(1/a), which in logarithms never underflows."""
+    """A Gamma(a) variate is Gamma(a + 1) times U^(1/a); in logarithms it never underflows."""
 
     name = "log_gamma"
     extended_signature = "[rng],[size],()->[rng],()"
@@ -186,12 +186,12 @@ class PartialRanking(Discrete):
     .. math:: f(b \mid \lambda, \gamma, \delta) = \Bigl[ \prod_{l < L} \int_0^\infty Z_l e^{-Z_l t}
         \prod_{k \in b_l} \bigl(1 - e^{-\lambda_k^\delta t}\bigr)\, dt \Bigr]^\gamma
 
-    with blocks :math:`b_1 > \dots > b_L`, the last of them the labels that are not listed, and
-    :math:`Z_l` the sum of :math:`\lambda_k^\delta` over all blocks after the l-th: the sum over
-    all orders within blocks. At :math:`\gamma = 1` it is the probability of the ranking, given
-    the sizes of its blocks. Else the density is not normalised over b, and is meant for inference
-    about the strengths; draws are made as if :math:`\gamma` were 1. So do not give the power a
-    prior: the smaller it is, the more probable are the data. A prior of the sharpness is fine.
+    with blocks :math:`b_1 > \dots > b_L`, where :math:`b_L` has the labels that are not listed, and
+    :math:`Z_l` the sum of :math:`\lambda_k^\delta` over all blocks after the l-th. The integrals
+    are sums over all orders within blocks. At :math:`\gamma = 1`, f is the probability of the
+    ranking, given the sizes of its blocks. Otherwise f is not normalised over b, and is meant for
+    inference about the strengths; draws are made as if :math:`\gamma` were 1. So do not give the
+    power a prior: the data are more probable with a smaller power. The sharpness can have a prior.
 
     A value is a vector over labels: the number of each label's block, from 1, or 0 for a label that
     is not listed.
@@ -199,14 +199,14 @@ class PartialRanking(Discrete):
     Parameters
     ----------
     strength : tensor_like of float (..., label), optional
-        :math:`\lambda_k \ge 0`; 0 for a label that is not there to be ranked. Their scale does
+        :math:`\lambda_k \ge 0`; 0 for an absent label, which cannot be ranked. The scale does
         not matter.
     log_strength : tensor_like of float (..., label), optional
         :math:`\log \lambda_k` instead, which may be of any size.
     places : tensor_like of int (..., label), optional
-        The shape of a random draw: the number of the block that each place of the list is in,
-        first place first, and 0 for the places of labels that are not listed: 1, 2, 2, 0 has
-        one label first, two tied behind it, one left. By default as in the observations.
+        The shape of a random draw: the number of the block of each place, first place first,
+        and then 0 for each label that is not listed. For example, 1, 2, 2, 0 has one label
+        first, two labels tied after it, and one unlisted label. Default: as in the observations.
     power : tensor_like of float
         :math:`\gamma > 0`, reliability as a power of the likelihood.
     sharpness : tensor_like of float
@@ -242,7 +242,7 @@ class PartialRanking(Discrete):
             _refuse_gaps(observed)
             shared = hasattr(observed, "get_value")
             places = places_of(observed.get_value() if shared else observed)
-            if kwargs.get("places") is None:  # those of shared data change with the data
+            if kwargs.get("places") is None:  # places of shared data change with the data
                 kwargs["places"] = _sorted_places(observed) if shared else places
         return super().__new__(cls, name, *args, observed=observed, **kwargs)
 
@@ -261,7 +261,7 @@ class PartialRanking(Discrete):
             )
         if log_strength is None:
             strength = pt.as_tensor(strength, dtype="float64")
-            some = pt.neq(strength, 0.0)  # the gradient of log 0 is not to be asked for
+            some = pt.neq(strength, 0.0)  # log 0 has no finite gradient
             log_strength = pt.switch(some, pt.log(pt.switch(some, strength, 1.0)), -np.inf)
         return super().dist([log_strength, places, power, sharpness], **kwargs)
 
@@ -276,7 +276,7 @@ class PartialRanking(Discrete):
 
     def logp(value: Any, log_strength: Any, places: Any, power: Any, sharpness: Any) -> Any:  # noqa: ARG002, N805
         """Return the exact log-likelihood, tempered."""
-        if _IN_JAX in sys.modules:  # a sampler imports it before it asks for this
+        if _IN_JAX in sys.modules:  # JAX samplers import it before they call logp
             import_module("dissensus.families.rankings.in_jax")
         found = power * ranking_logp(tempered(log_strength, sharpness), value)[0]
         return check_parameters(
@@ -288,29 +288,29 @@ class PartialRanking(Discrete):
 def tempered(log_strength: Any, sharpness: Any) -> Any:
     """Return log strengths times sharpness (...); minus infinity is not changed.
 
-    It is never multiplied: 0 times infinity would spoil the gradient by the sharpness. A bound
-    keeps it out, since PyTensor moves a second ``switch`` behind the product.
+    Infinity is never multiplied: 0 times infinity would spoil the gradient by the sharpness. It is
+    first replaced by a finite bound, since PyTensor moves a second ``switch`` behind the product.
     """
     finite = pt.maximum(log_strength, _FARTHEST) * pt.shape_padright(sharpness)
     return pt.switch(log_strength > -np.inf, finite, -np.inf)
 
 
 _FARTHEST = -1e30
-"""Below any finite log strength, within single precision, which PyTensor tries for constants."""
+"""Below any finite log strength, and in single precision, which PyTensor tries for constants."""
 
 
 def _in_places(key: Any, places: Any) -> Any:
-    """Give each label the block of the place that it takes in ascending order of the key."""
+    """Sort labels by the key, in ascending order, and return the block of each label's place."""
     position = pt.argsort(pt.argsort(key, axis=-1), axis=-1)
     return pt.take_along_axis(places, position, axis=-1)
 
 
 def _refuse_gaps(observed: Any) -> None:
-    """Raise on masked ranks: PyMC would draw them one by one, which makes no ranking."""
+    """Raise on masked ranks: PyMC would draw them one by one, which gives no valid ranking."""
     if np.ma.is_masked(observed):
         raise ArgumentError(
             "observed", expected="ranks without a mask", found="a masked array",
-            hint="A rank of 0 is a label that is not listed; a strength of 0, an absent label",
+            hint="Use rank 0 for a label that is not listed, strength 0 for an absent label",
         )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
-"""The likelihood of partial rankings for samplers that run in JAX, as a call of the kernel there.
+"""The likelihood of partial rankings for samplers in JAX, which calls the compiled kernel.
 
-Only imported where JAX is already, which the library itself does not need.
+Only imported if JAX is: the library itself does not need JAX.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dissensus.kernels.types import Floats, Ints
 
 @jax_funcify.register(RankingLogp)
 def _in_jax(op: Any, node: Any = None, **options: Any) -> Any:  # noqa: ARG001
-    """Return the likelihood and its gradient as a function that JAX can take apart."""
+    """Return the likelihood and its gradient as a function that JAX can differentiate."""
     return ranking_logp
 
 
@@ -34,7 +34,7 @@ def ranking_logp(log_strength: Any, rank: Any) -> Any:
 
 @ranking_logp.defjvp
 def _derivative(primals: Any, tangents: Any) -> Any:
-    """Multiply by the gradient, which is there already; its own derivative is not known."""
+    """Multiply by the gradient, the second output; second derivatives are NaN."""
     value, gradient = ranking_logp(*primals)
     return (value, gradient), ((gradient * tangents[0]).sum(), jnp.full_like(gradient, jnp.nan))
 

@@ -1,9 +1,9 @@
 """The layout of annotations that ranking kernels read, for each treatment of unranked labels.
 
 ``exact``
-    All labels of the label space are there; those an annotator does not list come last.
+    Annotators choose from all labels of the label space; labels that they do not list come last.
 ``one``
-    Labels not named for the item are one more label together.
+    All labels that are not named for the item together count as one more label.
 ``ignore``
     Only labels named for the item are included; an annotator who does not list one of
     them ranks it last.
@@ -40,7 +40,7 @@ class LaidOut(NamedTuple):
     candidate: npt.NDArray[np.int64]
     """(cell): its column in the candidate form."""
     row: npt.NDArray[np.int64]
-    """(row): which annotation a row of the rankings is."""
+    """(row): index of the row's annotation."""
 
 
 def laid_out(
@@ -84,7 +84,7 @@ def laid_out(
 def _unnamed(
     n_unnamed: npt.NDArray[np.int64], unranked: str, lumped: bool
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return, for each item, the number of labels of an unnamed cell, and of such cells."""
+    """Return the number of labels in each unnamed cell of an item, and the number of such cells."""
     none, some = np.zeros_like(n_unnamed), (n_unnamed > 0).astype(np.int64)
     if unranked in {"ignore", "absent"}:
         return none, none

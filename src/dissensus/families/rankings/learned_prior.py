@@ -34,7 +34,7 @@ class Taught(NamedTuple):
 
 
 def speaks(said: Features, n_items: int, n_labels: int) -> npt.NDArray[np.bool_]:
-    """Return (item, label): whether the prior of a label is not that of all others."""
+    """Return (item, label): whether a label has a prior of its own."""
     if free_of(n_labels).n_free:
         return np.ones((n_items, n_labels), dtype=np.bool_)
     out = np.zeros((n_items, n_labels), dtype=np.bool_)
@@ -53,10 +53,10 @@ class PriorCells(NamedTuple):
     size: Floats
     """(cell): number of its labels."""
     features: Floats
-    """(cell, feature): above the minimum over the item's labels."""
+    """(cell, feature): the value minus the minimum over the item's labels."""
 
     def leaning(self, n_labels: int) -> Leaning:
-        """Return them as kernels read them, if the items are in order."""
+        """Return the features in the form that kernels read; cells must be sorted by item."""
         cell, feature = map(np.ascontiguousarray, np.nonzero(self.features))
         return Leaning(
             np.searchsorted(self.item, np.arange(self.item[-1] + 2)), self.size, self.label,
@@ -79,8 +79,8 @@ def prior_cells(laid: LaidOut, where: Layout, said: Features) -> PriorCells:
 def floor(each: Floats) -> Floats:
     """Return the minimum of a feature over labels (item, 1).
 
-    Only differences between labels count, and most of hundreds of predicted probabilities are at
-    the minimum.
+    Only differences between labels matter. With hundreds of labels, most predicted probabilities
+    are at the minimum, so that most differences are 0.
     """
     return each.min(axis=1, keepdims=True)
 
@@ -94,7 +94,7 @@ def taught(laid: LaidOut, lean: Leaning, teaches: npt.NDArray[np.bool_]) -> Taug
 
 
 def joined(parts: Iterable[Taught]) -> Taught:
-    """Put items together that were read apart."""
+    """Concatenate items that were read separately."""
     every = list(parts)
 
     def row(values: Callable[[Taught], Any]) -> Any:
@@ -129,7 +129,7 @@ def learned(
     from_items: Taught, n_labels: int, size: Size, tune: int, rng: np.random.Generator,
     *, progressbar: bool = False,
 ) -> LearnedPrior:  # fmt: skip
-    """Draw the hyperparameters, every chain in a thread."""
+    """Draw the hyperparameters, each chain in its own thread."""
     keys = row_keys(np.arange(size[0], dtype=np.uint64), seed=fitting.stream_seed(rng))
     around = around_first_counts(*from_items)
     found = np.stack(

@@ -30,16 +30,16 @@ def maximum_likelihood(
     r"""Return the plausibilities under which the rankings are most probable, item by item.
 
     The deterministic counterpart of the Plackett-Luce model: no prior, no draws, no trust
-    parameter. The likelihood is exact for tied and unranked labels. A label that others are ranked
-    above, but that is above none of these, directly or by a chain of rankings, makes the likelihood
-    grow as its plausibility falls: it gets the limit, 0, and so does an unnamed label. With a
+    parameter. The likelihood is exact for tied and unranked labels. If others are ranked above a
+    label, and it is above none of them, directly or by a chain of rankings, then the likelihood
+    increases as its plausibility falls: it gets the limit, 0. Unnamed labels also get 0. With a
     single ranking without ties, the first label has plausibility 1. With few annotators, do not
     trust this estimate. Only the posterior of the model shows its uncertainty.
 
     Where the rankings do not decide between the strongest labels, because these are always tied
     (or, with ``unranked="absent"``, not compared by any chain of rankings), there are many maxima.
-    Returned is the one in which each group of such labels gets a part in proportion to its number
-    of labels: tied labels share evenly. It is marked, and a warning names the items.
+    The result is the maximum in which each group of such labels gets a part in proportion to its
+    number of labels: tied labels share evenly. A coordinate and a warning name such items.
 
     Parameters
     ----------
@@ -50,9 +50,9 @@ def maximum_likelihood(
         unlisted labels are last, and unnamed labels get 0. ``"absent"``: unlisted labels were not
         available, like drivers who did not start in a race.
     tolerance : float
-        Stop when a step of the MM algorithm would change no strength by more than this part of it.
+        Stop when a step of the MM algorithm would change no strength by more than this fraction.
     max_iterations : int
-        Passes over the rankings after which to give up, with a warning.
+        Maximum number of passes over the rankings. A warning says if more are needed.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def maximum_likelihood(
         ``unique``
             Whether there is one maximum only.
         ``reached``
-            Whether it was reached within `max_iterations`.
+            Whether the maximum was reached within `max_iterations`.
 
         The attributes ``n_boundary``, ``n_not_unique`` and ``n_not_reached`` count the items.
 
@@ -76,7 +76,7 @@ def maximum_likelihood(
     AnnotationError
         If the annotations are of another kind, or an item has none.
     ArgumentError
-        If an argument makes no sense.
+        If an argument is invalid.
 
     Warns
     -----
@@ -86,7 +86,7 @@ def maximum_likelihood(
     References
     ----------
     Hunter (2004), MM algorithms for generalized Bradley-Terry models, Annals of Statistics 32:
-    the algorithm, and when there is one maximum; Lange (1995), A quasi-Newton acceleration of the
+    the algorithm, and when the maximum is unique; Lange (1995), A quasi-Newton acceleration of the
     EM algorithm, Statistica Sinica 5.
 
     Examples

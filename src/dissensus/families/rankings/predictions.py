@@ -19,7 +19,7 @@ from dissensus.kernels.types import Ints
 from dissensus.sampling import fitting
 
 ANOTHER = -1
-"""Code of an unnamed label, where all of these count as one."""
+"""Code of an unnamed label, where all unnamed labels count as one."""
 
 
 def with_rankings(
@@ -31,7 +31,7 @@ def with_rankings(
     posterior_predictive: bool,
     rng: np.random.Generator,
 ) -> xr.DataTree:
-    """Add the groups that were asked for."""
+    """Add the requested groups."""
     if log_likelihood:
         fitting.attach(tree, "log_likelihood", _log_likelihood(what, found))
     if posterior_predictive:
@@ -61,7 +61,7 @@ def observed(annotations: xr.Dataset) -> dict[str, xr.DataArray]:
 
 
 def _shaped(found: Draws, values: Any, dim: str, coords: Any) -> xr.DataArray:
-    """Give (all draws, dim) its chains back."""
+    """Return an array (all draws, dim) as (chain, draw, dim)."""
     theta = found.posterior["plausibility"]
     shape = (theta.sizes[CHAIN], theta.sizes[DRAW], values.shape[-1])
     named = {CHAIN: np.arange(shape[0]), DRAW: np.arange(shape[1]), **coords}
@@ -74,7 +74,7 @@ def _log_likelihood(what: Process, found: Draws) -> xr.Dataset:
         f"{RANKING}_{dim}": (RANKING, ann[dim].to_numpy()[what.of_ranking(dim)])
         for dim in (ITEM, ANNOTATOR)
     }
-    values = found.log_likelihood  # there, since it was asked for when the draws were made
+    values = found.log_likelihood  # not None: the draws were made with log_likelihood=True
     coords[RANKING] = np.arange(what.n_rankings)
     return xr.Dataset({"rankings": _shaped(found, values, RANKING, coords)})
 
@@ -122,8 +122,8 @@ def _split_keys(plausibility: xr.DataArray, items: Any) -> Any:
 def _label_codes(what: Process, column: Ints) -> Ints:
     """Turn columns, and members of the remainder, into label codes.
 
-    The named codes c_0 < c_1 < ... are in order, so that the j-th unnamed label
-    is j plus the number of those with c_m - m <= j.
+    The named codes c_0 < c_1 < ... are in order, so that the code of the j-th unnamed label
+    is j plus the number of named codes with c_m - m <= j.
     """
     item = what.annotations["item_code"].to_numpy()[what.laid.row]
     last = what.where.codes.shape[1] - 1

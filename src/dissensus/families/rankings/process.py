@@ -42,8 +42,8 @@ TEMPERINGS: Final = ("likelihood", "strength")
 KINDS: Final = ("nominal", "ordinal", "ranking")
 SAMPLERS: Final = ("gibbs", "nuts")
 MOST_ITEMS: Final = 300
-"""Of more so many teach the prior, chosen by their names: a ranking says much of it, and every draw
-goes through all."""
+"""Maximum number of items from which the prior is learned, chosen by their names: a ranking is very
+informative, and every draw passes over all these items."""
 
 
 class Process(NamedTuple):
@@ -55,7 +55,7 @@ class Process(NamedTuple):
     shape: Floats
     """(cell): the Gamma shape of each strength."""
     concentration: float
-    """Of one label, where it is the same for all items; of the remainder's split."""
+    """Dirichlet parameter of each label in the split of the remainder; infinite for even parts."""
     reliability: float | str
     tempering: str
     unranked: str
@@ -63,7 +63,7 @@ class Process(NamedTuple):
     leaning: Leaning | None = None
     """Features of each cell's prior, if it is learned."""
     prior_draws: LearnedPrior | None = None
-    """The learned prior; the shapes are then those at its mean."""
+    """The learned prior; `shape` is then computed at its mean."""
 
     @property
     def power(self) -> float:
@@ -72,14 +72,14 @@ class Process(NamedTuple):
 
     @property
     def sharpness(self) -> Floats | None:
-        """The power of the strengths (ranking), if it is given; None for 1 or to be learned."""
+        """The power of the strengths (ranking), if it is given; None if it is 1 or learned."""
         if self.tempering == "likelihood" or self.reliability in LEARNED:
             return None
         return np.full(self.n_rankings, float(self.reliability))
 
     @property
     def lumped(self) -> bool:
-        """Whether the unnamed labels share one cell, or are one or none."""
+        """Whether no item has more than one cell of unnamed labels."""
         return bool((self.laid.rankings.n_cells - self.laid.named <= 1).all())
 
     @property
@@ -88,7 +88,7 @@ class Process(NamedTuple):
         return len(self.laid.rankings.ranking_start) - 1
 
     def first_rows(self) -> Ints:
-        """Return the annotation that is each ranking's first."""
+        """Return the index of each ranking's first annotation."""
         return self.laid.row[self.laid.rankings.ranking_start[:-1]]
 
     def prior_cells(self) -> PriorCells:
@@ -100,7 +100,7 @@ class Process(NamedTuple):
         return np.asarray(self.annotations[f"{name}_code"].to_numpy()[self.first_rows()])
 
     def n_unnamed(self) -> Ints:
-        """Return the number of unnamed labels of each item; 1 for a stand-in."""
+        """Return the number of unnamed labels of each item; 1 if they count as one."""
         return np.bincount(self.owner(), self.laid.n_labels).astype(np.int64) - self.laid.named
 
     def owner(self) -> Ints:
@@ -115,14 +115,14 @@ class Process(NamedTuple):
         return out
 
     def cells(self) -> Ints:
-        """Return which strength each entry is (item, place), -1 beyond the item's last."""
+        """Return the index of each strength (item, place), -1 after the item's last."""
         rankings = self.laid.rankings
         place = np.arange(rankings.n_cells.max())
         cell = rankings.cell_start[:-1, None] + place
         return np.where(place < rankings.n_cells[:, None], cell, -1)
 
     def ranks(self) -> tuple[Ints, Ints]:
-        """Return (ranking, place): which strength is there to be ranked, and in which block."""
+        """Return (ranking, place): the index of a strength, -1 if absent, and its block."""
         rankings = self.laid.rankings
         of_row = np.repeat(np.arange(self.n_rankings), np.diff(rankings.ranking_start))
         chosen = self.cells()[self.of_ranking(ITEM)]
@@ -138,7 +138,7 @@ class Process(NamedTuple):
         shape = shapes(self.leaning, mean, 0, len(self.laid.rankings.n_cells))[0]
         split = np.inf
         if self.unranked == "exact":
-            of_all = found.unnamed  # of a chunk of items too
+            of_all = found.unnamed  # of all items, also in a fit of a chunk
             split = of_unnamed(self.leaning, found.values) if of_all is None else of_all
         return self._replace(shape=shape, concentration=split, prior_draws=found)
 
@@ -149,7 +149,7 @@ class Process(NamedTuple):
         return shapes(self.leaning, self.prior_draws.values[chain, :draws], low, high)
 
     def taught(self, teaches: npt.NDArray[np.bool_]) -> Taught:
-        """Return the items to learn the prior from, with their unnamed labels as one."""
+        """Return the items to learn the prior from, with their unnamed labels in one cell."""
         laid, n_labels = self.laid, self.annotations.sizes[LABEL]
         if self.tempering != "likelihood":
             laid = laid_out(self.annotations, self.where, self.unranked)
@@ -195,7 +195,7 @@ def process(
         require_comparisons(annotations, laid)
         _warn_of_silence(annotations, laid)
     each = _each_label(laid, None if learns else concentration)
-    # Where a stand-in is not a set of labels, its mass is split evenly: no result depends on it.
+    # Unless 'exact', the remainder is no set of labels; its split is even: no result depends on it.
     split = each[0] if unranked == "exact" else np.inf
     out = Process(
         annotations, where, laid, each * laid.n_labels, float(split), reliability, tempering,
@@ -210,10 +210,10 @@ def process(
 def _candidates(
     annotations: xr.Dataset, predictions: xr.Dataset | None, unranked: str, *, learns: bool
 ) -> tuple[Features, Layout]:
-    """Return the features by predictions, and the labels of an item with their own prior."""
+    """Return the features from predictions, and the layout of each item's candidates."""
     items, labels = (annotations[dim].to_numpy() for dim in (ITEM, LABEL))
     said = features(predictions, items, labels, whole_lists=True)
-    # Elsewhere unnamed labels are absent, or have no separate prior.
+    # With other settings, unnamed labels are absent or have no separate prior.
     also = speaks(said, len(items), len(labels)) if learns and unranked == "exact" else None
     return said, layout(annotations, also)
 
@@ -242,8 +242,8 @@ def prior_of(
 ) -> LearnedPrior:  # fmt: skip
     """Draw the hyperparameters of the prior from all items, in memory or in chunks.
 
-    Every ranking counts once, whatever the reliability. What comes of it may stand for
-    ``concentration`` in fits with the same predictions, draws and chains.
+    Every ranking counts once, whatever the reliability. The result can be the ``concentration`` of
+    fits with the same predictions, draws and chains.
     """
     del others
     parts = _parts(annotations)
@@ -265,7 +265,7 @@ def prior_of(
 
 
 def _each_label(laid: LaidOut, concentration: Any) -> Floats:
-    """Return the Gamma shape of one label (cell): by default one label's worth in all."""
+    """Return the Gamma shape of one label (cell); by default, an item's shapes sum to 1."""
     n_cells = laid.rankings.n_cells
     if isinstance(concentration, str):
         raise ArgumentError(
@@ -274,7 +274,7 @@ def _each_label(laid: LaidOut, concentration: Any) -> Floats:
         )  # fmt: skip
     if concentration is not None:
         return np.full(n_cells.sum(), arguments.within("concentration", concentration, 1e-9, 1e9))
-    # Every item has a cell: without named labels, that of the unnamed; otherwise it is refused.
+    # Every item has a cell: without named labels, a cell of unnamed ones; else it was refused.
     total = np.add.reduceat(laid.n_labels, laid.rankings.cell_start[:-1])
     return np.repeat(1.0 / total, n_cells)
 
@@ -301,7 +301,7 @@ def _checked_reliability(
 
 
 def _require_known(annotations: xr.Dataset) -> None:
-    """Raise if every annotator gave one ranking only: then there is nothing to learn of any."""
+    """Raise if every annotator ranked only one item: no reliability can be learned."""
     items = np.unique(
         np.stack([annotations[f"{dim}_code"].to_numpy() for dim in (ANNOTATOR, ITEM)]), axis=1
     )
@@ -310,12 +310,12 @@ def _require_known(annotations: xr.Dataset) -> None:
             "annotations",
             expected="annotators who ranked several items, to learn the reliability of each",
             found=f"{annotations.sizes[ANNOTATOR]} annotators, none on more than one item",
-            hint='Are readers without a name numbered anew for each item? Use reliability="common"',
+            hint='If unnamed annotators are numbered anew by item, use reliability="common"',
         )
 
 
 def require_comparisons(annotations: xr.Dataset, laid: LaidOut) -> None:
-    """Raise on rankings of tied labels only, where others were not there: they would not count."""
+    """Raise on closed rankings of tied labels only: they would not count."""
     starts = laid.rankings.ranking_start
     tied = (laid.rankings.rank[starts[1:] - 1] == 1) & (np.diff(starts) > 1)
     if tied.any():
@@ -327,7 +327,7 @@ def require_comparisons(annotations: xr.Dataset, laid: LaidOut) -> None:
         raise AnnotationError(
             "annotations", where=f"annotator {who!r}, item {item!r}",
             expected="labels in some order, with unranked='absent'",
-            found=f"all labels tied (such rankings: {tied.sum():,}): it has probability 1, and "
+            found=f"all labels tied (such rankings: {tied.sum():,}), which has probability 1, and "
             "would not count",
             hint=("Are these votes on pairs? With dx.pairs and models.bradley_terry ties count. "
                   "Else leave" if (np.diff(starts)[tied] == 2).all() else "Leave")
@@ -336,7 +336,7 @@ def require_comparisons(annotations: xr.Dataset, laid: LaidOut) -> None:
 
 
 def _warn_of_silence(annotations: xr.Dataset, laid: LaidOut) -> None:
-    """Name items whose rankings compare nothing: of one block each, where others were not there."""
+    """Warn of items whose rankings compare nothing: each is closed and has a single block."""
     starts, rank = laid.rankings.ranking_start, laid.rankings.rank
     compares = rank[starts[1:] - 1] > 1
     item = np.repeat(np.arange(annotations.sizes[ITEM]), np.diff(laid.rankings.item_start))

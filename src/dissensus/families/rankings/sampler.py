@@ -27,7 +27,7 @@ class Draws(NamedTuple):
 
     posterior: dict[str, xr.DataArray]
     log_likelihood: Floats | None
-    """(draw, ranking), all chains in one row; only if asked for."""
+    """(draw, ranking), one chain after another; None if it was not requested."""
     sharpness: Floats | None
     """(draw, ranking) or (ranking); None for 1."""
     sample_stats: dict[str, xr.DataArray]
@@ -35,7 +35,7 @@ class Draws(NamedTuple):
 
 
 def drawn_by(what: Process, sampler: str) -> str:
-    """Return the sampler: if reliability is learned, the Gibbs step needs NUTS beside it."""
+    """Return the sampler's name: with a learned reliability, NUTS runs beside the Gibbs step."""
     return "nuts beside it" if sampler == "gibbs" and what.reliability in LEARNED else sampler
 
 
@@ -52,7 +52,7 @@ def drawn(
     log_likelihood: bool,
     checkpoint: fitting.Checkpoint | None = None,
 ) -> Draws:
-    """Draw by the Gibbs kernel where it does all, else through PyMC."""
+    """Draw by the Gibbs kernel if it can draw all parameters, else through PyMC."""
     seeds = rng.integers(2**31, size=2).tolist()
     run = {"draws": draws, "tune": tune, "chains": chains, "seed": seeds[0]}
     if nuts or what.reliability in LEARNED:
@@ -65,14 +65,13 @@ def drawn(
 
 
 def diagnosed(found: Draws) -> dict[str, Any]:
-    """Judge the chains by each item's leading candidate and its remainder, and warn if poor.
+    """Diagnose the chains by each item's leading candidate and remainder; warn if poor.
 
-    Metrics depend on candidates between them; to diagnose every candidate would take longer than
-    to draw them.
+    To diagnose every candidate would take longer than to draw them.
     """
     theta = found.posterior["plausibility"]
     mean = theta.mean((CHAIN, DRAW), skipna=False)  # to look for NaNs takes four times as long
-    leading = mean.fillna(np.inf).argmax(CANDIDATE)  # where there are any, they are to be seen
+    leading = mean.fillna(np.inf).argmax(CANDIDATE)  # NaNs are selected, so that they show
     both = xr.concat(
         [theta.isel({CANDIDATE: leading}), theta.isel({CANDIDATE: -1})],
         dim=CANDIDATE, coords="minimal", compat="override",
@@ -88,8 +87,8 @@ def diagnosed(found: Draws) -> dict[str, Any]:
 
 
 _FEW_ITEMS, _MOST_SWEEPS = 300, 30
-"""Each draw has its own prior. With few items it is uncertain, and changes from draw to draw more
-than one sweep can follow: a draw takes 300 divided by the number of items, at most 30."""
+"""Each draw has its own prior. With few items, the prior changes more from draw to draw than one
+sweep can follow: a draw takes 300 / (number of items) sweeps, at most 30."""
 _GIBBS = "exact Gibbs sampling of the strengths behind the rankings"
 _NUTS = "NUTS on the PyMC model"
 
@@ -105,14 +104,14 @@ def gibbs(
     log_likelihood: bool = False,
     checkpoint: fitting.Checkpoint | None = None,
 ) -> tuple[Floats, Floats | None]:
-    """Draw all chains of all items, lot by lot, in as many threads as there are processors.
+    """Draw all chains of all items, in lots of items, with one thread for each processor.
 
-    Each item in each chain has its own stream, determined by their names and the seed. The
-    log-likelihood is computed while the strengths of a lot are at hand. Lots that are in the
-    checkpoint are not drawn again, and others are written there.
+    Each item in each chain has its own random stream, determined by the item's name, the chain and
+    the seed. Each lot's log-likelihood is computed together with its draws. Lots in the checkpoint
+    are not drawn again; all other lots are added to it.
 
-    Returns plausibilities (chain, draw, item, candidate), and the log-likelihood (draw, ranking) of
-    all chains in one row, or None.
+    Returns plausibilities (chain, draw, item, candidate), and the log-likelihood (draw, ranking)
+    of one chain after another, or None.
     """
     n_items = what.annotations.sizes[ITEM]
     keys = item_keys(what.annotations[ITEM].to_numpy(), chains, seed=seed)
@@ -158,9 +157,9 @@ def _lot(
     draws: int,
     log_likelihood: bool,
 ) -> tuple[Floats, Floats | None]:
-    """Draw one chain of the items from low to high, and, if asked for, their log-likelihood.
+    """Draw one chain of items `low` to `high` - 1 and, if requested, their log-likelihood.
 
-    This needs each strength separately, also of labels that are stored as one.
+    The log-likelihood needs each strength separately, also of labels that are stored as one.
     """
     whole, columns = what.laid.rankings, what.where.codes.shape[1]
     part, named = whole.part(low, high), what.laid.named[low:high]
@@ -191,7 +190,7 @@ def _lot(
 def _apart(
     what: Process, part: Rankings, shape: Floats, cells: slice, keys: Any, tune: int
 ) -> Floats:
-    """Draw under a learned prior: the total of the unlisted labels, and then its parts."""
+    """Draw under a learned prior: first the unlisted labels as one, then each label's part."""
     fewer, together_shape, listed = together(part, shape)
     of_cell = np.repeat(np.arange(len(keys)), part.n_cells)
     named = np.bincount(of_cell, listed, len(keys)).astype(np.int64)
@@ -213,7 +212,7 @@ def _sweeps(what: Process) -> int:
 def _candidates(cells: Floats, named: Ints, n_cells: Ints, columns: int) -> Floats:
     """Sum cells (draw, item, place) into candidates (draw, item, candidate)."""
     out = np.zeros((*cells.shape[:-1], columns))
-    for place in range(cells.shape[-1]):  # as many as an item has labels: no loop over draws
+    for place in range(cells.shape[-1]):  # a short loop: not over draws
         column = np.where(place < named, place, columns - 1)
         inside = np.flatnonzero(place < n_cells)
         out[..., inside, column[inside]] += cells[..., inside, place]
@@ -256,7 +255,7 @@ def _by_pymc(
         logp,
         sharpness,
         {name: stats[name] for name in ("lp", "diverging", "step_size") if name in stats},
-        _NUTS if nuts else f"{_GIBBS}, beside NUTS for what is learned",
+        _NUTS if nuts else f"{_GIBBS}, beside NUTS for learned parameters",
     )
 
 

@@ -1,9 +1,9 @@
 """The Gibbs step for partial rankings, as a PyMC step method.
 
-It is given the model alone, and reads the graph, so that a model whose data were changed, by
-`pymc.set_data` or `pymc.observe`, is sampled as it is. Strengths may be used in any way that is
-proved to be that of rankings; their prior's hyperparameters, as `dissensus.models.plackett_luce`
-writes them.
+The step reads the model's graph, so that it uses the current data of a model that was changed by
+`pymc.set_data` or `pymc.observe`. Strengths may be used in any way for which the step can prove
+that only rankings depend on them. Hyperparameters of their prior must be used as in
+`dissensus.models.plackett_luce`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _ITEM: Final = "cell_item"
 
 
 class Parameters(NamedTuple):
-    """Parameters that may change from sweep to sweep, with other variables."""
+    """Parameters that may change between sweeps, because they depend on other variables."""
 
     shape: Floats
     """(cell)"""
@@ -61,12 +61,12 @@ class Parameters(NamedTuple):
 
 
 class Strengths(NamedTuple):
-    """A variable of log strengths: its rankings, and the places of their cells in it."""
+    """A variable of log strengths: its rankings, and the index of each cell in it."""
 
     name: str
     rankings: Rankings
     cells: Ints
-    """(cell): its place in the variable, flattened."""
+    """(cell): index in the flattened variable."""
     parameters: Callable[[Point], Parameters]
     leaning: Leaning | None = None
     """Features of each cell's prior, if the step moves its hyperparameters too."""
@@ -80,7 +80,7 @@ class Reading(NamedTuple):
     hyperparameters: tuple[str, ...]
     strengths: list[Strengths]
     aside: str
-    """Why it does not move the hyperparameters, if the model has any."""
+    """Why the step does not move the model's hyperparameters; empty if there is no reason."""
 
 
 def has_form(model: Any) -> bool:
@@ -90,7 +90,7 @@ def has_form(model: Any) -> bool:
 
 
 def read(model: Any) -> Reading:
-    """Read how rankings depend on log strengths, and these on the prior that items share."""
+    """Read how rankings depend on log strengths, and log strengths on the prior of all items."""
     rankings = [rv for rv in model.basic_RVs if isinstance(rv.owner.op, PartialRankingRV)]
     behind = set(ancestors(rankings))
     gammas = [rv for rv in model.free_RVs if isinstance(rv.owner.op, LogGammaRV)]
@@ -117,7 +117,8 @@ def read(model: Any) -> Reading:
 def _read_strengths(model: Any, strength: Any, prior: _Prior | None) -> Strengths:
     """Read the rankings of one variable of log strengths.
 
-    A prior that is read says which cells are of one item; else those that meet in a ranking are.
+    A shared prior defines the cells of each item. Without it, cells in the same ranking belong to
+    one item.
     """
     if model.rvs_to_transforms[strength] is not None:
         raise unfit(f"{strength.name} without a transform", "one with a transform")
@@ -161,7 +162,7 @@ class _Prior(NamedTuple):
     """The prior that items share."""
 
     names: tuple[str, ...]
-    """Of the hyperparameters, in the order of the kernel's."""
+    """Names of the hyperparameters, in the kernel's order."""
     cells: PriorCells
     n_labels: int
 
@@ -169,7 +170,7 @@ class _Prior(NamedTuple):
 def _shared_prior(model: Any, rankings: list[Any]) -> _Prior:
     """Read the prior that items share.
 
-    Raises if it is not as the library writes it, or the likelihood is a power.
+    Raises if the prior is not as the library writes it, or a power or sharpness is not 1.
     """
     graphs = [one.owner.op.dist_params(one.owner) for one in rankings]
     powers = constants(model, [part for graph in graphs for part in (graph[2], graph[3])])
@@ -204,17 +205,17 @@ def _shared_prior(model: Any, rankings: list[Any]) -> _Prior:
 
 
 def _leaning(prior: _Prior, rankings: Rankings, order: Ints) -> Leaning:
-    """Return the features of cells in the kernel's order, and by its numbers of items."""
+    """Return the features of cells, with the kernel's order of cells and its item numbers."""
     cells, n_cells = prior.cells, rankings.n_cells
     item = np.repeat(np.arange(len(n_cells)), n_cells)
     if len(np.unique(np.stack([item, cells.item[order]]), axis=1).T) > len(n_cells):
-        raise unfit("labels of one item in each ranking", "those of several")
+        raise unfit("labels of one item in each ranking", "labels of several items")
     ordered = PriorCells(item, cells.label[order], cells.size[order], cells.features[order])
     return ordered.leaning(prior.n_labels)
 
 
 def _dependants(model: Any, strength: Any) -> list[Any]:
-    """Return the observed rankings that depend on the strengths, if nothing else does."""
+    """Return the observed rankings that depend on the strengths; raise if anything else does."""
     found, own = [], {strength, model.rvs_to_values[strength]}
     for one in [*model.basic_RVs, *model.potentials]:
         if one is strength or not own & set(ancestors([one])):
@@ -241,7 +242,7 @@ _SELECTIONS: Final = (
 
 
 def _require_selection(expression: Any, strength: Any, model: Any) -> None:
-    """Raise unless the entries of an expression are strengths as they are, or given numbers."""
+    """Raise unless each entry of an expression is an unchanged strength or a constant."""
     if set(model.value_vars) & set(ancestors([expression])):
         raise unfit("rankings of the strengths themselves", "PyMC's own values among them")
     others = set(model.free_RVs) & set(ancestors([expression], blockers=[strength])) - {strength}
@@ -258,14 +259,15 @@ def _require_selection(expression: Any, strength: Any, model: Any) -> None:
 
 
 def _chosen(evaluate: Any, start: Point, name: str) -> list[Ints]:
-    """Return the strength of each entry of the rankings; -1 for an absent label.
+    """Return the index of each entry's strength; -1 for an absent label.
 
-    The entries are strengths as they are (see `_require_selection`): their places as values tell.
+    Entries are unchanged strengths (see `_require_selection`): with each strength set to its own
+    index, they are evaluated to the indices.
     """
     shape = np.shape(start[name])
     place = np.arange(np.prod(shape, dtype=int), dtype=np.float64)
     entries = evaluate({**start, name: place.reshape(shape)})
-    # A given number stays where all strengths move, though it be the place of one.
+    # A constant can equal an index by chance, but does not change when all strengths do.
     others = evaluate({**start, name: place.reshape(shape) + 0.5})
     for one, other in zip(entries, others, strict=True):
         given = np.isfinite(one)
@@ -277,14 +279,14 @@ def _chosen(evaluate: Any, start: Point, name: str) -> list[Ints]:
 def _laid_out(
     chosen: list[Ints], ranks: list[Ints], n_cells: int, owner: Ints | None
 ) -> tuple[Rankings, Ints, Ints]:
-    """Lay out rankings; cells that meet in a ranking, or have one owner, belong to one item.
+    """Lay out rankings; cells in the same ranking, or with the same owner, belong to one item.
 
-    Returns the rankings, the cells in the order they want, and the order of the rankings.
+    Returns the rankings, and the kernel's order of the cells and of the rankings.
     """
     ranking, cell, rank = _entries(chosen, ranks)
     n_rankings = sum(int(np.prod(one.shape[:-1], dtype=int)) for one in chosen)
     if len(np.unique(ranking * n_cells + cell)) < len(cell):
-        raise unfit("each strength once in a ranking", "one that is there twice")
+        raise unfit("each strength once in a ranking", "a strength that is there twice")
     if len(np.unique(ranking)) < n_rankings:
         raise unfit("labels to choose from in each ranking", "a ranking without any")
     one, other, n_nodes = ranking, n_rankings + cell, n_rankings + n_cells
@@ -325,7 +327,7 @@ def _laid_out(
 
 
 def _entries(chosen: list[Ints], ranks: list[Ints]) -> tuple[Ints, Ints, Ints]:
-    """Return (ranking, cell, rank) of every label that is there, over all variables."""
+    """Return (ranking, cell, rank) of every label that is not absent, over all variables."""
     parts, offset = [], 0
     for cells, rank in zip(chosen, ranks, strict=True):
         flat = cells.reshape(-1, cells.shape[-1])
@@ -340,11 +342,11 @@ def _entries(chosen: list[Ints], ranks: list[Ints]) -> tuple[Ints, Ints, Ints]:
 
 @dataclass_state
 class PlackettLuceGibbsState(StepMethodState):
-    """All that changes while sampling, beside the random stream and PyMC's point."""
+    """The state of the step, apart from the random stream and PyMC's point."""
 
     tune: bool
     prior: Any
-    """Where the chain of the prior is; None without one."""
+    """The state of the prior's chain; None without a learned prior."""
 
 
 class PlackettLuceGibbs(WholeModelStep):
@@ -353,14 +355,14 @@ class PlackettLuceGibbs(WholeModelStep):
     For a model with ``u = LogGamma(...)`` and one or more observed
     ``PartialRanking(log_strength=u[...])``: given exponential arrival times the strengths are
     independent. The prior that items share in `dissensus.models.plackett_luce.build` is drawn with
-    them. `pymc.sample` uses this step for such variables automatically, and its NUTS for other
-    variables, such as exponents that are learned with them.
+    them. `pymc.sample` uses this step for such variables automatically, and NUTS for other
+    variables, such as a sharpness that is learned.
 
     Parameters
     ----------
     vars, model, rng, initial_point, compile_kwargs, blocked
-        As of all step methods of PyMC. ``vars`` are all variables of the model that the step knows;
-        a first step from ``initial_point`` compiles the kernels; the last two are not used.
+        As for all step methods of PyMC. ``vars`` must be all variables that the step can move. A
+        first step from ``initial_point`` compiles the kernels. The last two are not used.
 
     Raises
     ------
@@ -390,13 +392,13 @@ class PlackettLuceGibbs(WholeModelStep):
     _state_class = PlackettLuceGibbsState
 
     def prepare(self, model: Any) -> None:  # noqa: ARG002
-        """Make a chain of the prior, if the model has one that is learned."""
+        """Make a chain of the prior, if the model has a learned prior."""
         self._hyper = [self._values[name] for name in self._reading.hyperparameters]
         chains = [
             PriorChain(one.rankings, one.leaning)
             for one in self._reading.strengths if one.leaning is not None
         ]  # fmt: skip
-        self.prior = chains[0] if chains else None  # only one variable has its name
+        self.prior = chains[0] if chains else None  # only one variable has this name
         self.tune = True
 
     def move(self, point: Any) -> Any:
@@ -419,7 +421,7 @@ class PlackettLuceGibbs(WholeModelStep):
         return new, [{}]
 
     def _named(self, x: Floats, point: Any) -> dict[str, Floats]:
-        """Return hyperparameters by the names of PyMC's values."""
+        """Return hyperparameters by the names of PyMC's value variables."""
         shapes = [np.shape(point[value]) for value in self._hyper]
         parts = np.split(x, np.cumsum([math.prod(shape) for shape in shapes])[:-1])
         named = zip(self._hyper, parts, shapes, strict=True)

@@ -84,15 +84,15 @@ class LatentAnswers(Discrete):
     Parameters
     ----------
     log_truth : tensor_like of float (item, label)
-        Log-probabilities of truths; minus infinity for the others if one is known. One row is of
-        all items.
+        Log-probabilities of truths; minus infinity for the other labels if the truth is known. One
+        row stands for all items.
     logit : tensor_like of float (item, place)
         Log odds of each label to be right; any number at places without a label.
     log_level : tensor_like of float (right, level)
         Log-probabilities of levels of confidence of wrong labels (0), and of right ones (1). One
         level, of log-probability 0, if there is no confidence.
     respondent : tensor_like of int (item, place)
-        Who gave each label of an item; -1 at places without a label, as in the labels.
+        Who gave each label of an item; -1 at places without a label, where labels are -1 too.
 
     Raises
     ------
@@ -101,8 +101,8 @@ class LatentAnswers(Discrete):
 
     Examples
     --------
-    A coin for the truth, and labels that are right three times in four: two of one item, and one
-    of another:
+    Two labels of equal prevalence, and respondents with accuracy .75, who give one item two labels,
+    and another item one:
 
     >>> import numpy as np
     >>> import pymc as pm
@@ -134,7 +134,7 @@ class LatentAnswers(Discrete):
         return super().dist([log_truth, logit, log_level, respondent], **kwargs)
 
     def support_point(rv: Any, *args: Any) -> Any:  # noqa: N805
-        """Return the first label for all."""
+        """Return the first label at all places."""
         return pt.switch(args[-1] < 0, layout.EMPTY, 0)
 
     def logp(value: Any, log_truth: Any, logit: Any, log_level: Any, respondent: Any) -> Any:  # noqa: N805
@@ -145,7 +145,7 @@ class LatentAnswers(Discrete):
 def joint(code: Any, log_truth: Any, logit: Any, log_level: Any, respondent: Any) -> Any:
     """Return log-probabilities of each truth together with the labels (item, label)."""
     n_items, n_labels, n_levels = respondent.shape[0], log_truth.shape[1], log_level.shape[1]
-    # Compiled code would read on past arrays of another shape, and labels past the table.
+    # Compiled code would read past the ends of arrays of another shape, and of the table.
     logit, code = (pt.specify_shape(each, respondent.shape) for each in (logit, code))
     item, place = (places.paired(respondent, code) >= 0).nonzero()
     logit, code = logit[item, place], code[item, place]
@@ -163,10 +163,10 @@ def difference(ability: Any, difficulty: Any, respondent: Any) -> Any:
     """Return ability of the respondent less difficulty of the item, of labels (item, place)."""
     who = pt.maximum(respondent, 0)
     who = _RESPONDENTS(who, pt.all(who < ability.shape[0]))
-    # A vector of places: not all backends take a matrix of them.
+    # Indexed by a vector: not all backends accept a matrix of indices.
     return ability[who.ravel()].reshape(who.shape) - of_items(difficulty, respondent)[:, None]
 
 
 def of_items(values: Any, respondent: Any) -> Any:
-    """Return values (item, ...) of a graph, which raises if they are of other items."""
+    """Return values (item, ...); the graph raises if they are of another number of items."""
     return _ITEMS(values, pt.eq(values.shape[0], respondent.shape[0]))

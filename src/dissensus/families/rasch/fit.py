@@ -1,4 +1,4 @@
-"""How draws of a Rasch model are made and named: `families.base.run` does the rest."""
+"""Drawing from Rasch models, and naming the draws; `families.base.run` uses it."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def _unknown(process: Process) -> Iterator[str]:
         yield (
             "No truth is known, and nobody guesses: other truths, with other signs of "
             "coefficients, explain the labels about as well, and chains may stay with one of them. "
-            "Leave guessing out, or give the truth= of some items."
+            "Remove guessing=False, or give the truth= of some items."
         )
     if nothing_known and int(np.bincount(process.item).max()) < 2:
         yield (
@@ -114,7 +114,7 @@ DEFAULTS: Final[dict[str, Prior]] = {
     "difficulty_spread": ("half_normal", 1.5),
 }
 _MOST_LEVELS: Final = 10
-"""Most levels of confidence: of more, each would be too rare to be informative."""
+"""Largest number of levels of confidence: with more, each would be too rare to be informative."""
 
 
 class Process(NamedTuple):
@@ -126,7 +126,7 @@ class Process(NamedTuple):
     label: Ints  # (annotation)
     truth: Ints  # (item): a label's code, or `UNKNOWN`
     level: Ints  # (annotation): of confidence; empty if confidence is not used
-    levels: Floats  # The confidences that occur, rising; empty if they are not used
+    levels: Floats  # The confidences that occur, in increasing order; empty if they are not used
     guessing: bool  # Whether annotators who do not know choose among all labels
     priors: Mapping[str, Prior]
     prior_count: float | Floats  # Prior count of each label, in items
@@ -135,7 +135,7 @@ class Process(NamedTuple):
     formula: str = ""
     terms: Array = np.empty(0, dtype=str)  # Names of coefficients
     covariates: Floats = np.empty((0, 0))  # (annotation, term), centred
-    covariate_mean: Floats = np.empty(0)  # (term): averages, at which abilities are
+    covariate_mean: Floats = np.empty(0)  # (term): averages; abilities are for these
     of_pairs: Callable[[Ints, Ints], Floats] | None = None  # See `Covariates`
     coefficient_prior: Floats = np.empty((0, 2))  # (term, 2): mean and standard deviation
 
@@ -166,7 +166,7 @@ class Process(NamedTuple):
 
     @property
     def lead(self) -> float:
-        """Offset of an ability before the logit of knowing: odds are relative to wrong labels."""
+        """Ability minus the logit of knowing the truth; above 0 with guessing, else 0."""
         return -float(np.log1p(-self.floor))
 
     def observations(self) -> tuple[Ints, Ints]:
@@ -189,10 +189,9 @@ class Process(NamedTuple):
         return data._replace(regression=regression(self.covariates[data.row], data))
 
     def said(self, data: Crossed) -> Said:
-        """Return labels and levels in the order of that layout.
+        """Return labels and levels in the order of ``data``.
 
-        The kernel knows items by their labels: where an item without any has a known truth, this
-        counts for the prevalence alone.
+        The kernel has no items without labels: their known truths inform the prevalence only.
         """
         n = len(self.labels)
         unseen = np.setdiff1d(np.flatnonzero(self.truth != UNKNOWN), data.cell_item)
@@ -286,14 +285,14 @@ def _levels(annotations: xr.Dataset) -> tuple[Ints, Floats]:
     if missing:
         raise AnnotationError(
             "annotations", expected="a confidence of every label, with confidence=True",
-            found=f"{missing} labels without",
+            found=f"none for {missing} labels",
         )  # fmt: skip
     levels, level = np.unique(given, return_inverse=True)
     if len(levels) > _MOST_LEVELS:
         raise AnnotationError(
             "annotations", expected=f"at most {_MOST_LEVELS} levels of confidence",
             found=f"{len(levels)} different numbers",
-            hint="Round them to a few steps first, and say which",
+            hint="Round them to a few steps first, and report these steps",
         )  # fmt: skip
     return level.astype(np.int64), levels
 

@@ -1,8 +1,7 @@
 """The Gibbs step for abilities and difficulties as a PyMC step method.
 
-It reads the model, and proves that it is a Rasch model: variables have the names that
-`dissensus.models.rasch` gives them. The model may have further variables if they do not depend on
-these, nor these on them.
+It reads the model, and proves that it is a Rasch model, whose variables have the names of
+`dissensus.models.rasch`. The model may have further variables if they are independent of these.
 """
 
 from __future__ import annotations
@@ -85,7 +84,7 @@ def read(model: Any) -> Reading:
 
 
 def _process(model: Any, answers: Any) -> Process:
-    """Return the process that a model may be of."""
+    """Return the process of a model, supposing that it is a Rasch model."""
     free, shape = {rv.name: rv for rv in model.free_RVs}, proof.shapes(model)
     log_truth, logit, _, respondent = proof.prior(answers)
     who, said = proof.by_place(model, answers, respondent)
@@ -171,15 +170,15 @@ class RaschGibbsState(StepMethodState):
 class RaschGibbs(WholeModelStep):
     r"""Move abilities, difficulties and their hyperparameters in one Gibbs sweep.
 
-    For models as `dissensus.models.rasch.build` makes them, with their names. `pymc.sample` chooses
-    this step for such models. Unknown truths, which the model sums out, and guesses are drawn
-    within the step and discarded. Other steps move variables that do not depend on these.
+    For models by `dissensus.models.rasch.build`, and models with the same variables. `pymc.sample`
+    chooses this step for such models. Unknown truths, which the model sums out, and guesses are
+    drawn within the step and discarded. Other steps move further variables.
 
     Parameters
     ----------
     vars, model, rng, initial_point, compile_kwargs, blocked
-        As of all step methods of PyMC. ``vars`` are all variables of the model that the step knows;
-        a first step from ``initial_point`` compiles the kernels; the last two are not used.
+        As in all step methods of PyMC. ``vars`` must be all variables that the step moves; a first
+        step from ``initial_point`` compiles the kernels; the last two are not used.
 
     Raises
     ------

@@ -23,7 +23,7 @@ _RATINGS: Final = """
     1111111 3333233 1111111 2222222 2223232 4334343 2212232 2323233 3333432 1111111
     1111111 1212111 2322222 1211111 2222222
 """.split()  # noqa: SIM905 (a table; 45 quoted words are none)
-"""A patient each: the three ratings by observer 1, then one by each of observers 2 to 5."""
+"""Each word is a patient: three ratings by observer 1, then one by each of observers 2 to 5."""
 
 _OBSERVER: Final = ("1", "1", "1", "2", "3", "4", "5")
 _TRIAL: Final = (1, 2, 3, 1, 1, 1, 1)
@@ -51,7 +51,7 @@ def _anaesthesia(transcription: str = "published") -> Data:
 
 ANAESTHESIA: Final = Entry(
     name="anaesthesia",
-    title="Anaesthetists' ratings of patients' fitness for surgery, from their forms",
+    title="Anaesthetists' ratings of patients' fitness for surgery",
     kind="ordinal",
     counts={"items": 45, "annotators": 5, "labels": 4, "annotations": 315},
     citation=(
@@ -77,7 +77,7 @@ ANAESTHESIA: Final = Entry(
 
 
 _CASES: Final = "CDCCA BDCCC CCDCC BBDDB ABBBB CBDAA AAAAA ADBCC DBAAD ADABB".split()  # noqa: SIM905
-"""A case each: what raters 1 to 4 said, then the system."""
+"""Each word is a case: the labels of raters 1 to 4, then the system's."""
 
 
 def _lehner() -> Data:

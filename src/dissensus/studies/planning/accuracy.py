@@ -126,7 +126,7 @@ def closeness(
 
 
 def enough(items: Sequence[int], shares: npt.ArrayLike, assurance: float) -> float:
-    """Return the number of items for a share of studies, NaN if more than were tried.
+    """Return the number of items for which shares reach ``assurance``; NaN above the last number.
 
     Shares are made monotone by isotonic regression, and interpolated in the square root of items.
     """
@@ -247,8 +247,8 @@ def plan_accuracy(
     draws : int
         Posterior draws in each of two chains; if too few, 4 or 16 times this number is drawn.
     random_seed : int or numpy.random.Generator, optional
-        The same seed gives the same plan. With a number, results for a number of annotators and
-        items do not depend on the other numbers to try.
+        The same seed gives the same plan. With an int, results for a number of annotators and items
+        do not depend on which other numbers are tried.
     prob, progressbar
         As in `dissensus.plan`.
 

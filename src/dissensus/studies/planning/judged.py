@@ -1,6 +1,6 @@
-"""Plans of what people still have to say where judges or systems have answered everything.
+"""Plans of people's answers on a part of the items, if judges or systems answered all items.
 
-First what all such plans share, then plans of votes on pairs; `labels` has those of labels.
+The common part of such plans, and plans of votes on pairs; `labels` has plans of labels.
 """
 
 from __future__ import annotations
@@ -33,32 +33,32 @@ from dissensus.wording import share as spoken
 STUDIES: Final = 5
 """Simulated studies of each size."""
 _STUDENT: Final = 2.776
-"""Of a t distribution with four degrees of freedom, the quantile .975."""
+"""Quantile .975 of a t distribution with four degrees of freedom."""
 _FEWEST: Final = 100
 """Minimum number of draws."""
 _TUNE: Final = 200
-"""Sweeps of the warm-up, of simulated votes."""
+"""Warm-up sweeps of fits to simulated votes."""
 _TENTHS: Final = 1, 3, 6
-"""Of all units, the tenths that are tried by default."""
+"""Sizes of studies by default, in tenths of all units."""
 
 
 class Words(NamedTuple):
-    """How a plan speaks of what people and judges judge, and of what it estimates."""
+    """Words in a plan's sentences: for answers, units, and the estimated quantity."""
 
     given: str
-    """What one person gives: "vote"."""
+    """One answer of a person, such as "vote"."""
     to: str
-    """Preposition between what is given and a unit."""
+    """Preposition between an answer and a unit."""
     units: str
-    """All that judges have judged: "judged pairs"."""
+    """All units, such as "judged pairs"."""
     unit: str
     quantity: str
     judges: str
-    """What judges have given."""
+    """All answers of judges, such as "the verdicts"."""
     alone: str
-    """How intervals are made otherwise."""
+    """Without these answers, such as "without the verdicts"."""
     whole: bool
-    """Whether nothing is left open where all units are judged."""
+    """Whether answers of judges add nothing if people answered all units."""
 
 
 class Sizes(NamedTuple):
@@ -87,7 +87,7 @@ def sizes(
 
 
 def half_width(draws: Floats, prob: float) -> float:
-    """Return half the length of intervals of draws (draw, system), the mean over systems."""
+    """Return half the length of intervals of draws (draw, system), averaged over systems."""
     low, high = np.quantile(draws, [(1.0 - prob) / 2, (1.0 + prob) / 2], axis=0)
     return float((high - low).mean() / 2)
 
@@ -95,7 +95,7 @@ def half_width(draws: Floats, prob: float) -> float:
 def planned(
     told: Floats, alone: Floats, needed: Floats, tried: Sizes, words: Words, *, notable: float = 1.0
 ) -> xr.Dataset:
-    """Return the plan: half-widths (study, annotator, item), and the items needed without judges.
+    """Return the plan from half-widths (study, annotator, item) with judges (``told``) and alone.
 
     Judges save something if, without them, the largest studies would need more than ``notable``
     times as many items, and if the difference in length exceeds the error of the simulation.
@@ -118,7 +118,7 @@ def planned(
 
 
 def _in_words(plan: xr.Dataset, tried: Sizes, words: Words, *, saves: bool, costs: bool) -> str:
-    """Say what the largest study gives, and what the judges save."""
+    """Return sentences on the largest study, and on the answers that judges save."""
     last = plan.isel({ANNOTATOR: -1, ITEM: -1})
     n, alone = tried.items[-1], round(float(last["items_alone"]))
     told, without = (spoken(float(last[name]), 3) for name in ("half_width", "half_width_alone"))
@@ -131,7 +131,7 @@ def _in_words(plan: xr.Dataset, tried: Sizes, words: Words, *, saves: bool, cost
     if words.whole and n == tried.n_units:
         return text + f"With {for_all}, {words.judges} have nothing to add."
     if costs:
-        return text + f"Here {words.judges} make intervals longer: they say too little."
+        return text + f"Here {words.judges} make intervals longer: they contain little information."
     if not saves:
         return text + (
             f"From these simulated studies it is not certain that {words.judges} save "
@@ -169,7 +169,7 @@ def plan_votes(
             found="None", hint="Without a judge, dissensus.evaluate(votes) names the next votes",
         )  # fmt: skip
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DissensusWarning)  # fit says the same
+        warnings.simplefilter("ignore", DissensusWarning)  # fit gives the same warnings
         judged = process(pilot, predictions=predictions).evidence
     n_pairs = 0 if judged is None else len(judged.left)
     tried = sizes(annotators, items, n_pairs, prob, draws, _OF_VOTES)

@@ -1,4 +1,4 @@
-"""Plans of labels or scores by people beside systems' predictions for all items."""
+"""Plans of people's labels or scores of a part of the items, if systems predicted all items."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from dissensus.sampling import fitting
 from dissensus.studies.planning.judged import STUDIES, Words, half_width, planned, sizes
 
 Answers = tuple[Ints, Array]
-"""The order in which items are labelled, and what annotators say of them (item, annotator)."""
+"""The order in which items are labelled, and their labels or scores (item, annotator)."""
 _TUNE: Final = 200
 _NOTABLE: Final = 1.25
-"""Of systems that guess, the labelled items alone needed up to 1.23 times as many labels, as a urn
-adds to what is unknown of the labelled items; less is not called a saving."""
+"""If systems guess, the labelled items alone needed up to 1.23 times as many labels, since the urn
+adds uncertainty. A ratio below this number is not called a saving."""
 _SHOWN: Final = 12
 """Maximum number of labels that an error names."""
 _OTHERS: Final = "predictions for the other items"
@@ -62,7 +62,7 @@ class _Labels:
     model: ClassVar[str] = "dirichlet"
 
     def given(self, annotations: xr.Dataset) -> Array:
-        """Return what each annotation says."""
+        """Return the label of each annotation."""
         return np.asarray(self.labels[annotations["label_code"].to_numpy()])
 
     def read(self, rows: Mapping[str, Any], **items: Any) -> xr.Dataset:
@@ -70,19 +70,19 @@ class _Labels:
         return read(rows, labels=self.labels.tolist(), kind="nominal", **items)
 
     def simulated(self, posterior: Any, times: int, rng: np.random.Generator) -> list[Answers]:
-        """Draw what so many annotators say of each item, for each draw of the panel."""
+        """Draw the labels of each item by ``times`` annotators, for each draw of the panel."""
         panels = posterior["plausibility"].isel({CHAIN: 0}).transpose(DRAW, ITEM, LABEL)
         drawn = [_labelled(panel, times, rng) for panel in panels.to_numpy()]
         return [(order, self.labels[code]) for order, code in drawn]
 
     def quantity(self, fit: xr.DataTree, said: xr.Dataset, weights: Any, seed: int) -> xr.DataArray:
-        """Return draws of what is planned (chain, draw, system)."""
+        """Return draws of the planned quantity (chain, draw, system)."""
         return top_k_accuracy(fit, said, insight=LEARNED, weights=weights, random_seed=seed)
 
 
 @dataclass(frozen=True)
 class _Scores:
-    """Numbers of people, and the mean over items of what a panel would give."""
+    """Scores by people, and the mean score that a panel would give, over all items."""
 
     words: ClassVar[Words] = Words(
         "score", *_UNITS, "the mean score of all items", _OTHERS, "from the scored items alone",
@@ -91,7 +91,7 @@ class _Scores:
     model: ClassVar[str] = "normal_scores"
 
     def given(self, annotations: xr.Dataset) -> Array:
-        """Return what each annotation says."""
+        """Return the score of each annotation."""
         return given_numbers(annotations)
 
     def read(self, rows: Mapping[str, Any], **items: Any) -> xr.Dataset:
@@ -99,32 +99,32 @@ class _Scores:
         return read(rows, kind="continuous", **items)
 
     def simulated(self, posterior: Any, times: int, rng: np.random.Generator) -> list[Answers]:
-        """Draw what so many annotators say of each item, for each draw of the panel."""
+        """Draw scores of each item by ``times`` annotators, for each draw of the panel."""
         first = posterior[["mean", "variance"]].isel({CHAIN: 0}).transpose(DRAW, ITEM)
         out = []
         for mean, variance in zip(first["mean"].to_numpy(), first["variance"].to_numpy(),
                                   strict=True):  # fmt: skip
             order, own = rng.permutation(len(mean)), np.random.default_rng(rng.integers(2**32))
-            noise = own.standard_normal((times, len(mean))).T  # fewer annotators are the first ones
+            noise = own.standard_normal((times, len(mean))).T  # smaller studies: first columns
             out.append((order, mean[:, np.newaxis] + np.sqrt(variance)[:, np.newaxis] * noise))
         return out
 
     def quantity(self, fit: xr.DataTree, said: xr.Dataset, weights: Any, seed: int) -> xr.DataArray:
-        """Return draws of what is planned (chain, draw, system)."""
+        """Return draws of the planned quantity (chain, draw, system)."""
         del said, seed
         return over_items(fit["posterior"].to_dataset()["mean"], weights).expand_dims(SYSTEM)
 
 
 class _Study(NamedTuple):
-    """What people are asked, and what systems have said of all items."""
+    """The kind of people's answers, and systems' predictions for all items."""
 
     kind: _Labels | _Scores
     predictions: xr.Dataset
     strata: Array | None
-    """(item): of the predicted items."""
+    """(item): the stratum of each predicted item."""
 
     def read(self, items_of: Array, given: Array, which: Any = slice(None)) -> xr.Dataset:
-        """Return annotations of some items; the model does not ask who gave a label."""
+        """Return annotations of some items, each by another annotator, which the model ignores."""
         rows = {"item": items_of, "annotator": np.arange(len(given)), "label": given}
         items = self.predictions[ITEM].to_numpy()[which]
         if self.strata is None:
@@ -135,7 +135,7 @@ class _Study(NamedTuple):
     def fit(
         self, annotations: xr.Dataset, predictions: xr.Dataset, size: tuple[int, int], seed: Any
     ) -> xr.DataTree:
-        """Fit the model with (chains, draws)."""
+        """Fit the model; ``size`` is (chains, draws)."""
         fit = models.get(self.kind.model).module.fit(
             annotations, predictions=predictions, chains=size[0], draws=size[1], tune=_TUNE,
             random_seed=seed, progressbar=False,
@@ -210,8 +210,8 @@ def _checked(pilot: Any, predictions: xr.Dataset) -> _Study:
     if kind not in kinds:
         raise AnnotationError(
             "pilot", expected=f"{'scores' if as_numbers else 'labels'} ({' or '.join(kinds)}), "
-            "from dissensus.annotations, since predictions= asks how many "
-            f"{'scores' if as_numbers else 'labels'} they save",
+            "from dissensus.annotations, since predictions= are "
+            f"{'scores' if as_numbers else 'labels'}",
             found=kind or type(pilot).__name__, hint=_hint(pilot, kind),
         )  # fmt: skip
     checked_annotations(pilot)
@@ -263,7 +263,7 @@ def _require_spread(pilot: xr.Dataset) -> None:
 
 
 def _require_labels(labels: Array, predictions: xr.Dataset) -> None:
-    """Raise unless the pilot can show how often each predicted label is a panel's."""
+    """Raise unless the pilot's label space has two labels or more, and all predicted labels."""
     strange = predicted_labels(predictions)
     strange = strange[match(strange, labels) < 0]
     if len(labels) > 1 and not len(strange):
@@ -279,7 +279,7 @@ def _require_labels(labels: Array, predictions: xr.Dataset) -> None:
 
 
 def _labelled(panel: Floats, times: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
-    """Return the order in which items are labelled, and labels (item, annotator) of all."""
+    """Return the order in which items are labelled, and labels of all items (item, annotator)."""
     order = rng.permutation(len(panel))
     edges = panel.cumsum(axis=1)
     edges /= edges[:, -1:]
@@ -288,10 +288,10 @@ def _labelled(panel: Floats, times: int, rng: np.random.Generator) -> tuple[Ints
 
 
 def _filled(items: Array, total: int, size: tuple[int, int], rng: np.random.Generator) -> Any:
-    """Return weights (chain, draw, item) that estimate the mean of all items from some.
+    """Return weights of some items (chain, draw, item) that estimate the mean over all items.
 
-    Each other item is given the value of one of these: of a Polya urn, whose draws are the
-    Bayesian bootstrap where ``total`` is large.
+    A Polya urn gives each other item the value of one of these items. If ``total`` is large, its
+    draws are those of the Bayesian bootstrap.
     """
     shares = rng.dirichlet(np.ones(len(items)), size)
     weights = 1.0 + rng.multinomial(total - len(items), shares)
@@ -299,11 +299,11 @@ def _filled(items: Array, total: int, size: tuple[int, int], rng: np.random.Gene
 
 
 def _as_narrow(told: Floats, alone: Floats, n: Ints) -> Floats:
-    """Return how many items need labels for intervals as narrow from these items alone.
+    """Return how many labelled items alone would give intervals as narrow as ``told``.
 
-    Half-widths are (annotator, item), those of the last size from labels for all items, which is
-    the largest answer. The square of an interval's length is linear in 1 / n between two sizes, and
-    below the smallest.
+    Half-widths are (annotator, item). The last size has labels for all items, and is the largest
+    possible result. The square of an interval's length is taken to be linear in 1 / n between two
+    sizes, and below the smallest size.
     """
     if len(n) == 1:
         return np.full_like(told, n[0])

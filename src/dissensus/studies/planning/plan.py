@@ -80,7 +80,7 @@ def planned(
 
 
 def _warn_of_little(pilot: xr.Dataset, *, learned: bool) -> None:
-    """Warn if the pilot says little of how often annotators differ."""
+    """Warn if the pilot contains little information on how often annotators differ."""
     times = statements_per(pilot, ITEM)
     labelled, several = int((times > 0).sum()), int((times > 1).sum())
     if learned and several < min(FEW_UNITS, labelled):
@@ -89,8 +89,8 @@ def _warn_of_little(pilot: xr.Dataset, *, learned: bool) -> None:
             which = f"two labels of only {counted(several, 'item')}"
         warn_caller(
             f"The pilot has {which}, and so does not show how often annotators differ: the planned "
-            "widths are mostly the prior's, and can be twice too wide. Have some items labelled by "
-            "two annotators, or set prior_count=",
+            "widths depend mostly on the prior, and can be twice too wide. Have some items "
+            "labelled by two annotators, or set prior_count=",
             DesignWarning,
         )
     elif labelled < FEW_UNITS:
@@ -140,7 +140,7 @@ def _posterior(
 
 
 def _half_width(scores: Floats, level: float, rng: np.random.Generator) -> float:
-    """Return half the interval's length, items by the Bayesian bootstrap."""
+    """Return half the length of the interval, with Bayesian bootstrap weights of items."""
     weights = rng.standard_exponential(scores.shape)
     values = (scores * weights).sum(axis=1) / weights.sum(axis=1)
     return half_width(values[:, np.newaxis], level)
@@ -178,14 +178,14 @@ def plan(
     If the pilot is a result of `dissensus.reader_study`, it is for the precision of *areas under
     the ROC curve*: annotators are readers, items are cases. If the pilot has votes on pairs, it is
     for the precision of *win rates* beside a judge's verdicts: items are pairs of answers. With
-    ``predictions=`` it is for the precision of *agreement with the panel* where systems, such as a
-    judge, have labelled all items and people label a part; where they have scored all items, for
-    that of the *mean score* that a panel would give. Otherwise it is for the precision of a
-    *system's accuracy*. If items have one true label, use `dissensus.plan_accuracy`.
+    ``predictions=``, systems, such as a judge, have labelled or scored all items, and people label
+    or score a part: the plan is for the precision of *agreement with the panel* (labels), or of the
+    *mean score* that a panel would give (scores). Otherwise it is for the precision of a *system's
+    accuracy*. If items have one true label, use `dissensus.plan_accuracy`.
 
-    To plan a system's accuracy, new studies are drawn from the pilot's posterior. In them a system
-    predicts an item's most plausible label with probability ``accuracy``. They are analysed by
-    `models.dirichlet`.
+    To plan a system's accuracy, new studies are drawn from the pilot's posterior, and analysed by
+    `models.dirichlet`. In these studies a system predicts an item's most plausible label with
+    probability ``accuracy``.
 
     Parameters
     ----------
@@ -196,11 +196,11 @@ def plan(
         at least 90 % of all scores (each reader, case and modality). To plan win rates: votes of
         people, from `dissensus.pairs`.
     annotators : sequence of int, optional
-        Annotators of each item to try: 1, 2, 3, 5, 8 and 12 by default; with ``predictions=`` 3,
-        and of pairs one vote on each.
+        Annotators of each item to try: 1, 2, 3, 5, 8 and 12 by default; with ``predictions=`` 3;
+        for pairs 1 (votes on each pair).
     items : sequence of int, optional
-        Numbers of items to try: 100, 300 and 1,000 by default. With ``predictions=``, of the items
-        or pairs that people label or vote on: by default a tenth, three and six tenths of all.
+        Numbers of items to try: 100, 300 and 1,000 by default. With ``predictions=``, numbers of
+        items or pairs that people label or vote on: by default one, three and six tenths of all.
     target, width, family
         To plan reliability, see `plan_reliability`; None is the default there.
     accuracy : float, optional
@@ -211,13 +211,13 @@ def plan(
         Prior count in the model, for the pilot and the new studies; learned by default, in new
         studies also from the predictions.
     difference : float, optional
-        Of reader studies: the assumed difference of areas, the pilot's first modality minus the
+        For reader studies: the assumed difference of areas, the pilot's first modality minus the
         second; with one modality, the system minus the readers. By default it is drawn from the
         pilot's posterior.
     margin : float, optional
-        Of reader studies: margin of non-inferiority, above 0.
+        For reader studies: margin of non-inferiority, above 0.
     predictions : xarray.Dataset, optional
-        Labels or scores that systems gave to all items, from `dissensus.predictions`; of votes on
+        Labels or scores that systems gave to all items, from `dissensus.predictions`; for votes on
         pairs, judges' verdicts on all pairs, as in `models.bradley_terry`.
     prob : float, optional
         Probability of the (equal-tailed) interval; ArviZ's ``stats.ci_prob`` by default, .95 for
@@ -238,7 +238,7 @@ def plan(
         Means over simulated studies. ``certainty`` (annotator): annotation certainty;
         ``certain_share`` (annotator): share of items with certainty above .9; ``half_width``
         (annotator, item): half the length of the interval of the uncertainty-adjusted accuracy for
-        new items; ``shortfall`` (annotator): true accuracy less its posterior mean, positive
+        new items; ``shortfall`` (annotator): true accuracy minus its posterior mean, positive
         because the most plausible label is uncertain with few annotators (may be negative with one
         annotator). With a learned prior the interval includes the system's knowledge beyond the
         labels (``insight`` in `top_k_accuracy`), which does not depend on the number of items.
@@ -264,9 +264,9 @@ def plan(
           needed for ``half_width``, possibly more than there are pairs. Verdicts and predictions
           save the difference.
 
-        ``attrs["in_words"]`` says what the largest number of labels or votes gives. For a reader
-        study it names the study with the fewest readings (readers times cases) whose power is at
-        least .8, or else the study with the highest power.
+        ``attrs["in_words"]`` describes the result for the largest number of labels or votes. For a
+        reader study it names the study with the fewest readings (readers times cases) whose power
+        is at least .8, or else the study with the highest power.
 
     See Also
     --------
@@ -282,21 +282,21 @@ def plan(
     The share of positive cases is the pilot's.
 
     Votes on pairs: votes on a random part of the judged pairs are drawn from the pilot's posterior,
-    by its voters, and analysed by `models.bradley_terry` with the verdicts, and with a judge who
-    says nothing; of voters and prompts each model knows what it knows by default (no ``side``, no
+    by its voters, and analysed by `models.bradley_terry` twice: with the verdicts, and without the
+    information in them. Effects of voters and prompts are the model's defaults (no ``side``, no
     ``answers``). Win rates are of expected votes, as `evaluate` shows them. Without verdicts, the
     square of an interval's length is taken as inversely proportional to the number of votes.
 
     Labels beside predictions: labels of a random part of the items are drawn from the pilot's
     posterior and analysed by `models.dirichlet` and `top_k_accuracy` with ``insight="learned"``, as
     `evaluate` does: once with the predictions for all items, and once with the labelled items only,
-    which stand for the other items by a Polya urn. Scores are planned in the same way, by
-    `models.normal_scores` and its means of items. Between the sizes tried, and up to labels for all
-    items, the square of an interval's length is taken as linear in :math:`1 / n`. The numbers of
-    items include the pilot's if these are a random part of all. The pilot's strata are used if it
-    names all predicted items (``items=`` of `dissensus.annotations`). Savings of less than a
-    quarter may be due to the two analyses. Of 20,000 items with 5 labels, a study takes 4 seconds
-    and a gigabyte.
+    from which a Polya urn draws the values of the other items. Scores are planned in the same way,
+    by `models.normal_scores` and its means of items. Between the sizes tried, and up to labels for
+    all items, the square of an interval's length is taken as linear in :math:`1 / n`. The numbers
+    of items include the pilot's items if these are a random part of all items. The pilot's strata
+    are used if it names all predicted items (``items=`` of `dissensus.annotations`). Savings of
+    less than a quarter may be due to differences between the two analyses. With 20,000 items and 5
+    labels, a study takes 4 seconds and a gigabyte.
 
     Examples
     --------
@@ -345,7 +345,7 @@ def plan(
 
 
 def _all_known(settings: dict[str, Any]) -> None:
-    """Raise if no plan has an argument, with the names of existing arguments."""
+    """Raise for arguments that no plan has, with the names of existing arguments."""
     known = list(
         dict.fromkeys([*signature(plan).parameters, *signature(plan_reliability).parameters])
     )

@@ -46,7 +46,7 @@ class Quantity(NamedTuple):
     is_assumed: bool
     """Whether ``difference=`` is the assumed value of this quantity."""
     centre: Floats
-    """(draw,): for all readers and cases."""
+    """(draw,): its value for all readers and cases."""
     between: Floats
     """(draw,): the variance between readers."""
     own: float
@@ -54,7 +54,7 @@ class Quantity(NamedTuple):
     common: float
     """The covariance of two readers' values."""
     scale: float
-    """Of the half-normal prior of the standard deviation between readers."""
+    """Scale of the half-normal prior of the standard deviation between readers."""
 
 
 def plan_readers(
@@ -214,7 +214,7 @@ def _planned(
         half = _half_widths(n, squares, rest, common, one.scale, prob)
         values = {"half_width": half, "power": np.abs(mean) > half}
         for name in names:
-            if name == _NOT_INFERIOR:  # of what is first, and of what is second
+            if name == _NOT_INFERIOR:  # of the first term of the difference, and of the second
                 worse = np.stack([-mean, mean]) + half
                 out[name][:, *place] = (worse < given["margin"]).mean(axis=1)
             else:
@@ -262,7 +262,7 @@ def _in_words(plan: xr.Dataset) -> str:
     )
     chance, scores = flat["power"].to_numpy(), (flat[ANNOTATOR] * flat[ITEM]).to_numpy()
     enough = chance >= _WANTED
-    # The fewest scores that are enough; else the highest probability.
+    # The study with enough power and the fewest scores; else with the highest power.
     order = np.lexsort((scores, ~enough)) if enough.any() else np.lexsort((scores, -chance))
     best = flat.isel(cell=int(order[0]))
     lead = f"The smallest study with a power of {spoken(_WANTED)} or more has {_study(best)}. "

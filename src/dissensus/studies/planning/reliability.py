@@ -32,7 +32,7 @@ def of_annotators(
 ) -> xr.Dataset:
     """Return the reliability of mean labels, and the number of annotators needed.
 
-    ``one`` are draws of the ICC (chain, draw[, pool]).
+    ``icc_draws`` are draws of the ICC (chain, draw[, pool]).
     """
     mean = spearman_brown(icc_draws, annotators).rename("reliability")
     needed = annotators_needed(icc_draws, target)
@@ -49,7 +49,7 @@ def of_annotators(
 
 
 def _enough(needed: xr.DataArray, assurance: float) -> xr.DataArray:
-    """Return the smallest number of annotators that is enough in this share of the draws."""
+    """Return the smallest number of annotators that is enough in a share of the draws."""
     n = needed.sizes[SAMPLE[0]] * needed.sizes[SAMPLE[1]]
     # The required number of draws. Rounding errors, as in .7 * 10, must not increase it.
     place = max(int(np.ceil(assurance * n * (1 - 1e-12))), 1) - 1
@@ -164,16 +164,16 @@ def plan_reliability(
         With pools, all variables except ``n_labels`` also have the dim ``pool``.
 
         - ``icc`` (chain, draw): reliability of one label. ``reliability`` (chain, draw,
-          annotator): of the mean label. ``probability_reached`` (annotator): that it is the target
-          or more. ``annotators_needed`` (chain, draw): infinity if no number is enough.
-          ``annotators_enough``: the smallest number that is enough with the assurance, even if it
-          is not in ``annotators``.
+          annotator): reliability of the mean label. ``probability_reached`` (annotator):
+          probability that it is the target or more. ``annotators_needed`` (chain, draw): infinity
+          if no number is enough. ``annotators_enough``: the smallest number that is enough with
+          probability ``assurance``, even if it is not in ``annotators``.
         - ``half_width`` (annotator, item): half the length of the interval of the ICC, averaged
           over studies. ``probability_narrow`` (annotator, item): share of studies in which the
           whole length is at most ``width``. ``items_enough`` (annotator): the smallest number in
           ``items`` for which that share is the assurance or more; NaN if there is none.
-          ``n_labels`` (annotator, item): total number of labels. Between pools the first three also
-          exist with the prefix ``xcc_`` and the dims (pool, pool\_), of normalised xCC.
+          ``n_labels`` (annotator, item): total number of labels. With pools the first three also
+          exist for normalised xCC, with the prefix ``xcc_`` and the dims (pool, pool\_).
 
     Notes
     -----
@@ -183,8 +183,8 @@ def plan_reliability(
     - With three or four annotators in the pilot, the prior determines the standard deviation
       between annotators, and probabilities increase slowly. Use ``priors=`` to add knowledge.
     - With a fixed number of annotators, the interval has a minimum length for any number of items.
-    - With one annotator per item, numbers and two labels do not separate items from error; the
-      interval then depends on the prior.
+    - With one annotator per item, numbers and two labels do not separate variance of items from
+      error; the interval then depends on the prior.
 
     The standard error of a share of 20 studies is about .1. Twenty studies of 12,000 numbers take
     some seconds, of 12,000 ordered labels half a minute.

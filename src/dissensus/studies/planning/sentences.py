@@ -17,13 +17,13 @@ from dissensus.wording import clean, counted, listed, share, spoken_probability
 
 
 _ADVICE: Final = {0.3: 200, 0.55: 100}
-"""Items for a kappa by Lehner (2015): five labels, three annotators, within .1 in 90 %."""
+"""Items that Lehner (2015) advises by kappa: 5 labels, 3 annotators, errors up to .1 in 90 %."""
 _ABOUT: Final = 0.05
 """Maximum difference from a kappa that counts as "about" this kappa."""
 
 
 class Advice(NamedTuple):
-    """The source's number of items for a kappa."""
+    """The number of items that Lehner (2015) advises for a kappa."""
 
     kappa: float
     items: int
@@ -42,11 +42,11 @@ def _of_annotators(plan: xr.Dataset) -> str:
     labels, right = counted(about["n_labels"], "label"), f"{about['annotator_accuracy']:.0%}"
     start = f"With kappa {share(about['kappa'])} and {labels}, annotators are right {right} "
     if not about["violated"]:
-        return f"{start}of the time, if all are alike, and so are items and errors."
+        return f"{start}of the time, if annotators, items and errors do not differ."
     seen = share(plan["observed_kappa"].mean().item())
     return (
-        f"{start}of the time, if all are alike, and so are items and errors. Here they are not: "
-        f"those simulated are right so often on average (annotators up to {share(UNEQUAL, 1)} more "
+        f"{start}of the time, if annotators, items and errors do not differ. Here they differ: "
+        f"simulated annotators have this accuracy on average (each up to {share(UNEQUAL, 1)} more "
         f"or less), and agree with kappa {seen}."
     )
 
@@ -55,7 +55,7 @@ def _wanted(about: dict[str, Any]) -> str:
     # Easy items do not compensate for hard items if accuracies are near 1: .9 becomes .867.
     accuracy = share(about["accuracy"]) + " before difficulty" * about["violated"]
     return (
-        f"Wanted is an estimate within {share(about['within'])} of the system's accuracy, "
+        f"The goal is an estimate within {share(about['within'])} of the system's accuracy, "
         f"{accuracy}, in {about['assurance']:.0%} of studies."
     )
 
@@ -70,9 +70,9 @@ def _of_items(row: xr.Dataset) -> str:
         for part in (model, algebra)
     )
     return (
-        f"With {counted(row[ANNOTATOR].item(), 'annotator')} the posterior mean takes {need}, "
-        f"lehner's estimate {other}; with {items} {_count(most)} posterior means are near enough, "
-        f"half the interval is {share(most['half_width'].item())}."
+        f"With {counted(row[ANNOTATOR].item(), 'annotator')} the posterior mean needs {need}, "
+        f"lehner's estimate {other}; with {items} {_count(most)} posterior means reach the goal, "
+        f"and half the interval is {share(most['half_width'].item())}."
     )
 
 
@@ -117,7 +117,7 @@ def _of_source(new: xr.Dataset) -> list[str]:
         _count(new.sel({ANNOTATOR: 3, ITEM: known.items, ESTIMATOR: name})) for name in ESTIMATORS
     ]
     return [
-        f"{text}: with so many, {both[0]} posterior means are near enough, {both[1]} of "
+        f"{text}: with this number, {both[0]} posterior means reach the goal, {both[1]} of "
         "lehner's estimates."
     ]
 
@@ -126,25 +126,28 @@ def _closeness_limits(plan: xr.Dataset) -> list[str]:
     """State the standard error and the assumptions."""
     about = plan.attrs
     p, n = about["assurance"], about["studies"]
-    out = [f"A share of {share(p)} of {n} studies is known to ± {share(np.sqrt(p * (1 - p) / n))}."]
+    out = [
+        f"The standard error of a share of {share(p)} of {n} studies is "
+        f"{share(np.sqrt(p * (1 - p) / n))}."
+    ]
     if "kappa_interval" in about:
         low, high = about["kappa_interval"]
         out.append(
             f"The pilot's kappa, {share(about['kappa'])}, is itself known only to be between "
             f"{share(low)} and {share(high)} ({about['probability']:.0%} interval): plan with the "
-            "lower one, too (kappa=)."
+            "lower value, too (kappa=)."
         )
     if not about["violated"]:
         out.append(
-            "Unequal annotators, hard items and near errors make it worse: violated=True "
-            "(--violated) has them."
+            "Unequal annotators, hard items and errors near the truth make estimates worse: "
+            "violated=True (--violated) simulates them."
         )
     known = counted(about["known_items"], "item")
     return [
         *out,
-        "Mistakes that annotators share are not foreseen, and no number of items makes up for "
-        f"them. The true labels of {known} would do by themselves, whatever annotators share: "
-        "evaluate takes them (truth=, --known), and needs fewer.",
+        "Mistakes that annotators share are not simulated, and more items do not correct them. "
+        f"The true labels of {known} would be enough without any annotators. With annotators, "
+        "evaluate needs fewer known labels (truth=, --known).",
     ]
 
 
@@ -246,7 +249,7 @@ def _of_width(name: str, part: xr.Dataset) -> str:
         most = f"the largest, {named[largest]}, "
         surest = f"the surest, {named[best]}, does in {count[best]} of {of_all}, {most}"
         end = f"in {count[largest]}"
-        if chance[best] == chance[largest]:  # then a cheaper one, as bad, tells nothing more
+        if chance[best] == chance[largest]:  # no need to name a cheaper study with the same share
             surest, end = most, f"does in {count[largest]} of {of_all}"
         return (
             f"No study tried gives {name} an interval of {width} or shorter with probability "

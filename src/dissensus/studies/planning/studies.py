@@ -90,7 +90,7 @@ class Pilot(NamedTuple):
 def pilot_of(
     pilot: Any, family: str | None, priors: Any, random_seed: Any, progressbar: bool
 ) -> Pilot:
-    """Return the pilot of a fit, or of annotations, which are fitted."""
+    """Return the pilot from a fit, or from annotations, to which a model is fitted first."""
     if not isinstance(pilot, xr.DataTree):
         pilot = _fitted(pilot, family, priors, random_seed, progressbar)
     try:
@@ -180,7 +180,7 @@ def designs(pilot: Pilot, annotators: list[int], items: list[int], panel: Any) -
 
 
 def _panel(pilot: Pilot, panel: Any, annotators: list[int]) -> list[int]:
-    """Return the number of annotators in each pool: ``panel``, or by default that of the pilot."""
+    """Return the number of annotators in each pool: ``panel``, or by default as in the pilot."""
     if pilot.anonymous:
         if panel is not None:
             expected = "none, since annotators of the pilot are anonymous"

@@ -131,7 +131,7 @@ def _poor(posterior: xr.Dataset) -> bool:
 
 
 def known_items(accuracy: float, within: float, assurance: float) -> int:
-    """Return the number of known labels that estimate an accuracy within an error."""
+    """Return how many known labels are enough to estimate an accuracy within an error."""
     # An upper bound by Chebyshev's inequality.
     most = int(np.ceil(accuracy * (1 - accuracy) / (within**2 * (1 - assurance)))) + 1
     n = np.arange(1, most + 1)

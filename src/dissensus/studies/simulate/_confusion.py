@@ -28,8 +28,8 @@ def matrices(
     """Draw a confusion matrix for each accuracy (...): (..., label, response).
 
     Steps 1 and 2 are the accuracies, the same for all labels. Step 3 distributes errors by
-    distance, step 4 changes each of them by at most ``error_range`` of it. Step 5 makes rows sum to
-    1 again, which changes the accuracy, and then multiplies the diagonal to restore it.
+    distance, step 4 changes each error by at most a share ``error_range``. Step 5 makes rows sum to
+    1 again, which changes the accuracy, and then multiplies the diagonal to restore the accuracy.
     """
     n_labels = len(prevalence)
     # Equal for all accuracies, because the total of the errors is a separate factor.
@@ -48,7 +48,7 @@ def matrices(
 
 
 def error_shares(n_labels: int, asymmetry: float) -> Floats:
-    """Return the distribution of errors (label, response): ``asymmetry`` is the ratio of steps."""
+    """Return shares of errors (label, response): each further step is ``asymmetry`` times rarer."""
     label = np.arange(n_labels)
     log = -np.abs(label[:, None] - label) * np.log(asymmetry)
     log = np.where(label[:, None] == label, -np.inf, log)
@@ -128,7 +128,7 @@ class Design:
     related: float
     shared_mistakes: float
     repeated: Floats
-    """Probability of each system to share these mistakes."""
+    """Probability that each system shares these mistakes."""
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -193,8 +193,9 @@ class Process(NamedTuple):
 
     prevalence: Floats
     confusion: Floats
-    """(respondent, group, label, response): annotators, then systems, given the apparent label,
-    without the predictions that systems share."""
+    """(respondent, group, label, response): the probability of a response, given the label that the
+    respondent sees. Annotators come first, then systems. Predictions that systems share are not
+    included."""
 
 
 class Items(NamedTuple):
@@ -344,7 +345,7 @@ def confusion_study(
         PDA, in [0, 1]: all accuracies are lower by this number in a random third of the items, and
         higher in another third, within [0, 1].
     asymmetry : float
-        AD, > 0: ratio of the probabilities of an error and of one a step further off.
+        AD, > 0: the probability of an error, divided by that of an error one step further off.
     error_range : float
         PER, in [0, 1]: each error's probability is multiplied by a uniform number from 1 - PER to
         1 + PER. Then rows are normalised, and the diagonal is multiplied by one factor (with
@@ -353,14 +354,14 @@ def confusion_study(
     system_accuracy : float or sequence of float
         IPC of each system.
     prevalence : sequence of float, optional
-        Probability of each label to be the true one; by default drawn from a uniform Dirichlet
+        Probability that each label is the true label; by default drawn from a uniform Dirichlet
         distribution.
     labels_per_item : int, optional
         Number of annotators of an item, a random set; by default all.
     related : float
-        Probability in [0, 1] that a system, of two or more, repeats a shared prediction, drawn once
-        for each item from the first system's matrix. The accuracies of the other systems are then
-        closer to that of the first.
+        Probability in [0, 1] that a system repeats a shared prediction, which is drawn once for
+        each item from the first system's matrix. Needs two systems or more. The accuracies of the
+        other systems are then closer to the accuracy of the first.
     shared_mistakes : float
         Probability in [0, 1] that all annotators label an item as if another label were true, the
         ``apparent_label`` of the item. All other labels are equally likely.
@@ -463,7 +464,7 @@ def _drawn_items(design: Design, process: Process, rng: np.random.Generator) -> 
 
 
 def _misled(design: Design, items: Items, rng: np.random.Generator) -> tuple[Items, Ints]:
-    """Draw apparent labels, and the labels that systems see; the shared source comes last."""
+    """Draw apparent labels, and labels that systems see; the last column is the shared source."""
     which, where, whom = rng.spawn(3)
     wrong = which.random(design.n_items) < design.shared_mistakes
     apparent = np.where(wrong, others(items.truth, design.n_labels, where), items.truth)

@@ -218,7 +218,7 @@ def _is_correlation(matrix: Floats) -> bool:
 
 
 def _cutpoint(value: Any, family: str) -> Floats:
-    """Return the cutpoints; none for families without."""
+    """Return the cutpoints; an empty array for families without cutpoints."""
     if family != "ordinal":
         if value is not None:
             raise ArgumentError(

@@ -114,7 +114,7 @@ def _without_replacement(log_weight: Floats, rng: np.random.Generator) -> Ints:
 
 
 def true_metrics(plausibility: Floats, lists: Ints) -> dict[str, Floats]:
-    """Score lists without ties against the true order of labels, under the metrics' names."""
+    """Score lists without ties against the true order of labels; keys are the metrics' names."""
     depth = min(lists.shape[-1], 3)
     true = np.argsort(-plausibility, axis=1)[:, :depth]
     same = lists[:, :, :depth, None] == true[:, None, None, :]
@@ -338,7 +338,7 @@ def system_names(count: int) -> npt.NDArray[np.str_]:
 
 
 def _numbered(word: str, how_many: int) -> npt.NDArray[np.str_]:
-    """Return names numbered from 1, with zeros in front, so that the alphabet keeps the order."""
+    """Return names numbered from 1, padded with zeros so that they sort in this order."""
     width = len(str(how_many))
     return np.array([f"{word} {number:0{width}d}" for number in range(1, how_many + 1)])
 

@@ -38,7 +38,7 @@ def cell_covariance(
 
 @inner
 def log_lkj(correlation: Floats, shape: float, matrix: Floats) -> float:
-    """Return the log density of a correlation matrix, minus infinity if it is not one."""
+    """Return the LKJ log density of a matrix, minus infinity if it is no correlation matrix."""
     n = len(correlation)
     for p in range(n):
         for q in range(n):
@@ -56,10 +56,10 @@ def effect_precisions(
     n_pools: Codes, pool: Codes, sd_item: Floats, correlation: Floats | None, matrix: Floats,
     out: Floats, log_det: Floats,
 ) -> bool:  # fmt: skip
-    """Write the precision of an item's effects, by design; return whether there is one.
+    """Write the precision of an item's effects for each design; return whether all exist.
 
-    ``out`` is (design, place, place); ``log_det`` (design) of the covariance. With one pool there
-    is no correlation, and matrices are not compiled.
+    ``out`` is (design, place, place); ``log_det`` (design) of the covariance. With one pool
+    ``correlation`` is None, and the code for matrices is not compiled.
     """
     for d in range(len(n_pools)):
         if correlation is None:
@@ -78,12 +78,12 @@ def effect_precisions(
 def all_items(
     data: Crossed, cells: Floats, sd_item: Floats, correlation: Floats, rng: np.random.Generator
 ) -> Floats:
-    """Lay out cells (..., cell) by item and pool, and draw missing cells (..., item, pool).
+    """Return effects (..., item, pool) from those of cells (..., cell); draw those without a cell.
 
     >>> from dissensus.families.crossed.kernels.data import crossed
     >>> one = np.zeros(1, dtype=int)
     >>> data = crossed(np.ones(1), one, one, one, n_items=1, annotator_pool=one, n_pools=2)
-    >>> equal = np.ones((2, 2))  # what one pool sees, the other sees
+    >>> equal = np.ones((2, 2))  # correlation 1
     >>> all_items(data, np.array([3.0]), np.array([1.0, 2.0]), equal, np.random.default_rng(1))
     array([[3., 6.]])
     """
@@ -114,6 +114,6 @@ def all_items(
 
 
 def _root(covariance: Floats) -> Floats:
-    """Return a square root that rounding cannot break: a correlation may be all but 1."""
+    """Return a square root that is finite even if rounding makes an eigenvalue negative."""
     values, vectors = np.linalg.eigh(covariance)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :])

@@ -2,8 +2,8 @@
 
 Labels are sorted into cells, one for each item in each pool; with one pool a cell is an item.
 Items that were labelled equally often by the same pools share a *design*: given the annotators'
-effects, the variances depend on the sums and products of their means only. A balanced study has one
-design, whatever its size.
+effects, the density of variances needs only a design's sums of cell means and of their products. A
+balanced study of any size has one design.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Designs(NamedTuple):
-    """Number of labels of an item by each pool (design, place), for each distinct kind of item."""
+    """The distinct combinations of an item's numbers of labels by pool (design, place)."""
 
     of_item: Codes  # (item); -1 where nobody labelled it
     n_items: Floats  # (design)
@@ -34,7 +34,7 @@ class Designs(NamedTuple):
 class Crossed(NamedTuple):
     """All labels of a study, in the order of items, pools, and rows."""
 
-    row: Codes  # (label): where it stood in the table
+    row: Codes  # (label): its row in the table
     value: Floats  # (label): a number, or a code from 0
     annotator: Indices  # (label): its annotator, an annotator in a pool
     cell: Indices  # (label)
@@ -120,14 +120,14 @@ def _designs(table: Floats) -> Designs:
 
 
 def longest(data: Crossed) -> int:
-    """Return the most labels that one item or one annotator has."""
+    """Return the largest number of labels of one item or one annotator."""
     of_items = np.diff(data.cell_start[data.item_start])
     of_annotators = np.diff(data.annotator_start)
     return int(max(of_items.max(initial=0), of_annotators.max(initial=0)))
 
 
 HALF_NORMAL, HALF_T, EXPONENTIAL = 0.0, 1.0, 2.0
-"""Priors of standard deviations, by number: compiled code knows no names."""
+"""Codes of the priors of standard deviations, for compiled code."""
 
 
 _NONE: Final = np.empty(0)
@@ -144,7 +144,7 @@ class Parameters(NamedTuple):
     gap: Floats  # (label - 2): between neighbouring cutpoints of ordered labels
     item: Floats  # (cell)
     annotator: Floats  # (annotator)
-    latent: Floats  # (label): what ordered labels are cut from; of numbers, themselves
+    latent: Floats  # (label): latent numbers of ordered labels; for "gaussian", the labels
     coefficient: Floats = _NONE  # (term): of covariates
 
 
@@ -154,10 +154,10 @@ def correlations(par: Parameters) -> Floats | None:
 
 
 class Priors(NamedTuple):
-    """Of standard deviations and gaps a row of (number of the form, scale, degrees of freedom)."""
+    """Priors; rows of standard deviations and gaps are (code of the form, scale, degrees)."""
 
     mu: Floats  # (pool, 2): mean and standard deviation
-    least: Floats  # (pool): no mean is below; only labels of two kinds look at it
+    least: Floats  # (pool): lower bound of the mean; used only for two labels
     sd_item: Floats  # (pool, 3)
     sd_annotator: Floats  # (pool, 3)
     sd: Floats  # (1 or pool, 3)
@@ -171,12 +171,12 @@ class Tuning(NamedTuple):
 
     sd_item: Floats  # (pool): width of the slice of its logarithm
     sd_annotator: Floats  # (pool); empty where annotators have no effects
-    sd: Floats  # (1 or pool); empty where it is given
+    sd: Floats  # (1 or pool); empty if it is fixed
     correlation: Floats  # (pool, pool)
-    log_sd_item: Floats  # (pool): about where it is
+    log_sd_item: Floats  # (pool): its typical value
     log_sd_annotator: Floats  # (pool)
-    sweep: Floats  # (2): sweeps so far, and before paths of effects are found anew (`transport`)
-    rate: float  # How fast it is learned; 0 to keep it
+    sweep: Floats  # (2): sweeps so far, and sweep of the next update of paths (`transport`)
+    rate: float  # Learning rate of these values; 0 keeps them
 
 
 @inner
@@ -206,11 +206,11 @@ def cutpoints(gap: Floats) -> Floats:
 
 
 _LEAST_SD = 1e-140
-"""Smallest residual standard deviation: its square can still be divided by."""
+"""Smallest residual standard deviation: its square does not underflow."""
 
 
 class ItemSums(NamedTuple):
-    """Sums of the labels, less annotators' effects, from which variances are drawn."""
+    """Sums of labels less annotators' effects: all that the density of variances needs."""
 
     mean: Floats  # (cell)
     first: Floats  # (design, place): of the cells' means over the items of a design
@@ -223,23 +223,23 @@ class ItemRoom(NamedTuple):
 
     matrix: Floats
     inverse: Floats
-    precision: Floats  # (pool, pool): of the means of the pools, its Cholesky factor in the end
+    precision: Floats  # (pool, pool): of the means of the pools; then its Cholesky factor
     linear: Floats  # (pool)
     gain: Floats  # (design, place, place)
     root: Floats  # (design, place, place): Cholesky factor of the prior of an item's effects
 
 
 class LabelSums(NamedTuple):
-    """Sums of the residuals to be explained, over cells and over annotators."""
+    """Sums of latent numbers (of labels that are numbers) over cells and over annotators."""
 
     cell: Floats
     annotator: Floats
     square: Floats  # (pool)
-    covariate: Floats = _NONE  # (pool, term): of covariates times residuals
+    covariate: Floats = _NONE  # (pool, term): of covariates times latent numbers
 
 
 def item_room(data: Crossed) -> tuple[ItemSums, ItemRoom]:
-    """Make room."""
+    """Allocate the sums and the work space."""
     n, p = data.designs.pool.shape
     sums = ItemSums(
         np.empty(len(data.cell_pool)), np.empty((n, p)), np.empty((n, p, p)), np.empty(p)
@@ -252,7 +252,7 @@ def item_room(data: Crossed) -> tuple[ItemSums, ItemRoom]:
 
 
 def label_sums(data: Crossed, latent: Floats) -> LabelSums:
-    """Sum over cells and annotators."""
+    """Sum latent numbers over cells and over annotators."""
     pool = data.cell_pool[data.cell]
     return LabelSums(
         np.bincount(data.cell, latent, len(data.cell_pool)),

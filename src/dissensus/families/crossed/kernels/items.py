@@ -1,10 +1,10 @@
 """One half of a sweep over crossed effects: variances, means and items given the annotators.
 
 Given the annotators' effects, items are independent, and their effects and the means of the pools
-are integrated out. The remaining density of variances and correlations costs as much as there are
-designs (`data`). Variances are drawn under it by slices, then the means without the effects, then
-the effects (`docs/derivations/crossed-effects-gibbs.md`). Where there is one pool, matrices are
-numbers, and the functions ``_of_one`` do the same without loops over pools.
+are integrated out. The cost of the remaining density of variances and correlations is proportional
+to the number of designs (`data`). Variances are drawn from it by slices, then the means with
+effects integrated out, then the effects (`docs/derivations/crossed-effects-gibbs.md`). With one
+pool, matrices are numbers, and the functions ``_of_one`` do the same without loops over pools.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from dissensus.kernels.types import Codes, Floats
 from dissensus.kernels.variates import normal
 
 SD_ITEM, CORRELATION, SD = range(3)
-"""The parameters that are updated."""
+"""Codes of the parameters that a slice moves."""
 
 
 @inner
@@ -51,7 +51,7 @@ def _log_designs(
     sd_item: Floats, correlation: Floats, sd: Floats, matrix: Floats, inverse: Floats,
     precision: Floats, linear: Floats,
 ) -> float:  # fmt: skip
-    """Add up the designs."""
+    """Return the sum over designs, and add it to the posterior of the means."""
     total = 0.0
     for d in range(len(n_items)):
         n = n_pools[d]
@@ -78,7 +78,7 @@ def _log_marginal(
 ) -> float:  # fmt: skip
     """Return the log density of the labels without the effects of items and the means of pools.
 
-    Leaves the posterior of the means behind: their precision's Cholesky factor, and their mean.
+    Writes the posterior of the means: L, the Cholesky factor of their precision, and L' mean.
     """
     n, total = len(linear), 0.0
     for p in range(n):
@@ -140,7 +140,7 @@ def _move_scales(
     sd_item: Floats, correlation: Floats, sd: Floats, prior_mu: Floats, matrix: Floats,
     inverse: Floats, precision: Floats, linear: Floats,
 ) -> None:  # fmt: skip
-    """Draw the parameters in ``number``: standard deviations in a row, or correlations."""
+    """Draw the parameters in ``number``: standard deviations (pool, 1), or correlations."""
     for p in range(width.shape[0]):
         for q in range(p if moved == CORRELATION else 1):
             was = number[p, q] if moved == CORRELATION else math.log(number[p, q])
@@ -179,11 +179,11 @@ def _draw_items(
     matrix: Floats, inverse: Floats, precision: Floats, linear: Floats, gain: Floats,
     root: Floats, mu: Floats, item: Floats,
 ) -> None:  # fmt: skip
-    """Draw means, and then each item's effects: from the prior, and moved to where the labels are.
+    """Draw means, and then each item's effects: a draw from the prior, conditioned on the labels.
 
-    What is drawn from the prior with labels of its own is moved by the difference between the
-    labels that are there and those; that is a draw from the posterior, and needs no factor of a
-    posterior covariance that may be singular.
+    Effects and labels are simulated from the prior; then the gain times the difference between real
+    and simulated labels is added to the effects. The result is a draw from the posterior, and needs
+    no factor of the posterior covariance, which may be singular.
     """
     for p in range(len(mu)):
         mu[p] = linear[p] + normal(state)
@@ -217,7 +217,7 @@ def _log_marginal_of_one(
 ) -> float:  # fmt: skip
     """Return the log density of the labels without the effects of items and the mean.
 
-    Leaves the posterior of the mean behind: the root of its precision, and that times it.
+    Writes the posterior of the mean: the root of its precision, and this root times the mean.
     """
     mean, spread = prior_mu[0, 0], prior_mu[0, 1]
     precision, weighted = 1.0 / (spread * spread), mean / (spread * spread)
@@ -341,7 +341,7 @@ def move_scales(
 def draw_items(
     state: State, data: Crossed, par: Parameters, sums: ItemSums, room: ItemRoom
 ) -> None:
-    """Draw means and effects, from the intermediate results of the last density."""
+    """Draw means and effects from what the last evaluation of the density wrote to ``room``."""
     designs = data.designs
     if data.n_pools == 1:
         _draw_items_of_one(

@@ -1,9 +1,9 @@
 """Labels of two kinds under crossed effects, drawn without latent numbers.
 
 Slices under the exact density of one effect are cheaper than a Polya-Gamma variate for each of its
-labels, and nothing latent holds the chain back (`docs/decisions`). Standard deviations and
+labels, and no latent numbers slow down mixing (`docs/decisions`). Standard deviations and
 correlations are drawn twice a sweep: given the effects, and with the effects along paths
-(`transport`). Means move against the items and against the annotators.
+(`transport`). Means move opposite to the items' effects, and opposite to the annotators'.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def against_items(
 ) -> None:
     """Move the means of all pools at once, and the items' effects the other way.
 
-    No label sees it, so that it is a Gaussian draw. All at once, since where pools agree about the
-    items one mean could hardly move without the others.
+    The likelihood stays the same, so that this is a Gaussian draw. If pools agree about the items,
+    one mean could hardly move without the others.
     """
     _against_items(
         state, data.designs.of_item, data.item_start, data.cell_pool, priors.mu, priors.least,
@@ -99,7 +99,7 @@ def _against_items(
             move[p] += normal(state)
         backwards(precision, n_pools, move)
     for p in range(n_pools):
-        if mu[p] + move[p] < least[p]:  # drawn without the bound, and refused: it stays
+        if mu[p] + move[p] < least[p]:  # drawn without the bound: rejected if below it
             return
     for p in range(n_pools):
         mu[p] += move[p]
@@ -214,7 +214,7 @@ def _scales_of_annotators(
 def scales_given_effects(
     state: State, data: Crossed, par: Parameters, priors: Priors, tuning: Tuning, room: EffectRoom
 ) -> None:
-    """Draw each by a slice."""
+    """Draw standard deviations and correlations given the effects, each by a slice."""
     designs = data.designs
     _scales_of_items(
         state, tuning.sd_item, tuning.correlation, priors.sd_item, priors.lkj, designs.n_items,
@@ -229,7 +229,7 @@ def scales_given_effects(
 
 
 _WIDTH = 2.5
-"""Of a slice, in standard deviations of the posterior's approximation."""
+"""Width of a slice, in standard deviations of the posterior's approximation."""
 
 
 _EFFECT, _ALONG, _SUM, _START = range(4)
@@ -242,8 +242,8 @@ def _of_step(
 ) -> float:
     """Return the log density of an item's step along a direction.
 
-    All of one item is in two small arrays: each array that is handed to a function costs about as
-    much as a label does, and this one is called more often than any other.
+    The values of one item are in two small arrays: each array argument costs about as much as a
+    label, and no function is called more often.
     """
     total = t * (slope - 0.5 * curvature * t)
     for k in range(n):
@@ -268,7 +268,7 @@ def _gather(
     i: int, item_start: Codes, cell_start: Codes, who: Indices, item: Floats, cell_sum: Floats,
     odds: Floats, cells: Floats, others: Floats,
 ) -> None:  # fmt: skip
-    """Put together all that is needed of one item."""
+    """Copy one item's effects, sums and odds of its labels into ``cells`` and ``others``."""
     first, count = item_start[i], 0
     for c in range(first, item_start[i + 1]):
         k = c - first
@@ -370,7 +370,7 @@ def move_all(
     state: State, data: Crossed, par: Parameters, priors: Priors, tuning: Tuning, known: Odds,
     room: EffectRoom, paths: Transport, offset: Offset | None = None,
 ) -> None:  # fmt: skip
-    """Move everything once; ``offset`` is of the covariates."""
+    """Move all parameters once; ``offset`` is the covariates' part of logits."""
     moved = (par.sd_item, par.sd_annotator, par.correlation)
     before = tuple(part.copy() for part in moved) if tuning.rate else ()
     seen, odds = by_items(data, known, offset)
@@ -378,7 +378,7 @@ def move_all(
     if len(tuning.sd_annotator):
         seen, odds = by_annotators(data, known, offset)
         move_with_annotators(state, seen, par, priors, tuning, odds, paths)
-    directions(data, par, room)  # which means and items go by
+    directions(data, par, room)  # for the moves of means and items
     against_items(state, data, par, priors, known, room)
     if len(tuning.sd_annotator):
         against_annotators(state, data, par, priors)
@@ -427,7 +427,7 @@ def _learn(
 
 
 def remember(data: Crossed, par: Parameters, rate: float, paths: Transport) -> None:
-    """Update the moments of the posterior with the current state."""
+    """Update the running means of effects with the current state."""
     x = par.mu[data.annotator_pool] + par.annotator
     for mean, now in ((paths.mean_item, par.item), (paths.mean_annotator, x)):
         mean += rate * (now - mean)
@@ -440,7 +440,7 @@ def learn_paths(
     """Recompute all parabolas."""
     at, other = data.annotator, paths.mean_annotator
     at_cell, cell = data.annotator_cell, paths.mean_item
-    if offset is not None:  # each label meets an effect of its own
+    if offset is not None:  # each label has its own effect of the other side
         at, other = offset.label, other[data.annotator] + offset.log
         at_cell, cell = offset.by_annotator, cell[data.cell] + offset.log
     find_parabolas(

@@ -1,14 +1,14 @@
-"""Coefficients of covariates where there are two labels.
+"""Draws of the coefficients of covariates for labels of two kinds.
 
-They are moved in three ways, each exact:
+Coefficients are moved in three ways, each exact:
 
 - given all effects, together with the means: along an ellipse about a normal approximation;
-- terms that are constant within items, against the items' effects: no label changes its odds, so
-  that it is a Gaussian draw;
-- terms that are constant within annotators, against the annotators' effects.
+- terms that are constant within items, opposite to the items' effects: the odds of labels stay the
+  same, so that this is a Gaussian draw;
+- terms that are constant within annotators, opposite to the annotators' effects.
 
-The other moves of `logistic` see labels whose odds have a factor more. `Offset` lays the labels out
-so that they need not know of it: an effect meets the odds of the other side label by label.
+With covariates the odds of a label have one more factor. `Offset` multiplies the odds of the other
+side by it, label by label, so that the other moves of `logistic` remain the same.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from dissensus.kernels.random import State, uniform
 from dissensus.kernels.types import Floats, Ints
 
 _CONSTANT = 1e-12
-"""Largest variance within groups, relative to all, of a term that is constant within them."""
+"""Terms with at most this share of their sum of squares within groups count as constant there."""
 _WIDER = 1.5
-"""By which the approximation's variances are wider, so that it covers the posterior's tails."""
+"""Factor of the approximation's variances, so that it covers the posterior's tails."""
 _FARTHEST = 3.0
-"""Largest change of a logit in a Newton step; beyond it the curvature is another one."""
+"""Largest change of a logit in a Newton step; beyond it the curvature differs."""
 _NARROW = 1e-10
-"""Smallest bracket of angles; it is not reached but by rounding."""
+"""Smallest bracket of angles; only rounding can lead to it."""
 
 
 class Offset:
@@ -40,7 +40,7 @@ class Offset:
     ) -> None:
         n, n_pools = len(data.value), data.n_pools
         self.regression = regression
-        self.centre = centre  # About the mean of pools' means and coefficients; it is learned
+        self.centre = centre  # Learned mean of pools' means and coefficients
         self.label = np.arange(n, dtype=np.int32)
         self.starts = np.arange(n + 1)
         self.by_annotator = np.argsort(data.annotator, kind="stable").astype(np.int32)
@@ -56,17 +56,17 @@ class Offset:
         self.refresh(par)
 
     def refresh(self, par: Parameters) -> None:
-        """Write the part of these coefficients."""
+        """Write the covariates' part for the coefficients in ``par``."""
         offsets(self.regression, par.coefficient, self.log)
         exponentials(np.zeros(len(self.log), dtype=np.int64), np.zeros(1), self.log, self.odds)
 
     def seen_by_items(self, data: Crossed, known: Odds) -> tuple[Crossed, Odds]:
-        """Return labels that are each by an annotator of their own."""
+        """Return the data as if each label had its own annotator, whose odds include covariates."""
         odds = known.annotator[data.annotator] * self.odds
         return data._replace(annotator=self.label), known._replace(annotator=odds)
 
     def seen_by_annotators(self, data: Crossed, known: Odds) -> tuple[Crossed, Odds]:
-        """Return labels that are each of an item of their own."""
+        """Return the data as if each label had its own item, whose odds include covariates."""
         odds = known.cell[data.cell] * self.odds
         alone = data._replace(
             cell=self.label, cell_start=self.starts, cell_pool=self.pool,
@@ -76,12 +76,12 @@ class Offset:
 
 
 def by_items(data: Crossed, known: Odds, offset: Offset | None) -> tuple[Crossed, Odds]:
-    """Return labels as items see them."""
+    """Return labels and odds for moves of items."""
     return offset.seen_by_items(data, known) if offset else (data, known)
 
 
 def by_annotators(data: Crossed, known: Odds, offset: Offset | None) -> tuple[Crossed, Odds]:
-    """Return labels as annotators see them."""
+    """Return labels and odds for moves of annotators."""
     return offset.seen_by_annotators(data, known) if offset else (data, known)
 
 
@@ -95,9 +95,9 @@ def move_coefficients(
     state: State, data: Crossed, par: Parameters, priors: Priors, offset: Offset, known: Odds,
     precision: Floats, rate: float,
 ) -> None:  # fmt: skip
-    """Draw coefficients in all three ways.
+    """Draw coefficients in the three ways.
 
-    ``precision`` is of items' effects, by design; the offset's centre is learned at this rate.
+    ``precision`` is of items' effects, by design; ``rate`` is for learning the offset's centre.
     """
     given_effects(state, data, par, priors, offset)
     offset.centre += rate * (np.concatenate([par.mu, par.coefficient]) - offset.centre)
@@ -114,13 +114,13 @@ def given_effects(
 ) -> None:  # fmt: skip
     """Draw means and coefficients along an ellipse about a normal approximation.
 
-    If labels are ``guessed`` from so many where they are not known, a value of 1 is one that is
-    right, known or not; without guessing it is the second of two labels. The caller must refresh
-    the offset.
+    With guessing, ``guessed`` is the number of labels, and a value of 1 is a right label, known or
+    guessed. Without guessing, ``guessed`` is 0, and a value of 1 is the second of two labels. The
+    caller must refresh the offset.
 
-    The approximation is two Newton steps from the offset's centre. It depends on the effects, not
-    on where the coefficients are, and the slice is under the exact density (Nishihara, Murray &
-    Adams 2014, "Parallel MCMC with generalized elliptical slice sampling", section 3).
+    The approximation comes from two Newton steps from the offset's centre. It depends on the
+    effects, not on the current coefficients; the slice is under the exact density (Nishihara,
+    Murray & Adams 2014, "Parallel MCMC with generalized elliptical slice sampling", section 3).
     """
     prior, n_pools = np.concatenate([priors.mu, priors.coefficient]), len(par.mu)
     rest = par.item[data.cell] + par.annotator[data.annotator]
@@ -132,7 +132,7 @@ def given_effects(
     etas = np.stack([rest + offset.design @ middle, offset.design @ here, offset.design @ there])
 
     def height(angle: float) -> float:
-        """Return the log of the density over the approximation's."""
+        """Return the logarithm of the density divided by the approximation."""
         cos, sin = np.cos(angle), np.sin(angle)
         at = cos * here + sin * there
         if (middle[:n_pools] + at[:n_pools] < priors.least).any():
@@ -167,10 +167,10 @@ def log_labels(eta: Floats, value: Floats, guessed: float) -> float:
 def newton_step(
     at: Floats, rest: Floats, value: Floats, design: Floats, prior: Floats, guessed: float = 0.0
 ) -> tuple[Floats, Floats]:
-    """Return the end of a step towards the mode, and a factor of the precision where it began.
+    """Return the end of a step towards the mode, and a factor of the precision at its start.
 
-    A step moves no label's logit by more than a few units. With guesses the information is the
-    expected one: the observed one may be negative.
+    A step moves no label's logit by more than a few units. With guessing, the expected
+    information is used: the observed information may be negative.
     """
     eta = design @ at + rest
     chance = _logistic(eta)
@@ -229,7 +229,7 @@ def _against_annotators(
 
 
 def _drawn(state: State, precision: Floats, linear: Floats, now: Floats, prior: Floats) -> Floats:
-    """Draw a move of coefficients, of this precision and linear part of the effects."""
+    """Draw a move of coefficients, given the effects' part of its precision and linear term."""
     weight = prior[:, 1] ** -2.0
     move = linear + weight * (prior[:, 0] - now)
     draw_normal(state, precision + np.diag(weight), move)

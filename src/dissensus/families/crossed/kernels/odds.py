@@ -1,14 +1,14 @@
-"""The likelihood of labels of two kinds as a product of odds, and parabolas in place of it.
+"""The likelihood of labels of two kinds as a product of odds, and parabolas that approximate it.
 
-The likelihood of an effect is exp(s x) / prod (1 + exp(x) o_n). The odds of a label are its cell's
-times its annotator's, exponentials that are kept, so that a label takes one multiplication and one
-addition.
+The likelihood of an effect x is exp(s x) / prod (1 + exp(x) o_n), if s of its labels are the second
+one, and the other side has the odds o_n. The odds of a label are its cell's odds times its
+annotator's. Both are stored, so that a label takes one multiplication and one addition.
 
 A parabola gx - hx^2/2 is chosen so that with the prior N(0, sd^2) it gives the effect's posterior
-mean and variance. Their derivatives by log sd follow from the posterior's third and fourth moments;
-the difference from those of the parabola is kept as well. All of it is found by quadrature, at a
-reference that a chain learns in the warm-up. It need not be accurate: it only chooses the paths
-along which effects are moved (`transport`).
+mean and variance. The derivatives of both by log sd follow from the posterior's third and fourth
+moments; their differences from the parabola's derivatives are stored too. All are computed by
+quadrature, at a reference value of log sd that a chain learns in the warm-up. They need not be
+accurate: they only determine the paths along which effects are moved (`transport`).
 """
 
 from __future__ import annotations
@@ -23,37 +23,37 @@ from dissensus.kernels.compiled import inner, kernel
 from dissensus.kernels.types import Codes, Floats, Indices
 
 LARGE = 1e100
-"""Products are turned into a logarithm above this: one factor more does not overflow."""
+"""Products above this are replaced by their logarithm: one more factor does not overflow."""
 _STEEPEST = 150.0
 """Largest effect in logits: probabilities beyond are 0 or 1, and products of odds stay finite."""
 
 
 class Odds(NamedTuple):
-    """Of all cells and all annotators, with counts of the second label."""
+    """Odds of all cells and all annotators, and numbers of their second labels."""
 
     cell: Floats
     annotator: Floats  # With the mean of the pool
     cell_sum: Floats
     annotator_sum: Floats
-    trial: Floats  # (cell): effects that are tried
-    trial_annotator: Floats  # (annotator): odds that are tried
+    trial: Floats  # (cell): proposed effects
+    trial_annotator: Floats  # (annotator): proposed odds
 
 
 @inner
 def held(x: float) -> float:
-    """Keep an effect where its exponential is finite."""
-    return min(max(x, -_STEEPEST), _STEEPEST)  # without branches: a tenth of a sweep
+    """Clip an effect so that its exponential is finite."""
+    return min(max(x, -_STEEPEST), _STEEPEST)  # without branches, which saves a tenth of a sweep
 
 
 @kernel
 def exponentials(pool: Codes, mean: Floats, effect: Floats, out: Floats) -> None:
-    """Write odds, of effects with the mean of their pool."""
+    """Write the exponentials of effects plus the mean of their pool."""
     for k in range(len(effect)):
         out[k] = math.exp(held(mean[pool[k]] + effect[k]))
 
 
 def odds(data: Crossed, par: Parameters) -> Odds:
-    """Start from the current state of the chain."""
+    """Return the odds at the current state of the chain."""
     n_cells, n_annotators = len(par.item), len(par.annotator)
     out = Odds(
         np.empty(n_cells), np.empty(n_annotators), np.bincount(data.cell, data.value, n_cells),
@@ -72,7 +72,7 @@ def refresh_annotators(data: Crossed, par: Parameters, out: Odds) -> None:
 
 @inner
 def log_product(factor: float, others: Floats, n: int) -> float:
-    """Return sum log(1 + factor other) over the first others."""
+    """Return sum log(1 + factor other) over the first n others."""
     total, product = 0.0, 1.0
     for k in range(n):
         product *= 1.0 + factor * others[k]
@@ -84,7 +84,7 @@ def log_product(factor: float, others: Floats, n: int) -> float:
 
 @inner
 def _log_products(factor: float, other: Floats, at: Indices, start: int, stop: int) -> float:
-    """Do the same for other effects at any place."""
+    """Return the same sum for the others at the places ``at[start:stop]``."""
     total, product = 0.0, 1.0
     for n in range(start, stop):
         product *= 1.0 + factor * other[at[n]]
@@ -138,17 +138,16 @@ _NODES = 24
 _REACH = 5.0
 """Range of the quadrature on both sides of the mean, in standard deviations."""
 _PASSES = 2
-"""Each places its nodes by the results of the one before."""
+"""Number of quadratures; each places its nodes by the mean and variance from the one before."""
 
 
 LINEAR, CURVATURE, SHIFT, STRETCH, LOG_SD = range(5)
-"""Rows of what is known of each effect: its parabola; how much faster the mean moves with log sd
-than the parabola has it, and the logarithm of the posterior's standard deviation; and log sd of the
-prior, at the reference."""
+"""Rows of a site (5, effect): g and h of the parabola; by how much the derivatives by log sd of the
+posterior's mean and log standard deviation exceed the parabola's; the reference value of log sd."""
 
 
 def sites(n: int) -> Floats:
-    """Start with flat ones: effects are then multiples of their standard deviation."""
+    """Return flat parabolas: effects then keep their ratio to their standard deviation."""
     return np.zeros((5, n))
 
 
@@ -181,7 +180,7 @@ def _mode(mean: float, sd: float, total: float, others: Floats, n: int) -> tuple
 def _moments(
     mean: float, sd: float, total: float, others: Floats, n: int
 ) -> tuple[float, float, float, float]:
-    """Return the posterior's mean and variance, and how both move with log sd."""
+    """Return the posterior's mean and variance, and the derivatives of both by log sd."""
     middle, spread = _mode(mean, sd, total, others, n)
     height = _log_density(middle, mean, sd, total, others, n)
     sums = np.empty(5)
@@ -207,7 +206,7 @@ def _moments(
 def parabola(
     mean: float, log_sd: float, total: float, others: Floats, n: int
 ) -> tuple[float, float, float, float]:
-    """Return the first four rows of the parabola of one effect, from the other side's odds."""
+    """Return the first four rows of one effect's site, from the other side's odds."""
     sd = math.exp(log_sd)
     m, v, of_mean, of_variance = _moments(mean, sd, total, others, n)
     h = max(1.0 / v - 1.0 / (sd * sd), 0.0)
@@ -221,11 +220,11 @@ def find_parabolas(
     start: Codes, at: Indices, other: Floats, pool: Codes, mean: Floats, log_sd: Floats,
     total: Floats, others: Floats, site: Floats,
 ) -> None:  # fmt: skip
-    """Find the parabolas of one side's effects, given about where the other side's effects are.
+    """Write the parabolas of one side's effects, given typical values of the other side's effects.
 
-    ``start`` (effect + 1): labels of each, into ``at`` (label), the other side's effects.
-    ``total`` (effect): how often the second label was given. ``others`` (label) is room to compute
-    in; ``site`` (5, effect) is written.
+    ``start`` (effect + 1): where each effect's labels begin in ``at`` (label), the codes of the
+    other side's effects. ``total`` (effect): number of second labels. ``others`` (label) is work
+    space; ``site`` (5, effect) is written.
     """
     for k in range(len(pool)):
         n, p = start[k + 1] - start[k], pool[k]

@@ -1,21 +1,21 @@
 """Ordered labels of crossed effects: latent numbers, cutpoints, and their common scale.
 
-Given the latent numbers, effects and variances are those of Gaussian labels. Cutpoints given many
-latent numbers hardly move (Cowles 1996). They are drawn without them, together with the means of
-the pools, and the latent numbers right after: by one Metropolis step whose proposal is the normal
-approximation of one Newton step. With many labels it is nearly always accepted. In half of the
-sweeps the effects of one pool's items and annotators become larger or smaller by a factor in the
-same step, and their standard deviations with them: where most labels are alike, latent numbers say
-more of an effect than labels do, and given them standard deviations hardly move. The factors of all
-pools in one step would seldom be accepted; and few labels make a poor parabola in them, so that
-cutpoints and means move without them too.
+Given the latent numbers, effects and variances are drawn as for Gaussian labels. Given many latent
+numbers, cutpoints hardly move (Cowles 1996). So cutpoints and the pools' means are drawn with the
+latent numbers integrated out, and the latent numbers right after: by one Metropolis step whose
+proposal is the normal approximation of one Newton step. With many labels it is nearly always
+accepted. In half of the sweeps the same step multiplies the effects of one pool's items by a
+factor, those of its annotators by another, and their standard deviations with them: if most labels
+are the same, latent numbers inform about effects more than labels do, and given latent numbers
+standard deviations hardly move. A step with the factors of all pools would seldom be accepted. With
+few labels a parabola in the factors fits badly, so that the other sweeps leave the factors out.
 
-Gaps that labels hardly inform, because nobody gave some label, are loose: a parabola does not
-describe them. Each is drawn by a slice, while the cutpoints on one side stay relative to the means.
+Gaps are *loose* if labels hardly inform them, because nobody gave some label: a parabola does not
+fit their density. Each is drawn by a slice; cutpoints on one side keep their distance to the means.
 
 Stretching latent numbers, means, effects, their standard deviations and the cutpoints by one factor
-changes no label, only the size of the residuals, whose standard deviation is 1. The factor is drawn
-(Liu & Sabatti 2000) for the cost of reading the labels once.
+changes no label, only the size of the residuals, whose standard deviation is 1. Drawing the
+factor (Liu & Sabatti 2000) takes one pass over the labels.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ from dissensus.kernels.types import Codes, Flags, Floats, Indices
 from dissensus.kernels.variates import normal, normal_between
 
 _LEAST_CURVATURE = 0.5
-"""Smallest curvature in the logarithm of a gap, to which an unused label gives its prior only, or
-of a factor."""
+"""Smallest curvature in the logarithm of a gap or factor; the gap of an unused label has only its
+prior."""
 _HELD = 1e12
-"""Curvature in a gap that is held."""
+"""Curvature in a loose gap, which keeps it at its value in proposals."""
 NO_POOL = -1
-"""In place of the pool whose factors are moved: those of none."""
+"""Code in place of a pool if no factors are moved."""
 
 
 class Slopes(NamedTuple):
-    """Of the log density in the free numbers.
+    """First and second derivatives of the log density in the free numbers.
 
-    These are the pools' means, the logarithms of gaps, and those of the factors by which the
-    effects of one pool's items, and those of its annotators if they have any, become larger.
+    These are the pools' means, and the logarithms of gaps and of factors: of the effects of one
+    pool's items, and of the effects of its annotators if there are any.
     """
 
     gradient: Floats  # (here or there, free)
@@ -62,9 +62,9 @@ class Slopes(NamedTuple):
 
 
 class BoundarySlopes(NamedTuple):
-    """Of the log-likelihood in the cutpoints of each pool, as if each pool had its own.
+    """Derivatives of the log-likelihood in each pool's cutpoints, as if each pool had its own.
 
-    And in the logarithms of the factors of one pool's effects.
+    Also those in the logarithms of the factors of one pool's effects.
     """
 
     first: Floats  # (pool, cutpoint)
@@ -72,13 +72,13 @@ class BoundarySlopes(NamedTuple):
     mixed: Floats  # (pool, cutpoint): with the next cutpoint
     factor: Floats  # (2): the slope in the logarithm of the factor of items, of annotators
     factors: Floats  # (3): minus the second derivatives there, and the mixed one
-    crossed: Floats  # (cutpoint, 2): mixed ones of a cutpoint and a factor
+    crossed: Floats  # (cutpoint, 2): mixed derivatives by a cutpoint and a factor
 
 
 def draw_latent(
     state: State, data: Crossed, par: Parameters, out: LabelSums, offset: Floats | None = None
 ) -> None:
-    """Draw the latent numbers, and sum them over cells and annotators on the way.
+    """Draw the latent numbers, and sum them over cells and annotators in the same pass.
 
     ``offset`` (label) is the covariates' part of the mean.
     """
@@ -127,7 +127,7 @@ def log_likelihood(
 ) -> float:  # fmt: skip
     """Return the log-likelihood of means and cutpoints given the effects, with its slopes.
 
-    The effects of a pool (or of `NO_POOL`) are times ``by``: those of items, and of annotators.
+    Effects of items and of annotators in ``pool`` (none: `NO_POOL`) are multiplied by ``by``.
     """
     for k in range(first.shape[1]):
         for p in range(first.shape[0]):
@@ -180,7 +180,7 @@ def log_likelihood(
 
 @inner
 def _jacobian(gap: Floats, n_pools: int, p: int) -> Floats:
-    """Return how a pool's cutpoints, less its mean, move with the free numbers (cutpoint, free)."""
+    """Return derivatives of a pool's cutpoints less its mean by free numbers (cutpoint, free)."""
     n_cuts = len(gap) + 1
     out = np.zeros((n_cuts, n_pools + len(gap)))
     for k in range(n_cuts):
@@ -196,7 +196,7 @@ def _add_likelihood(
     gap: Floats, pool: int, first: Floats, second: Floats, mixed: Floats, factor: Floats,
     factors: Floats, crossed: Floats, gradient: Floats, root: Floats,
 ) -> None:  # fmt: skip
-    """Add up slopes in the free numbers from those in each pool's cutpoints, and in factors."""
+    """Write slopes in the free numbers, given slopes in each pool's cutpoints and in factors."""
     n_free, n_pools, n_first = len(gradient), len(first), len(first) + len(gap)
     for a in range(n_free):
         gradient[a] = 0.0
@@ -233,7 +233,7 @@ def _log_posterior(
 ) -> float:  # fmt: skip
     """Return the log density of the free numbers, with its slopes.
 
-    Effects stay the same multiples of their standard deviations, and loose gaps all but the same.
+    Effects keep their ratio to their standard deviations, and proposals hardly move loose gaps.
     """
     n_pools, n_free, n_gaps = len(prior_mu), len(free), first.shape[1] - 1
     n_first = n_pools + n_gaps
@@ -311,7 +311,7 @@ def _log_proposal(there: Floats, centre: Floats, root: Floats) -> float:
 
 
 def slopes_room(par: Parameters) -> tuple[BoundarySlopes, Slopes]:
-    """Make room."""
+    """Allocate both."""
     n_pools, n_gaps, n_factors = len(par.mu), len(par.gap), 1 + int(par.sd_annotator.any())
     shape, n = (n_pools, n_gaps + 1), n_pools + n_gaps + n_factors
     boundary = BoundarySlopes(
@@ -339,7 +339,7 @@ def _move_cutpoints(
         free[0, k] = mu[k]
     for k in range(n_gaps):
         free[0, n_pools + k] = math.log(gap[k])
-    for there in range(2):  # asked in one place, or it would be compiled twice
+    for there in range(2):  # one call in a loop is compiled only once
         height[there] = _log_posterior(
             value, cell_start, cell_pool, who, item, annotator, offset, sd_item, sd_annotator,
             prior_mu, prior_gap, prior_item, prior_annotator, pool, loose, free[there], first,
@@ -392,10 +392,10 @@ def given_effects(
 
 
 def loose_gaps(data: Crossed, n_gaps: int) -> Flags:
-    """Return the gaps (gap) of labels that nobody gave, and of the last before unused ends.
+    """Return whether gaps (gap) are of unused labels, or of the first or last used label.
 
-    Gap g is the width of label g + 1. The last label given is as wide as its prior allows, if
-    nobody gave those beyond.
+    Gap g is the width of label g + 1. If nobody gave the labels beyond the last used label, only
+    the prior limits its width.
     """
     used = np.bincount(data.value.astype(np.int64), minlength=n_gaps + 2) > 0
     out = ~used[1:-1]
@@ -409,12 +409,12 @@ def move_cutpoints(
     state: State, data: Crossed, par: Parameters, priors: Priors, warming: bool, loose: Flags,
     boundary: BoundarySlopes, slopes: Slopes, offset: Floats | None = None, often: float = 0.5,
 ) -> bool:  # fmt: skip
-    """Draw cutpoints and means but for loose gaps, and return whether they moved.
+    """Draw means and all gaps that are not loose; return whether they moved.
 
-    With the probability ``often`` factors of a random pool's effects are drawn with them.
+    With the probability ``often`` factors of a random pool's effects are drawn in the same step.
 
-    A chain that warms up takes every step that leads upwards: it may start where the normal
-    approximation holds neither here nor there.
+    In the warm-up every step to a higher density is accepted: a chain may start where the normal
+    approximation is bad at both ends of a step.
     """
     moved: bool = _move_cutpoints(
         state, warming, often, par.mu, par.gap, *given_effects(data, par, priors, offset),
@@ -429,11 +429,11 @@ def _of_gap(
     cell_pool: Codes, who: Indices, item: Floats, annotator: Floats, offset: Floats | None,
     prior_mu: Floats, prior_gap: Floats, mu: Floats, gap: Floats, was: Floats,
 ) -> float:  # fmt: skip
-    """Return the log density of the logarithm of a gap, and write it, and the means.
+    """Return the log density of the logarithm of a gap; write the gap and the means.
 
-    The cutpoints below the gap (or, if not ``upper``, above it) stay relative to the means, which
-    move with the mean of the cutpoints; ``was`` are the means, and then the gap, before. Labels on
-    the side that stays are left out, and ``concerned`` says whether there are others.
+    The cutpoints below the gap (or, if not ``upper``, above it) keep their distance to the means,
+    which move with the mean of the cutpoints; ``was`` are the means, and then the gap, before the
+    move. Labels on that side are left out; ``concerned`` is whether there are other labels.
     """
     n_pools, n_cuts = len(mu), len(gap) + 1
     gap[g] = math.exp(x)
@@ -460,7 +460,7 @@ def _of_gap(
 
 _slice_gap = slicer(_of_gap)
 _WIDTH = 2.0
-"""Of the first slice, in the logarithm of a gap."""
+"""Width of the first slice, in the logarithm of a gap."""
 
 
 @kernel
@@ -522,8 +522,8 @@ def _of_stretch(
 ) -> float:  # fmt: skip
     """Return the log density of the logarithm of a factor.
 
-    Effects are as probable as before, since their standard deviations are stretched with them:
-    what counts is the volume of everything else.
+    The standard deviations of effects are stretched too, so that the change of the effects' density
+    cancels their part of the Jacobian.
     """
     factor = math.exp(x)
     total = n_labels * x - 0.5 * factor * factor * square

@@ -2,9 +2,9 @@
 
 Given the annotators' effects b, labels less b are normal about mu + X beta with the covariance of
 `items`: V within an item, and the residual's variance within a cell. The precision of (mu, beta) is
-the sum of X' V^-1 X over items plus that of the prior. Within a cell only the residual counts, and
-between cells only their means, so that X enters by sums that never change: squares within cells,
-and products of means by design. A draw reads means of cells and of annotators, not labels.
+the sum of X' V^-1 X over items plus the prior precision. Within a cell only the residual matters,
+and between cells only their means, so that X enters by constant sums: squares within cells, and
+products of means by design. A draw reads means of cells and of annotators, not labels.
 
 The other half is the same with annotators in place of items.
 """
@@ -33,7 +33,7 @@ class Side(NamedTuple):
     members: tuple[Ints, ...]  # (pool): its groups
     total: tuple[Floats, ...]  # (pool): sums over labels (group of the pool, term)
     within: Floats  # (pool, term, term): products about the groups' means
-    between: Floats  # (design, place, place, free, free): products of means, pools in front
+    between: Floats  # (design, place, place, free, free): products of means; pools come first
 
 
 class Regression(NamedTuple):
@@ -154,7 +154,7 @@ def _move(
 ) -> None:  # fmt: skip
     """Draw means of pools and coefficients; the means are drawn again with the effects."""
     n_pools = len(par.mu)
-    residual = _less(moment, side, mean)  # within groups: they have these means
+    residual = _less(moment, side, mean)  # sums of products within groups
     prior = np.concatenate([priors.mu, priors.coefficient])
     precision = np.diag(prior[:, 1] ** -2.0)
     linear = prior[:, 0] / prior[:, 1] ** 2
@@ -172,7 +172,7 @@ def _move(
 
 @kernel
 def draw_normal(state: State, precision: Floats, linear: Floats) -> None:
-    """Replace precision times mean by a draw; the precision becomes its factor."""
+    """Replace ``linear``, precision times mean, by a draw, and ``precision`` by its factor."""
     n = len(linear)
     factorised(precision, n)
     forwards(precision, n, linear)

@@ -1,4 +1,4 @@
-"""Exact Gibbs sampling of crossed effects; a sweep costs a few readings of the labels.
+"""Exact Gibbs sampling of crossed effects; a sweep takes a few passes over the labels.
 
 - Numbers: effects of items (`items`), then of annotators (here), are integrated out in turn.
 - Ordered labels: the same for the latent numbers behind them, with cutpoints and scale moved as
@@ -56,11 +56,11 @@ from dissensus.kernels.types import Codes, Floats, Indices
 from dissensus.kernels.variates import normal
 
 SD_ANNOTATOR, SD = range(2)
-"""Which standard deviation is moved."""
+"""Codes of the standard deviation that a slice moves."""
 
 
 class AnnotatorSums(NamedTuple):
-    """Sums of the labels, less items' effects, from which variances are drawn."""
+    """Sums of labels less items' effects: all that the density of variances needs."""
 
     mean: Floats  # (annotator)
     first: Floats  # (design): of the means of a design's annotators
@@ -72,7 +72,7 @@ class AnnotatorSums(NamedTuple):
 
 
 def annotator_room(data: Crossed) -> AnnotatorSums:
-    """Make room."""
+    """Allocate the sums."""
     n_pools, n = data.n_pools, len(data.annotator_designs.n_items)
     there = data.annotator_pool[data.annotator_designs.of_item >= 0]
     return AnnotatorSums(
@@ -127,7 +127,7 @@ def _log_marginal(
 ) -> float:  # fmt: skip
     """Return the log density of the labels without annotators' effects and the pools' means.
 
-    Leaves the posterior of the means behind: their precision, and it times their mean.
+    Writes the posterior of the means: their precision, and the precision times the mean.
     """
     total = log_within(n_labels, n_annotators, sd, within)
     for p in range(len(linear)):
@@ -244,7 +244,7 @@ def move_annotators(
 
 
 def draw_annotators(state: State, data: Crossed, par: Parameters, sums: AnnotatorSums) -> None:
-    """Draw means and effects, from the intermediate results of the last density."""
+    """Draw means and effects from what the last evaluation of the density wrote to ``sums``."""
     designs = data.annotator_designs
     _draw_annotators(
         state, data.annotator_pool, designs.of_item, designs.n_labels, sums.mean, sums.precision,
@@ -254,11 +254,11 @@ def draw_annotators(state: State, data: Crossed, par: Parameters, sums: Annotato
 
 GAUSSIAN, BERNOULLI, ORDINAL = "gaussian", "bernoulli", "ordinal"
 _RATE: Final = 0.05
-"""Learning rate: a sweep counts a third after twenty more sweeps."""
+"""Learning rate: after twenty more sweeps, a sweep has about a third of its weight left."""
 
 
 class Trace(NamedTuple):
-    """Draws, with the draw in front; effects of size 0 are not kept."""
+    """Draws, with the draw as first axis; effects that are not kept have size 0."""
 
     mu: Floats
     sd_item: Floats
@@ -277,7 +277,7 @@ class Learned:
 
     tuning: Tuning
     paths: Transport
-    centre: Floats  # (pool and term): about the mean of means and coefficients
+    centre: Floats  # (pool and term): learned mean of means and coefficients
 
 
 def _keep(par: Parameters, trace: Trace, draw: int) -> None:
@@ -291,7 +291,7 @@ def _keep(par: Parameters, trace: Trace, draw: int) -> None:
 def _halves(
     state: State, data: Crossed, par: Parameters, priors: Priors, tuning: Tuning
 ) -> tuple[LabelSums, Callable[[], None]]:
-    """Return sums over labels, and the updates of all parameters except cutpoints given these."""
+    """Return sums over labels, and a function that uses them to update all except cutpoints."""
     sums, room = item_room(data)
     of_annotators = annotator_room(data)
     labels = label_sums(data, par.latent)
@@ -354,7 +354,7 @@ _SWEEPS: Final = {GAUSSIAN: _gaussian, ORDINAL: _ordinal, BERNOULLI: _bernoulli}
 
 
 def learned(data: Crossed, family: str, par: Parameters) -> Learned:
-    """Start with nothing learned."""
+    """Return the adapted state of a chain before its first sweep."""
     n_pools, some = data.n_pools, bool((par.sd_annotator > 0).any())
     tuning = Tuning(
         sd_item=np.full(n_pools, 0.2),
@@ -380,9 +380,9 @@ def advance(
     family: str, state: State, data: Crossed, par: Parameters, priors: Priors, known: Learned,
     n: int, *, learning: bool, trace: Trace | None = None, first: int = 0,
 ) -> None:  # fmt: skip
-    """Go through n sweeps, in place, and write draws into the trace from `first` on.
+    """Do n sweeps, in place, and write draws into the trace from `first` on.
 
-    ``learning`` is the warm-up. Of numbers, ``par.latent`` holds the labels themselves.
+    ``learning`` is true in the warm-up. For "gaussian", ``par.latent`` holds the labels.
     """
     tuning = known.tuning._replace(rate=_RATE if learning else 0.0)
     sweep = _SWEEPS[family](state, data, par, priors, Learned(tuning, known.paths, known.centre))
@@ -395,7 +395,7 @@ def advance(
 def start(
     data: Crossed, family: str, *, n_gaps: int, anonymous: bool = False, n_sd: int = 1
 ) -> Parameters:
-    """Return a place to start from: no effects, standard deviations of 1."""
+    """Return starting values: effects of 0, standard deviations of 1."""
     n_pools = data.n_pools
     numbers = family == GAUSSIAN
     return Parameters(
@@ -413,7 +413,7 @@ def start(
 
 
 def room_for(data: Crossed, par: Parameters, draws: int, *, effects: bool = False) -> Trace:
-    """Make room for draws."""
+    """Allocate a trace for ``draws`` draws."""
     n = (len(par.item), len(par.annotator)) if effects else (0, 0)
     return Trace(
         np.empty((draws, data.n_pools)), np.empty((draws, data.n_pools)),

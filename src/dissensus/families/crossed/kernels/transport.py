@@ -1,15 +1,15 @@
 r"""Moving standard deviations and correlations of logistic effects, and the effects with them.
 
-Given the effects, their standard deviation can hardly move; given the effects as multiples of it
-(Yu & Meng 2011), the likelihood holds it. Here each effect moves as its *posterior* does, about:
-with a prior N(c, k) of the effect given those of the same item in other pools, and a parabola
+Given the effects, their standard deviation can hardly move; given the effects divided by it (Yu &
+Meng 2011), the likelihood restricts it. Here each effect moves approximately as its *posterior*
+does: with a prior N(c, k) of the effect given those of the same item in other pools, and a parabola
 gx - hx^2/2 for its likelihood (`odds`), to
 
 .. math:: x' = M' + S' (x - M) / S, \quad M = (c/k + g) S^2, \quad S^2 = 1 / (1/k + h),
 
-and the number that c and k depend on is drawn under the exact density along this path. The chain
-is exact whatever g and h are, as long as they do not move with it. The better they are, the closer
-this is to drawing the number without any effects at all.
+and the standard deviation or correlation on which c and k depend is drawn from the exact density
+along this path. The chain is exact for all constants g and h. The better the parabola fits, the
+closer the draw is to one with all effects integrated out.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class EffectRoom(NamedTuple):
 
 
 def effect_room(data: Crossed) -> EffectRoom:
-    """Make room."""
+    """Allocate the work space."""
     n, p = data.designs.pool.shape
     shape = (n, p, p)
     return EffectRoom(
@@ -76,8 +76,8 @@ def effect_room(data: Crossed) -> EffectRoom:
 def directions(data: Crossed, par: Parameters, room: EffectRoom) -> None:
     """Write, by design, the prior's precision and directions along which an item moves freely.
 
-    Effects of one item in several pools are correlated. Along the columns of a factor of about
-    their posterior covariance, one number after another is as good as all at once.
+    Effects of one item in several pools are correlated. Moves along the columns of a factor of
+    their approximate posterior covariance, one after another, are nearly independent.
     """
     designs = data.designs
     _directions(
@@ -109,7 +109,7 @@ def _along_columns(
             matrix[i, j] = precision[i, j]
         matrix[i, i] += QUARTER * n_labels[i]
     factorised(matrix, n)
-    for k in range(n):  # L' x = e_k: covariances of the columns add up to the inverse
+    for k in range(n):  # L' x = e_k: outer products of the solutions add up to the inverse
         for i in range(direction.shape[1]):
             direction[k, i] = 1.0 if i == k else 0.0
         for i in range(k, -1, -1):
@@ -119,13 +119,13 @@ def _along_columns(
 
 
 class Transport(NamedTuple):
-    """Parabolas of both kinds of effects, and room to compute in."""
+    """Parabolas of both kinds of effects, and work space."""
 
     item: Floats  # (part of a parabola, cell): see `odds`
     annotator: Floats
-    mean_item: Floats  # (cell): about where effects are, learned while a chain warms up
+    mean_item: Floats  # (cell): mean of effects, learned in the warm-up
     mean_annotator: Floats  # (annotator): with the mean of the pool
-    rest: Floats  # (effect): in units of the posterior that the parabola makes
+    rest: Floats  # (effect): standardised by mean and sd of its path
     others: Floats  # (label)
     precision: Floats  # (design, place, place): of an item's effects
     log_det: Floats  # (design): of their covariance
@@ -133,7 +133,7 @@ class Transport(NamedTuple):
 
 
 def transport(data: Crossed) -> Transport:
-    """Start with nothing learned."""
+    """Return flat parabolas, and means of 0: nothing is learned yet."""
     d, p = data.designs.pool.shape
     c, j = len(data.cell_pool), len(data.annotator_pool)
     return Transport(
@@ -146,10 +146,10 @@ def transport(data: Crossed) -> Transport:
 def _path_of_cell(
     s: float, c: int, d: int, first: int, stop: int, item: Floats, site: Floats, precision: Floats,
 ) -> tuple[float, float]:  # fmt: skip
-    """Return where a cell's posterior is, about, given the item's other cells; and how wide.
+    """Return a cell's approximate posterior mean and sd, given the item's other cells.
 
-    The correction of a path that is known in s, the logarithm of the pool's standard deviation, is
-    taken in any case.
+    ``s`` is the logarithm of the pool's standard deviation. The corrections for s also apply where
+    a correlation is moved.
     """
     pull = site[LINEAR, c]
     for other in range(first, stop):
@@ -166,7 +166,7 @@ def _find_rests(
     pool: int, s: float, of_item: Codes, item_start: Codes, cell_pool: Codes, item: Floats,
     site: Floats, precision: Floats, rest: Floats,
 ) -> None:  # fmt: skip
-    """Find where on their paths the cells of a pool are."""
+    """Write the standardised effects of a pool's cells, which stay constant along paths."""
     for i in range(len(of_item)):
         d, first, stop = of_item[i], item_start[i], item_start[i + 1]
         for c in range(first, stop):
@@ -182,7 +182,7 @@ def _follow(
 ) -> float:  # fmt: skip
     """Move the cells of a pool along their paths; return the log density of items' effects.
 
-    The volume of the path is part of it.
+    The density includes the Jacobian of the path.
     """
     total, volume = 0.0, 1.0
     for d in range(len(log_det)):
@@ -246,7 +246,7 @@ def _move_with_items(
     for c in range(len(item)):
         out[c] = item[c]
     n, s = len(sd_item), 0.0
-    for turn in range(n * n):  # of each pool first the standard deviation
+    for turn in range(n * n):  # for each pool, first the standard deviation
         p, k = turn // n, turn % n
         q = p if k == 0 else (k - 1 if k <= p else k)
         s = math.log(sd_item[p]) if p == q else s
@@ -291,7 +291,7 @@ def move_with_items(
 
 @inner
 def _path(s: float, j: int, site: Floats) -> tuple[float, float]:
-    """Return where an annotator's posterior is, about, and how wide."""
+    """Return an annotator's approximate posterior mean and sd."""
     inverse = 1.0 / (math.exp(-2.0 * s) + site[CURVATURE, j])
     away = s - site[LOG_SD, j]
     spread = math.sqrt(inverse) * math.exp(site[STRETCH, j] * away)

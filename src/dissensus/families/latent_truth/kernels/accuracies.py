@@ -1,7 +1,7 @@
 """Draws of accuracies, of how difficult items are, and of a source that systems share.
 
-All accuracies are logits. Where items differ in difficulty they are those of a typical item, and
-are drawn by slices; otherwise most of them are Beta variates.
+All accuracies are logits. If items differ in difficulty, accuracies are for a typical item and are
+drawn by slices; otherwise most of them are Beta variates.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def draw_spread(state: State, sd: float, scale: float, mean: float, eta: Floats)
 
 @inner
 def _pool(counts: Floats, first: int, last: int, out: Floats) -> None:
-    """Write the answers of some respondents at each ease, over all labels."""
+    """Sum the answers of some respondents over all labels, at each ease."""
     for q in range(len(out)):
         out[q] = 0.0
         for r in range(first, last):
@@ -212,7 +212,7 @@ def _log_source(
     logit: float, place: int, votes: Votes, first_system: int, ease: Floats, par: Parameters,
     log_weight: Floats, log_response: Floats, weight: Floats,
 ) -> float:  # fmt: skip
-    """Return the log density of one of both numbers, each uniform a priori, states summed out."""
+    """Return the log density of one number, which is uniform a priori, states summed out."""
     par.number[place] = logit
     fill_own(
         par.log_prevalence, par.skill, par.slope, par.log_error, par.number[DIFFICULTY], ease,
@@ -237,10 +237,10 @@ def draw_related(
     state: State, votes: Votes, first_system: int, ease: Floats, par: Parameters,
     log_weight: Floats, log_response: Floats,
 ) -> None:  # fmt: skip
-    """Draw both numbers with the states of items summed out.
+    """Draw the source's two numbers, with the states of items summed out.
 
-    Given the states they hardly move where systems seldom give the source's answer: then the
-    answer that was last drawn for the source holds them in place.
+    Given the states, they hardly move if systems seldom give the source's answer: the answers that
+    were last drawn for the source then determine them.
     """
     weight = np.empty(len(log_weight))
     for place in range(SHARED, SOURCE + 1):
@@ -255,7 +255,7 @@ def draw_source(
     state: State, n_labels: int, ease: Floats, number: Floats, right: Floats, wrong: Floats,
     shared: Floats,
 ) -> None:  # fmt: skip
-    """Draw both given the states of items and which answers were the source's."""
+    """Draw the source's two numbers, given the states and which answers were the source's."""
     number[SOURCE] = draw_beta(
         state, number[SOURCE], 1.0, 1.0, -math.inf, number[DIFFICULTY], ease, lowest(n_labels),
         right, wrong,
@@ -268,7 +268,7 @@ def draw_source(
 
 
 class Hits(NamedTuple):
-    """Right and wrong answers, of one accuracy in each row."""
+    """Right and wrong answers; each row belongs to one accuracy."""
 
     guess: float  # The logit of guessing
     skill: Floats
@@ -281,7 +281,7 @@ class Hits(NamedTuple):
 def _hits(
     first: int, last: int, rows: bool, skill: Floats, slope: Floats, right: Floats, wrong: Floats
 ) -> Hits:
-    """Collect the answers of some respondents, and leave a last row for those of the source."""
+    """Collect the answers of some respondents; an empty last row is for the source's answers."""
     n_labels, n_ease = right.shape[1:]
     n_rows = n_labels if rows else 1
     n = (last - first) * n_rows + 1

@@ -1,4 +1,4 @@
-"""Which process it is, its priors, and a point of its posterior, as kernels read them."""
+"""The form of a process, its priors, and values of its parameters, as kernels read them."""
 
 from __future__ import annotations
 
@@ -71,16 +71,16 @@ class Parameters(NamedTuple):
     log_population: Floats  # ``population_confusion`` (label, response)
     alike: Floats  # ``confusion_concentration`` (label)
     level: Floats
-    """(respondent). Of a system: the logit of ``system_level``. Of an annotator: how far the
-    logits lie above what covariates say or, without them, above the population's."""
+    """(respondent). Of a system: the logit of ``system_level``. Of an annotator: difference of its
+    logits from the regression on covariates or, without covariates, from the population's."""
     coefficient: Floats  # (term)
 
 
 class Regression(NamedTuple):
     """Covariates of annotators, and directions in which coefficients are independent.
 
-    Coefficients are ``centre`` + ``basis`` @ g, where each g is standard normal a priori, and where
-    given the annotators' levels they are independent, as the rows of ``along`` are orthogonal.
+    Coefficients are ``centre`` + ``basis`` @ g. The elements of g are standard normal a priori.
+    Given the annotators' levels they are independent too, as the rows of ``along`` are orthogonal.
     """
 
     value: Floats  # (annotator, term)
@@ -106,7 +106,7 @@ def fifths() -> Floats:
 
 
 def blank(form: Form) -> Parameters:
-    """Return a point at which all annotators guess."""
+    """Return parameters with all accuracies for a typical item 1/2, and equal errors."""
     n, respondents = form.n_labels, form.n_respondents
     error = np.full((respondents, n, n), -np.log(max(n - 1, 1)))
     error[:, np.arange(n), np.arange(n)] = -np.inf

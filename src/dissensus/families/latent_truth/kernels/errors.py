@@ -1,4 +1,4 @@
-"""Where errors fall: on all other labels alike, mostly on near ones, or in each one's own way."""
+"""Distributions of wrong labels: equal, decaying with distance, or specific to a respondent."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def draw_decay(
 def draw_unequal_decay(
     state: State, sd: float, error: Floats, source: Floats, number: Floats, log_base: Floats
 ) -> None:
-    """Draw how the errors decay that each respondent's own are drawn around."""
+    """Draw the decay of the errors around which each respondent's errors are drawn."""
     number[DECAY] = _slice_unequal_decay(
         state, number[DECAY], 0.5, sd, number[CONCENTRATION], source, error, log_base
     )
@@ -135,7 +135,7 @@ def draw_unequal_decay(
 def draw_concentration(
     state: State, prior: Floats, error: Floats, number: Floats, log_base: Floats
 ) -> None:
-    """Draw how alike respondents are in where their errors fall."""
+    """Draw the concentration: the similarity of the respondents' distributions of errors."""
     log_concentration = _slice_concentration(
         state, math.log(number[CONCENTRATION]), 1.0, prior, log_base, error
     )
@@ -147,7 +147,7 @@ def draw_error_rows(
     state: State, first: int, last: int, number: Floats, log_base: Floats, error: Floats,
     log_error: Floats,
 ) -> None:  # fmt: skip
-    """Draw where the errors of some respondents fall, each in its own way."""
+    """Draw a distribution of wrong labels for each of some respondents."""
     n = len(log_base)
     shape = np.empty(n)
     for r in range(first, last):

@@ -1,9 +1,9 @@
 """Confusion matrices: rows of annotators and systems, and the population of annotators.
 
-A row consists of the logit of being right when its label is true (``skill``) and of where errors
-fall (``log_error``). Under a Dirichlet prior the two are independent, so that difficulty, and how
-good an annotator is, act on the first alone. What rows have in common is drawn with the rows summed
-out where that has a closed form: errors always, accuracies if all items are equally difficult
+A row consists of the logit of being right when its label is true (``skill``) and the distribution
+of errors (``log_error``). Under a Dirichlet prior the two are independent, so that difficulty and
+an annotator's level change the logit only. Parameters that rows share are drawn with the rows
+summed out if this has a closed form: errors always, accuracies if all items are equally difficult
 (``collapsed``).
 """
 
@@ -65,10 +65,10 @@ def _sum_but(row: Floats, z: int) -> float:
 
 
 class Answers(NamedTuple):
-    """Answers of annotators, by true label and at any difficulty."""
+    """Answers of annotators by true label, summed over difficulties."""
 
     collapsed: bool  # Whether accuracies are summed out
-    skill: Floats  # Logits of accuracies, used if not (label, annotator)
+    skill: Floats  # Logits of accuracies, used unless summed out (label, annotator)
     right: Floats  # (label, annotator)
     wrong: Floats
     error: Floats  # Wrong answers (label, annotator, response)
@@ -98,7 +98,7 @@ def _answers_by_label(
 def _log_right(
     a: float, b: float, collapsed: bool, skill: float, right: float, wrong: float
 ) -> float:
-    """Return the log density of an accuracy under Beta(a, b), or of answers, it summed out."""
+    """Return the log density of an accuracy under Beta(a, b), or of answers if it is summed out."""
     if collapsed:
         return log_rising(a, right) + log_rising(b, wrong) - log_rising(a + b, right + wrong)
     out = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
@@ -201,7 +201,7 @@ def _log_unit(
     log_sd: float, scale: float, mean: Floats, unit: Floats, odds: Floats, alike: Floats,
     answers: Answers,
 ) -> float:  # fmt: skip
-    """Return the log density of the spread, given levels about their means divided by it."""
+    """Return the log density of the spread, given the deviations of levels divided by it."""
     sd = math.exp(log_sd)
     if sd < _NO_SPREAD:
         return -math.inf
@@ -246,7 +246,7 @@ def draw_population(
     skill: Floats, mean: Floats, levels: Floats, log_population: Floats, alike: Floats,
     number: Floats, right: Floats, wrong: Floats, error: Floats,
 ) -> None:  # fmt: skip
-    """Draw the population's rows, how alike annotators are, and how good each is at all labels.
+    """Draw the population's rows, the similarity of annotators, and the level of each annotator.
 
     ``mean`` is how far covariates raise the logits of each annotator.
     """
@@ -271,8 +271,8 @@ def draw_population(
         rest[r] = level[r] - mean[r]
     _draw_shift(state, number[SPREAD], rows, alike, answers.error, rest, odds, errors)
     sd = draw_spread(state, number[SPREAD], scale, 0.0, rest)
-    # And again given levels in units of the spread (Yu & Meng 2011): given levels it hardly moves
-    # where many annotators are alike, and given units where they differ.
+    # The spread is drawn again given levels divided by it (Yu & Meng 2011): given levels it hardly
+    # moves if many annotators are alike, and given these ratios if annotators differ.
     unit = np.empty(n)
     for r in range(n):
         unit[r] = rest[r] / sd
@@ -291,10 +291,10 @@ def _draw_label(
     state: State, rows: Floats, alike_prior: Floats, level: Floats, alike: Floats,
     answers: Answers, z: int, odds: float, errors: Floats,
 ) -> float:  # fmt: skip
-    """Draw the population's row for a label and how alike annotators are; return its logit.
+    """Draw the population's row for a label, and the annotators' similarity; return the logit.
 
-    The population's errors have a closed form given how many tables each count takes (Teh et al.
-    2006). So has ``alike``, but given tables it hardly moves.
+    Given the number of tables of each count (Teh et al. 2006), the population's errors have a
+    closed form. ``alike`` has a closed form too, but given tables it hardly moves.
     """
     log_alike = _slice_alike(
         state, math.log(alike[z]), 0.5, alike_prior, odds, level, answers, z, errors
@@ -330,9 +330,9 @@ def _draw_tables(
 
 @inner
 def _draw_below(state: State, shape: Floats, z: int, high: float, out: Floats) -> None:
-    """Draw where errors fall until none lies above ``high``; after 50 failures leave it as it is.
+    """Draw errors until none is above ``high``; after 50 failures leave ``out`` as it is.
 
-    The number of failures does not depend on the row as it is, so that giving up leaves the
+    The number of failures does not depend on the present ``out``, so that giving up leaves the
     posterior unchanged.
     """
     new = np.empty(len(shape))
@@ -384,18 +384,18 @@ def draw_coefficients(
     alike: Floats, number: Floats, level: Floats, rest: Floats, at: Floats, right: Floats,
     wrong: Floats, error: Floats,
 ) -> None:  # fmt: skip
-    """Draw coefficients given how good annotators are, and given how they differ beyond them.
+    """Draw coefficients given levels, and again given the levels' deviations from the regression.
 
-    Where annotators are alike the first hardly moves coefficients, and where each has many labels
-    the second. ``along`` (direction, annotator) is of `Regression`, ``at`` (direction) becomes the
-    places. ``rest`` is ``level`` less what the prior means say, and becomes what is beyond.
+    The first draw hardly moves them if annotators are alike, the second if each annotator has many
+    labels. ``along`` (direction, annotator) is of `Regression`; ``at`` (direction) becomes its g.
+    ``rest`` is ``level`` less the regression with the prior means, and becomes the deviations.
     """
     n, n_labels = len(level), len(alike)
     answers = _answers_by_label(n, n_labels, collapsed, skill, right, wrong, error)
     odds, variance = np.empty(n_labels), number[SPREAD] ** 2
     for z in range(n_labels):
         odds[z] = row_odds(log_population[z], z)
-    for k in range(len(at)):  # directions are orthogonal: one after the other is all at once
+    for k in range(len(at)):  # one by one is a joint draw: directions are orthogonal
         weight, fitted = variance, 0.0
         for r in range(n):
             weight += along[k, r] ** 2
@@ -420,7 +420,7 @@ def draw_row(
 ) -> float:  # fmt: skip
     """Draw a row and return its logit; a named row has its own label most often.
 
-    ``shape`` is the Dirichlet prior, in which ``less`` stands against being right.
+    ``shape`` is the Dirichlet prior; ``less`` is the Beta parameter of being wrong.
     """
     low = _largest(log_error) if named else -math.inf
     guess = lowest(len(shape))
@@ -439,7 +439,7 @@ def draw_annotators(
     log_error: Floats, slope: Floats, number: Floats, log_population: Floats, alike: Floats,
     level: Floats, right: Floats, wrong: Floats, error: Floats,
 ) -> None:  # fmt: skip
-    """Draw annotators' rows: around the population's where they are pooled, else from the prior."""
+    """Draw annotators' rows: around the population's rows if pooled, else from the prior."""
     n_labels = len(alike)
     shape = np.empty(n_labels)
     for r in range(n):
@@ -460,9 +460,9 @@ def draw_annotators(
 def _population_shape(
     log_population: Floats, alike: float, level: float, z: int, out: Floats
 ) -> float:
-    """Write the Dirichlet shape of an annotator's row; return the part against being right.
+    """Write the Dirichlet shape of an annotator's row; return the Beta parameter of being wrong.
 
-    That part is not the sum of the errors' shapes, which do not depend on the level.
+    This parameter is not the sum of the errors' shapes, which do not depend on the level.
     """
     odds = row_odds(log_population, z) + level
     for y in range(len(out)):

@@ -45,8 +45,8 @@ def above_guessing(eta: float, guess: float) -> float:
 def eased(eta: float, above: float, ease: float, guess: float) -> float:
     """Return the logit of being right about an item that is easier than a typical one.
 
-    ``eta`` is that of a typical item, ``above`` from `above_guessing`. The odds beyond a guess are
-    multiplied by exp(``ease``).
+    ``eta`` is the logit for a typical item, ``above`` is from `above_guessing`. The odds beyond a
+    guess are multiplied by exp(``ease``).
     """
     if ease == 0.0 or above == -math.inf:
         return eta
@@ -109,9 +109,9 @@ def weigh(
     votes: Votes, evidence: int, log_weight: Floats, log_response: Floats, p: int, known: int,
     n_labels: int, weight: Floats,
 ) -> float:  # fmt: skip
-    """Write the weights of a pattern's states, the largest being 1; return its logarithm.
+    """Write the weights of a pattern's states divided by the largest; return its logarithm.
 
-    States in which a known label is not the true one have weight 0.
+    States whose true label differs from the known label have weight 0.
     """
     for s in range(len(weight)):
         weight[s] = log_weight[s]
@@ -243,12 +243,12 @@ class Counts(NamedTuple):
     source_right: Floats  # Items about which the source that systems share was right (ease)
     source_wrong: Floats
     source_error: Floats  # Wrong answers of the source (label, response)
-    shared: Floats  # Systems' answers that were the source's, and those of their own
+    shared: Floats  # Numbers of systems' answers from the source, and of their own
     taken: Floats  # Answers of the source (respondent, response, state); empty without it
 
 
 def room(form: Form, n_ease: int, n_states: int) -> Counts:
-    """Make room for the counts of a sweep."""
+    """Allocate the counts of a sweep."""
     respondents, n = form.n_respondents, form.n_labels
     return Counts(
         raw=np.zeros((respondents, n, n_states)),

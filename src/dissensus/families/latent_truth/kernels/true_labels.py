@@ -1,7 +1,7 @@
-"""True labels of items, where annotators of one item err together.
+"""True labels of items, if the errors of an item's annotators are correlated.
 
 A model of a latent truth explains annotations by the label behind them. Annotators who are misled
-by the same thing give the same wrong label; if they are treated as independent, it seems certain.
+by the same thing give the same wrong label, which seems certain if errors count as independent.
 The information of n labels whose errors have the correlation r is that of
 
     m = n / (1 + (n - 1) r)
@@ -12,9 +12,9 @@ addition to the labels:
 
     p(z | labels, s)  ~  p(z | labels)^(m / n) e^(w [z = s]).
 
-Of items that only systems labelled, a system is right as often as on labelled items with the same
-answer, on which as many of the other systems gave that answer. Annotators would be right there as
-often as on labelled items on which systems agree as much.
+On items that only systems labelled, a system is assumed to be right as often as on labelled items
+with the same answer and a similar share of other systems that gave it. Annotators are assumed to be
+right there as often as on labelled items with a similar agreement of systems.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ LEAST: Final = 1e-12
 _SWEEPS: Final = 3
 """Steps between two draws that are kept."""
 _LABELS: Final = 4.0
-"""Weight, in labels, of the prior that an annotator is as accurate as all together."""
+"""Weight, in labels, of the prior that an annotator is as accurate as all annotators together."""
 GROUPS: Final = 4
 """Groups of items, by the share of other systems that gave a system's answer."""
 _OF_GROUPS: Final = 2.0
@@ -60,7 +60,7 @@ class Answers(NamedTuple):
 
 
 class Difficulty(NamedTuple):
-    """Items by how far systems agree about them, for accuracies of annotators on all items."""
+    """Items by the agreement of systems, for accuracies of annotators on all items."""
 
     start: Ints  # Where the cells of each pattern begin (pattern + 1)
     group: Ints  # (cell)
@@ -79,7 +79,7 @@ class Prior(NamedTuple):
 
 
 class Beyond(NamedTuple):
-    """Where the chain is; each draw writes over it."""
+    """State of the chain; each draw overwrites it."""
 
     correlation: Floats  # Standard normal (1)
     independent: Floats  # Logit of a system's accuracy if it errs independently (system)
@@ -94,7 +94,7 @@ class Beyond(NamedTuple):
 
 
 def room(n_patterns: int, n_labels: int, n_systems: int) -> Beyond:
-    """Start a chain."""
+    """Return the first state of a chain."""
     return Beyond(
         correlation=np.zeros(1), independent=np.ones(n_systems), weight=np.zeros((n_systems, 2)),
         truth=np.empty((n_patterns, n_labels)), elsewhere=np.full((n_systems, 1 + GROUPS), 0.5),
@@ -105,7 +105,7 @@ def room(n_patterns: int, n_labels: int, n_systems: int) -> Beyond:
 def answers(pattern: Ints, codes: Ints, missing: int, n_given: Floats, n_labels: int) -> Answers:
     """Lay out systems' answers (item, system), given the number of labels (pattern).
 
-    ``missing`` is the code of no answer. All cells are in one group where every item has labels.
+    ``missing`` is the code of no answer. All cells are in one group if every item has labels.
     """
     parts, start = [np.empty((5, 0), dtype=np.int64)], [0]
     labelled = (n_given[pattern] > 0).astype(np.int64)
@@ -127,8 +127,8 @@ def answers(pattern: Ints, codes: Ints, missing: int, n_given: Floats, n_labels:
 def difficulty(pattern: Ints, codes: Ints, missing: int, n_given: Floats) -> Difficulty:
     """Lay out items by the group of the leading answer of systems (item, system).
 
-    Items that fewer than two systems answered are a group of their own, and so are all items if
-    every item has labels.
+    Items that fewer than two systems answered are one group. If every item has labels, all items
+    are in this group.
     """
     labelled, given = n_given[pattern] > 0, codes != missing
     group = np.full(len(pattern), GROUPS)
@@ -147,7 +147,7 @@ def difficulty(pattern: Ints, codes: Ints, missing: int, n_given: Floats) -> Dif
 def agreement_groups(codes: Ints, missing: int) -> Ints:
     """Return the group (item, system) of each answer, by the share of others who gave it.
 
-    None, at most half, more, or all of them.
+    Groups 0 to 3: none, at most half, more than half, or all of them.
 
     >>> agreement_groups(np.array([[0, 0, 1], [1, 1, 1], [0, -1, -1]]), -1).tolist()
     [[1, 1, 0], [3, 3, 3], [1, 1, 1]]
@@ -162,7 +162,7 @@ def agreement_groups(codes: Ints, missing: int) -> Ints:
 
 
 def distinct(answers: Ints) -> tuple[Ints, Ints]:
-    """Return the first of the systems (item, system) with the same answers, and which each is.
+    """Return the first system with each distinct column of answers, and each system's column.
 
     >>> first, same = distinct(np.array([[2, 2, 0], [1, 1, 0]]))
     >>> first, same
@@ -178,7 +178,7 @@ def distinct(answers: Ints) -> tuple[Ints, Ints]:
 def _elliptical(log_likelihood: Callable[..., float]) -> Any:
     r"""Compile elliptical slice sampling of standard normal numbers (Murray et al. 2010).
 
-    From ``log_likelihood`` (x, \*args) to a function (state, x, \*args) that writes the next x.
+    For ``log_likelihood`` (x, \*args) returns a function (state, x, \*args) that writes the next x.
     """
 
     def draw(state: State, x: Floats, *args: Any) -> None:
@@ -207,7 +207,7 @@ def _elliptical(log_likelihood: Callable[..., float]) -> Any:
 
 @inner
 def _flatten(truth: Floats, p: int, power: float, out: Floats) -> None:
-    """Write the probabilities of an item's true label (label)."""
+    """Write the probabilities of an item's true label (label), raised to a power and normalised."""
     high, total = -math.inf, 0.0
     for z in range(len(out)):
         out[z] = power * math.log(max(truth[p, z], 1e-300))
@@ -242,7 +242,7 @@ def draw_correlation(
 ) -> float:  # fmt: skip
     """Draw the correlation of errors; write the true labels' probabilities given it.
 
-    ``truth`` (pattern, label) holds those given the labels, as if errors were independent.
+    ``truth`` (pattern, label) holds the probabilities if errors were independent.
     """
     row = np.empty(out.shape[1])
     for _ in range(_SWEEPS):
@@ -271,10 +271,10 @@ def draw_right(
 ) -> float:  # fmt: skip
     """Draw the true labels, and each respondent's accuracy by its number of true labels.
 
-    Accuracies have a Beta prior around the share of all labels that are true. Returned is the share
-    of items whose true label is the one that most labels are, or would be. If some items have no
-    labels, shares right by group of items (`_draw_means`, whose state is ``mean``) say how much
-    easier all items are than those of each respondent.
+    Accuracies have a Beta prior around the share of all labels that are true. Returns the share of
+    items whose true label is the majority label, which is hypothetical for items without labels. If
+    there are such items, shares right by group of items (`_draw_means`, with the state ``mean``)
+    show how much easier all items are than the items of each respondent.
     """
     n, n_groups = truth.shape[1], len(items.share)
     right, total = np.zeros((n_respondents, n_groups)), np.zeros((n_respondents, n_groups))
@@ -319,7 +319,7 @@ def draw_right(
     leading, whole = hits[1].sum(), seen[1].sum()
     if items.unlabelled.sum() == 0:
         return leading / whole
-    # Labels of an item err together, and count as one.
+    # Errors of an item's labels are correlated: they count as one label.
     hits = np.floor(hits + uniform(state))
     for k in range(2):
         for _ in range(_SWEEPS):
@@ -360,7 +360,7 @@ def _log_answers(
     x: Floats, log_odds: float, prior: Floats, votes: Votes, answers: Answers, truth: Floats,
     first: int, last: int,
 ) -> float:  # fmt: skip
-    """Return the log-probability that a system is right and wrong where the truth is known."""
+    """Return the log-probability of a system's right and wrong answers where the truth is known."""
     out = 0.0
     if len(votes.known) == 0:
         return out
@@ -418,7 +418,7 @@ def _draw_hits(state: State, votes: Votes, answers: Answers, c: int, share: floa
 
 @inner
 def _draw_means(state: State, yes: Floats, no: Floats, mean: Floats) -> None:
-    """Draw the shares of groups, given how many are right and wrong, and the one they lie around.
+    """Draw the shares of groups, given numbers of right and wrong, and the mean of these shares.
 
     Given numbers of `tables`, both have Beta posteriors (Teh et al. 2006, section 5.3).
     """
@@ -437,8 +437,8 @@ def _draw_elsewhere(
     """Draw how often a system is right (group, answer) on items that annotators did not label.
 
     ``right`` and ``total`` (group, answer) count the other items. The share of a group and answer
-    has a Beta prior around that of the group, and this one around that of all items, which is
-    uniform. ``mean`` (all items, each group) is the state of the chain.
+    has a Beta prior around the group's share, which has a Beta prior around the share of all items,
+    which is uniform. ``mean`` (all items, each group) is the state of the chain.
     """
     n_answers = right.shape[1]
     yes, no = np.empty(GROUPS), np.empty(GROUPS)

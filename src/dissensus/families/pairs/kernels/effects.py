@@ -1,4 +1,4 @@
-"""What prompts and voters add, a block for each, and the spreads and means of what they add."""
+"""Effects of prompts and voters, one block for each, and the spreads and means of effects."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ from dissensus.kernels.types import Floats, Ints
 from dissensus.kernels.variates import normal
 from dissensus.kernels.vectors import exp
 
-# What systems are better or worse by on one prompt, or for one voter. With ties, the last number of
-# a prompt is its tendency.
+# Effects of systems on one prompt, or for one voter. With ties, the last number of a prompt is its
+# tendency to ties.
 
 
 @inner
@@ -67,9 +67,10 @@ def _slopes_of_item(
     x: Floats, n: int, matrix: Floats, slope: Floats, one_of: Ints, two_of: Ints, said: Floats,
     weight: Floats, table: Floats, rows: Floats, first_cell: int, precision: float, of_tie: float,
 ) -> None:  # fmt: skip
-    """Arrays are of the item's votes; ``said`` and ``weight`` go on to the votes after them.
+    """Write the curvature and the slope of the log density of one prompt's numbers.
 
-    ``of_tie`` is a precision, or 0 without ties.
+    Arrays hold the prompt's votes; ``said`` and ``weight`` continue with later votes. ``of_tie`` is
+    a precision, or 0 without ties.
     """
     for j in range(n):
         for k in range(j):
@@ -116,7 +117,7 @@ _move_item = mover(_slopes_of_item, _log_density_of_item)
 
 @inner
 def _cells_of(of: int, votes: Votes, par: Parameters) -> tuple[Cells, Floats]:
-    """Return the cells that have a spread, of voters or prompts, and their numbers."""
+    """Return the cells of voters or prompts that have a spread, and their numbers."""
     return (votes.voters, par.taste) if of == TASTE else (votes.prompts, par.cell)
 
 
@@ -152,7 +153,7 @@ def draw_cells(
         )  # fmt: skip
 
 
-# The three numbers of an annotator. Of those that a model lacks, the prior is drawn.
+# The three numbers of an annotator. Numbers that a model lacks are drawn from their prior.
 
 
 @inner
@@ -173,9 +174,11 @@ def _slopes_of_annotator(
     x: Floats, n: int, matrix: Floats, slope: Floats, ahead: Floats, tendency: Floats,
     said: Floats, weight: Floats, rows: Floats, form: Form, side: float, precision: Floats,
 ) -> None:  # fmt: skip
-    """Arrays are of the annotator's votes; ``said`` and ``weight`` go on to the votes after them.
+    """Write the curvature and the slope of the log density of one annotator's numbers.
 
-    ``ahead`` is eta for a voter of average sharpness; ``tendency`` is that to ties without the own.
+    Arrays hold the annotator's votes; ``said`` and ``weight`` continue with later votes. ``ahead``
+    is eta without the side's advantage at sharpness 1, and ``tendency`` the tendency to ties
+    without the annotator's part.
     """
     for j in range(n):
         for k in range(j):
@@ -259,7 +262,7 @@ def draw_annotators(
             state, x, reference[who], 3, how, work, ahead, tendency, said, weight, rows, form,
             side, precision,
         )  # fmt: skip
-        # For voters who vote at random it is far from normal: small sharpnesses are all alike.
+        # For voters who vote at random it is not normal: all small sharpnesses fit equally well.
         for t in range(len(ahead)):
             rows[TIED, t] = tendency[t] + (x[TIE] if form.ties else 0.0)
         x[SHARP] = _draw_sharp(
@@ -268,14 +271,14 @@ def draw_annotators(
         )  # fmt: skip
 
 
-# Spreads: given the numbers, and with the numbers as multiples of them.
+# Spreads: drawn given the numbers, and together with numbers that are multiples of them.
 
 
 @inner
 def _log_spread(x: float, n: float, square: float, scale: float) -> float:
     """Return the log density of a log standard deviation of n numbers, with a half-normal prior.
 
-    A Rayleigh prior, as strengths' spread has, is sd times as dense: with it n is one less.
+    The Rayleigh prior of strengths' spread has a further factor sd: n is then one less.
     """
     sd = math.exp(x)
     return x - n * x - 0.5 * square / (sd * sd) - 0.5 * (sd / scale) ** 2
@@ -335,7 +338,7 @@ def _has(form: Form, of: int) -> bool:
 
 @inner
 def _is_of(of: int, system: int, n_systems: int) -> bool:
-    """Return whether a cell has this spread: `CELL`, or `ITEM_TIE` for the last of a prompt."""
+    """Return whether a cell has this spread: `ITEM_TIE` only for the last cell of a prompt."""
     return (of == ITEM_TIE) == (system == n_systems)
 
 
@@ -386,7 +389,7 @@ def stretch(
     state: State, votes: Votes, form: Form, par: Parameters, scale: Floats, of: int,
     table: Floats, own: Floats, rows: Floats,
 ) -> None:  # fmt: skip
-    """Draw a spread, and with it all numbers that have it."""
+    """Multiply a spread, and all numbers that have it, by a random factor."""
     fill_table(votes, form, par, table)
     for t in range(len(votes.left)):
         if of == STRENGTH:
@@ -407,7 +410,10 @@ def stretch(
 def _log_scale(
     x: float, n: float, total: float, square: float, own: float, n_others: float, others: float,
 ) -> float:  # fmt: skip
-    """``others`` is the sum of squares of what becomes smaller, in units of the priors' scales."""
+    """Return the log density of the factor exp(x) of `_draw_unit`.
+
+    ``others`` is the sum of squares of spreads and coefficients, in units of their priors' scales.
+    """
     moved = square + 2.0 * x * total + n * x * x
     factor = math.exp(-x)
     return -0.5 * moved / (own * own) - 0.5 * others * factor * factor - n_others * x
@@ -416,15 +422,15 @@ def _log_scale(
 _draw_scale = slicer(_log_scale)
 
 
-# Means given the sums of mean and deviation, which the votes do not tell apart.
+# Means given the sums of mean and deviation: the likelihood depends only on these sums.
 
 
 @kernel
 def draw_means(
     state: State, votes: Votes, form: Form, par: Parameters, prior: Floats, scale: Floats
 ) -> None:
-    """Draw strengths, ties and side; answers' quality, prompts and annotators stay as they are."""
-    for of in (CELL, TASTE):  # strengths given their sums with the one, then with the other
+    """Draw strengths, ties and side given their sums with prompts' and annotators' numbers."""
+    for of in (CELL, TASTE):  # strengths given their sums with cells, then with tastes
         if _has(form, of):
             _draw_means_of_cells(state, votes, form, par, prior, of)
     if form.annotators:
@@ -447,7 +453,7 @@ def draw_means(
 def _draw_means_of_cells(
     state: State, votes: Votes, form: Form, par: Parameters, prior: Floats, of: int
 ) -> None:
-    """Draw strengths, and of prompts the tendency to ties, given their sums with cells."""
+    """Draw strengths, and with prompts the tendency to ties, given their sums with cells."""
     cells, x = _cells_of(of, votes, par)
     n_systems, ties = len(par.strength), form.ties > 0 and of == CELL
     every = n_systems + ties  # the last is the tendency to ties
@@ -480,16 +486,17 @@ def _draw_means_of_cells(
 def _draw_unit(
     state: State, votes: Votes, par: Parameters, form: Form, prior: Floats, scale: Floats
 ) -> None:
-    """Make all annotators sharper, and strengths and coefficients smaller by as much."""
-    # Log sharpness has mean 0 and strengths a spread that is free: the slice is along
-    # x, log sharpness + x, strengths, cells and their spreads times exp(-x).
+    """Multiply all sharpnesses by exp(x), and divide strengths and coefficients by it."""
+    # The likelihood does not change with x: all log sharpnesses plus x; strengths, coefficients,
+    # cells and their spreads times exp(-x).
     n, total, square = len(par.own), 0.0, 0.0
     for a in range(n):
         total += par.own[a, SHARP]
         square += par.own[a, SHARP] ** 2
     n_along = votes.along.shape[1]
     # Numbers keep their ratio to their spread: the density changes by the priors of spreads and
-    # coefficients, and has a factor exp(-x) for each. Strengths' has one more, by Rayleigh's prior.
+    # coefficients, and has a factor exp(-x) for each. Strengths' spread has one more, by its
+    # Rayleigh prior.
     n_others, others = 1.0 + n_along, 0.0
     for c in range(n_along):
         others += prior[SIDE + c] * par.coefficient[c] ** 2

@@ -50,7 +50,7 @@ _WIDER = 1.05
 """The standard deviations of the normal approximation are this many times those at the mode. Where
 the density has heavier tails than the approximation, moves end there rarely and leave rarely."""
 _FAR = 3.0
-"""No number moves farther in one step."""
+"""Maximum change of a number in one step of Newton's method."""
 
 
 KEEP, LEARN, JUMP = range(3)

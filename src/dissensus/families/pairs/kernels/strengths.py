@@ -1,7 +1,7 @@
 """All strengths, with the tendency to ties, the side's advantage, and coefficients of covariates.
 
-A block is x: strengths, tendency to ties, advantage, coefficients of differences, those of ties, as
-far as the model has them.
+The block x has strengths, tendency to ties, advantage, coefficients of differences and coefficients
+of ties, in this order, as far as the model has them.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def slopes_of_all(
     x: Floats, n: int, matrix: Floats, slope: Floats, votes: Votes, form: Form, n_systems: int,
     rest: Floats, rows: Floats, precision: Floats,
 ) -> None:  # fmt: skip
-    """``rest`` (row, vote) is what the rest of the model adds."""
+    """Write the curvature and the slope; ``rest`` (row, vote) is from the rest of the model."""
     left, right = votes.left, votes.right
     tie = n_systems
     side = n_systems + form.ties
@@ -152,7 +152,7 @@ def draw_strengths(
     n_along, n_tied = votes.along.shape[1], votes.tied.shape[1]
     fill_table(votes, form, par, table)
     rest = table[:3]
-    for t in range(len(votes.left)):  # without what is drawn
+    for t in range(len(votes.left)):  # without this block
         eta = table[G, t] * (table[CELLS, t] + table[TASTES, t]) + table[ADVANTAGE, t]
         tie = 0.0
         if form.side:

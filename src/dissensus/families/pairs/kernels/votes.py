@@ -1,4 +1,4 @@
-r"""Votes on pairs, what a chain knows, and the probability of a vote.
+r"""Votes on pairs, the parameters of a chain, and the probability of a vote.
 
 A vote t of an annotator a on the systems l and r, which answered the prompt i, has
 
@@ -8,7 +8,7 @@ A vote t of an annotator a on the systems l and r, which answered the prompt i, 
     P(\mathrm{left}) : P(\mathrm{tie}) : P(\mathrm{right})
       = e^{\eta_t / 2} : e^{\tau + \tau_i + \tau_a + w_t' \gamma} : e^{-\eta_t / 2}.
 
-Covariates z and w are what is known of the two answers, such as a judge's verdict. Strengths have a
+Covariates z and w describe the two answers, for example a judge's verdict on them. Strengths have a
 common normal prior here. After their mean is subtracted they have the distribution
 of strengths that add up to 0.
 """
@@ -26,13 +26,13 @@ from dissensus.kernels.vectors import exp, log, unchecked
 
 
 class Cells(NamedTuple):
-    """Votes sorted by prompt, or by voter, and its cells: pairs of a prompt (voter) and a system.
+    """Votes sorted by prompt, or by voter, and cells: pairs of a prompt (voter) and a system.
 
-    After its systems a prompt has one cell more for its tendency to ties. Places among cells are
-    empty where a model has none; ``tie`` also without ties, and of voters.
+    With ties, a prompt has one more cell, its last, for its tendency to ties. Places among cells
+    are empty if the model has no cells; ``tie`` is also empty without ties, and for voters.
     """
 
-    order: Ints  # Votes; what follows by vote is in this order
+    order: Ints  # Votes; the following arrays by vote are in this order
     start: Ints  # (prompt + 1): its votes
     side: Floats  # 1 left, 0 tie, -1 right
     weight: Floats  # Number of equal votes
@@ -44,7 +44,7 @@ class Cells(NamedTuple):
 
 
 class Votes(NamedTuple):
-    """Votes sorted by prompt; without prompts, or voters, all are of one, without cells."""
+    """Votes sorted by prompt; without prompts (voters), all votes are of one, without cells."""
 
     left: Ints
     right: Ints
@@ -68,26 +68,26 @@ class Form(NamedTuple):
 
 
 class Parameters(NamedTuple):
-    """The state of a chain; a sweep writes over it."""
+    """Current values of all parameters; each sweep overwrites them."""
 
     strength: Floats  # (system), not centred
     common: Floats  # (2): tendency to ties, advantage of the left side
-    cell: Floats  # (cell): what systems are better by, and each prompt's tendency to ties
+    cell: Floats  # (cell): effects of systems on a prompt, and each prompt's tendency to ties
     own: Floats  # (annotator, 3): log sharpness, tendency to ties, advantage of the left side
     spread: Floats  # (7): of strengths, cells, annotators' three numbers, prompts' ties, tastes
     coefficient: Floats  # (covariate): of the difference, then of ties
-    taste: Floats  # (voters' cell): what systems are better by for a voter
+    taste: Floats  # (voters' cell): effects of systems for a voter
 
 
 SHARP, TIE, SIDE = range(3)
-"""The columns of `Parameters.own`; those of `Parameters.common` are one less."""
+"""The columns of `Parameters.own`; indices of `Parameters.common` are one less."""
 STRENGTH, CELL, OWN, ITEM_TIE, TASTE = 0, 1, 2, 5, 6
 """Places in `Parameters.spread`; annotators' are `OWN`, `OWN` + 1 and `OWN` + 2, and `ITEM_TIE` is
-that of prompts' tendencies to ties."""
+the spread of prompts' tendencies to ties."""
 
 
 NEVER = -np.inf
-"""The tendency to ties where no vote is one."""
+"""The tendency to ties of a model without ties."""
 
 G, GAP, CELLS, ADVANTAGE, TENDENCY, TASTES = range(6)
 """The rows of a table of votes: sharpness, the difference in strengths and covariates, the
@@ -95,29 +95,29 @@ difference between the answers to this prompt, the advantage of the left side, t
 ties, and the difference in the voter's tastes."""
 
 ETA, TIED, OUT, FIRST, FIRST_TIED, SECOND, SECOND_TIED, CROSS = range(8)
-"""The rows of what blocks write of their votes: eta and the tendency to ties; the log probability;
-its slopes by the first two; its curvatures, times -1."""
+"""The rows of an array that blocks write for their votes: eta and the tendency to ties; the log
+probability; its slopes by the first two; minus its second derivatives."""
 
 _FEW = 8
-"""Below so many votes each has its own exponentials: several at once would take longer."""
+"""Fewer votes have their exponentials one by one: several at once would take longer."""
 _MOST = 700.0
-"""By so much more than half of eta the tendency to ties is taken to exceed it at the most: only
-ties are left, and the exponential would be too large."""
+"""Maximum excess of the tendency to ties over half of eta: beyond it, all votes are ties, and the
+exponential would overflow."""
 
 
 def empty_table(n: int) -> Floats:
-    """Make room for the table of so many votes."""
+    """Allocate the table of n votes."""
     return np.empty((6, n))
 
 
 def empty_rows(n: int) -> Floats:
-    """Make room for what blocks write of so many votes."""
+    """Allocate the array that blocks write for n votes."""
     return np.empty((8, n))
 
 
 @inner
 def _filled(n: int, longest: int) -> int:
-    """Return n or a little more: votes after the last eight would be gone through one by one."""
+    """Return n, rounded up to a multiple of eight if possible: loops take eight votes at once."""
     return min(n + 7 & ~7, longest)
 
 
@@ -137,7 +137,7 @@ def log_votes(n: int, rows: Floats, side: Floats, weight: Floats) -> float:
         tied = min(rows[TIED, t] - half, _MOST)
         own = 0.5 * side[t] * eta - half if side[t] != 0.0 else tied
         rows[OUT, t] = own - log(1.0 + exp(-abs(eta)) + exp(tied))
-    # An addition waits for the one before it: four sums wait for each other a fourth of the time.
+    # An addition waits for the previous one of the same sum: four sums are added in parallel.
     one = two = three = four = 0.0
     for t in range(0, n - 3, 4):
         one += weight[t] * rows[OUT, t]
@@ -176,7 +176,11 @@ def write_slopes(n: int, rows: Floats, side: Floats, weight: Floats) -> None:
 def _write_slopes(
     t: int, rows: Floats, less: float, odds: float, side: float, weight: float
 ) -> None:
-    """``less`` and ``odds`` are of the less probable side and of a tie, against the other side."""
+    """Write the slopes and curvatures of one vote.
+
+    ``less`` and ``odds`` are the odds of the less probable side, and of a tie, against the more
+    probable side.
+    """
     whole = 1.0 / (1.0 + less + odds)
     apart = (1.0 - less) * whole  # P(left) - P(right)
     apart = apart if rows[ETA, t] >= 0.0 else -apart
@@ -204,7 +208,7 @@ def fill_table(votes: Votes, form: Form, par: Parameters, table: Floats) -> None
         table[G, t], table[CELLS, t], table[ADVANTAGE, t] = 1.0, 0.0, side
         table[TENDENCY, t], table[TASTES, t] = every, 0.0
     if form.items:
-        for t in range(n):  # which are in the order of prompts
+        for t in range(n):  # votes are in the order of prompts
             table[CELLS, t] = par.cell[votes.prompts.left[t]] - par.cell[votes.prompts.right[t]]
     if form.items and form.ties:
         for t in range(n):
@@ -235,7 +239,7 @@ def fill_table(votes: Votes, form: Form, par: Parameters, table: Floats) -> None
 
 @inner
 def write_eta(table: Floats, rows: Floats) -> None:
-    """Write how far the left side is ahead of the right in each vote."""
+    """Write eta of each vote: how far the left side is ahead of the right."""
     for t in range(table.shape[1]):
         gap = table[GAP, t] + table[CELLS, t] + table[TASTES, t]
         rows[ETA, t] = table[G, t] * gap + table[ADVANTAGE, t]

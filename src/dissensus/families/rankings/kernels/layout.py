@@ -31,7 +31,7 @@ PRIOR, POSTERIOR, SINGLE, SHARED_OWN = range(4)
 """The columns of `RankedItem.shapes`."""
 
 COMMON, TOTAL_SHAPE, N_TAIL, SHARED, POWER, EXACT, N_PLACES = range(7)
-"""The columns of `RankedItems.numbers`: those of `ItemNumbers`, in their order."""
+"""The columns of `RankedItems.numbers`: the fields of `ItemNumbers`, in their order."""
 
 
 class ItemNumbers(NamedTuple):
@@ -40,16 +40,16 @@ class ItemNumbers(NamedTuple):
     common: float
     """The sharpness of all rankings, 0 if they differ."""
     total_shape: float
-    """Of all strengths together."""
+    """Sum of the prior shapes of all strengths."""
     n_tail: int
     """Number of cells of the last unit, each with the unit's shape; 1 even if cells
     are lumped, with the sum of their shapes; 0 if there is no tail."""
     shared: float
-    """Power x the number of open rankings that start with a single label: all choose from all
-    that is there, and what one chooses from is looked at once for all."""
+    """Power x the number of open rankings that start with a single label. These first choices
+    are all from the set of all cells, which is evaluated once for all of them."""
     power: float
     exact: bool
-    """Whether there are ties, and the power is not whole: arrival times do not repeat in part."""
+    """Whether there are ties and a power that is not whole: tied times need whole repeats."""
     n_places: int
     """Number of places of `RankedItem.listed` of this item."""
 
@@ -67,18 +67,18 @@ class RankedItem(NamedTuple):
     then, if it is open, its unlisted units. Beside each is the number of its block, 0 if it is not
     listed."""
     spans: Codes
-    """(ranking, `BEGIN` ...): the first place whose block is still to be looked at; the first place
-    of a last block with nothing after it, or of what is not listed; the end."""
+    """(ranking, `BEGIN` ...): the first informative place; the first place of a last block with
+    nothing after it, or of the unlisted units; the end."""
     sharpness: Floats
     """(ranking)"""
     shapes: Floats
-    """(unit, `PRIOR` ...): of the prior; the same plus power x sharpness for each ranking that
-    lists the unit; for each that does so in a block of one; and, without the shape, for each of
-    those shared that the unit is first in."""
+    """(unit, `PRIOR` ...): the prior shape; the prior shape plus power x sharpness for each ranking
+    that lists the unit; the same for each ranking that lists it in a block of one; and power x
+    sharpness alone for each shared first choice of the unit."""
 
 
 class RankedItems(NamedTuple):
-    """The same of many items, one after another."""
+    """The data of many items, one after another."""
 
     numbers: Floats
     """(item, `COMMON` ...)"""
@@ -97,7 +97,7 @@ class RankedItems(NamedTuple):
         return np.diff(self.unit_start)
 
     def shape_of(self, row: int) -> Floats:
-        """Take one kind of shape of all units."""
+        """Return one column of `shapes`, for all units."""
         return self.shapes[: self.unit_start[-1], row]
 
 
@@ -106,8 +106,8 @@ def ranked_items(
 ) -> RankedItems:
     """Read the rankings of all items, for a power of the likelihood.
 
-    `shape` (cell) are prior shapes, `sharpness` (ranking) powers of the strengths; so many leading
-    cells of each item as `named` (item) says are units of their own.
+    `shape` (cell) are prior shapes, `sharpness` (ranking) powers of the strengths. The first
+    `named` (item) cells of each item are units of their own.
     """
     n_rankings, n_cells = np.diff(rankings.item_start), rankings.n_cells
     start = np.zeros(len(named) + 1, dtype=np.int64)
@@ -142,7 +142,7 @@ def ranked_item(items: RankedItems, item: int) -> RankedItem:
 
 @inner
 def take_prior(items: RankedItems, item: int, prior: Floats) -> None:
-    """Give an item's strengths another prior, of these shapes (cell)."""
+    """Replace the prior shapes (cell) of an item's strengths."""
     low, last = items.unit_start[item], items.unit_start[item + 1] - 1
     n_units, numbers = last + 1 - low, items.numbers[item]
     lumped = numbers[COMMON] == 1.0 and numbers[N_TAIL] == 1.0
@@ -195,7 +195,7 @@ def _write_numbers(
     rankings: Rankings, item: int, shape: Floats, sharpness: Floats, power: float, named: int,
     numbers: Floats,
 ) -> int:  # fmt: skip
-    """Write the parts of an item that do not depend on its rankings; return its units."""
+    """Write all numbers of an item but `SHARED` and `N_PLACES`; return its number of units."""
     low, high = rankings.item_start[item], rankings.item_start[item + 1]
     common = sharpness[low] if high > low else 1.0
     for ranking in range(low, high):
@@ -206,7 +206,7 @@ def _write_numbers(
     if n_tail > 1 and common == 1.0:
         n_tail = 1
     exact = power != math.floor(power) and _any_tied(rankings, low, high, len(shape))
-    if n_tail > 1 and exact:  # each needs its own look at the ties
+    if n_tail > 1 and exact:  # ties are then evaluated cell by cell
         n_units, n_tail = len(shape), 1
     for cell in range(len(shape)):
         numbers[TOTAL_SHAPE] += shape[cell]
@@ -232,9 +232,9 @@ def _tail_start(rankings: Rankings, low: int, high: int, shape: Floats, named: i
 
 @inner
 def _stop(rankings: Rankings, ranking: int, n_cells: int) -> int:
-    """Return the first row of a last block that nothing comes after, else the end.
+    """Return the first row of a last block with nothing after it, or the end if there is none.
 
-    Such a block comes before the rest with probability 1, and is not informative.
+    Such a block has probability 1, and is not informative.
     """
     low, stop = rankings.ranking_start[ranking], rankings.ranking_start[ranking + 1]
     if stop > low and (rankings.closed[ranking] or stop - low == n_cells):
@@ -264,7 +264,7 @@ def _any_tied(rankings: Rankings, low: int, high: int, n_cells: int) -> bool:
 
 @inner
 def _write_prior(shape: Floats, numbers: Floats, shapes: Floats) -> None:
-    """Begin with the prior's shapes; of cells that share a unit, with their sum."""
+    """Write the prior shapes of units; lumped cells have the sum of theirs."""
     last = len(shapes) - 1
     lumped = len(shape) - last if numbers[COMMON] == 1.0 and numbers[N_TAIL] == 1.0 else 1
     for unit in range(len(shapes)):
@@ -276,7 +276,7 @@ def _write_prior(shape: Floats, numbers: Floats, shapes: Floats) -> None:
 def _write_counts(
     rankings: Rankings, ranking: int, stop: int, step: float, common: float, shapes: Floats
 ) -> bool:
-    """Add a ranking to the shapes; return whether many rankings share its first choice."""
+    """Add a ranking to the shapes; return whether `SHARED` counts its first choice."""
     begin, share = rankings.ranking_start[ranking], False
     for row in range(begin, stop):
         unit = rankings.place[row]
@@ -311,14 +311,14 @@ def _spread(
 
 
 def together(rankings: Rankings, shape: Floats) -> tuple[Rankings, Floats, Flags]:
-    """Make one cell, the last, of those that no ranking of an item lists.
+    """Merge the cells that no ranking of an item lists into one, its last.
 
     Returns rankings of fewer cells, their prior shapes (draw, cell), and which of the old cells are
     listed.
 
     Examples
     --------
-    x, of cells w, x and y:
+    One ranking, which lists x of the cells w, x and y:
 
     >>> one = Rankings(*map(np.array, ([0, 1], [0, 1], [1], [1], [0, 3], [False])))
     >>> fewer, shape, listed = together(one, np.array([[1.0, 2.0, 4.0]]))
@@ -350,11 +350,11 @@ def share_out(
     keys: Keys, theta: Floats, shape: Floats, cell_start: Ints, listed: Flags, column: Ints,
     out: Floats,
 ) -> None:  # fmt: skip
-    """Write the masses of all cells (draw, item, column), into zeros.
+    """Write the masses of all cells into `out` (draw, item, column), which must be 0.
 
-    `theta` (draw, item, column) holds the listed cells and last all others together; `shape`
-    (draw, cell) is of the prior, and `column` (cell) says where a cell's mass goes. Each item's
-    stream in `keys` is advanced.
+    `theta` (draw, item, column) has the masses of listed cells and, last, the mass of all others;
+    `shape` (draw, cell) is the prior's, and `column` (cell) is the column of a cell's mass. Each
+    item's stream in `keys` is advanced.
     """
     parts = np.empty(shape.shape[1])
     for draw in range(len(out)):

@@ -7,10 +7,11 @@ An item's prior favours its predicted labels, as in `dissensus.kernels.learned_p
     \lambda_{ik} \sim \mathrm{Gamma}(\kappa m_{ik}, 1), \qquad
     m_{ik} \propto \exp(a_k + \textstyle\sum_f w_f z_{ifk})
 
-Choices from nested sets :math:`C_0 \supset C_1 \supset \dots` of labels, :math:`C_0` all of them,
-have a likelihood with the strengths summed out. With :math:`n_{k}` the choices of label k,
-:math:`g_j` the choices from :math:`C_j`, :math:`f_j` those of its labels from larger sets, and
-:math:`A_j` the sum of :math:`\kappa m_k` over :math:`C_j`, it is for each item
+Strengths can be summed out of the likelihood of choices from nested sets
+:math:`C_0 \supset C_1 \supset \dots`, where :math:`C_0` has all labels. Let :math:`n_{k}` be the
+number of choices of label k, :math:`g_j` of choices from :math:`C_j`, :math:`f_j` of choices of its
+labels from larger sets, and :math:`A_j` the sum of :math:`\kappa m_k` over :math:`C_j`. The
+likelihood of each item is then
 
 .. math::
 
@@ -23,7 +24,7 @@ from the smallest :math:`C_j` that contains B, until one is in B. These draws co
 :math:`C_j`.
 
 A sweep draws the passed-over labels given strengths, hyperparameters given the counts (elliptical
-slices), and strengths given both. Tied labels have an order in the state of the chain, in which
+slices), and strengths given both. The chain's state includes an order of tied labels, in which
 neighbours are exchanged. `docs/derivations/plackett-luce-gibbs.md` has the reasons.
 """
 
@@ -55,13 +56,13 @@ from dissensus.kernels.types import Floats, Ints
 from dissensus.kernels.variates import LEAST, log_gamma_variate, normal
 
 _WIDER: Final = 1.3
-"""How much wider than that given counts the normal distribution is taken, around which ellipses are
-laid."""
+"""Ratio of the standard deviations of the normal distribution that defines the ellipses to those
+given counts."""
 _LARGE: Final = 1e8
-"""Counts from which on the gamma function is expanded: it would have few digits left."""
+"""Counts from which on log gamma is expanded: differences would have few digits left."""
 _LEAST_SWEEPS, _MOST_SWEEPS, _CELLS = 1, 4, 2000
-"""Sweeps for each draw, and how many cells' are to be gone through: where there are few items, a
-sweep costs little, and forgets less."""
+"""Minimum and maximum number of sweeps for a draw; in between, a draw passes over `_CELLS` cells.
+With few items, a sweep costs little, and forgets less."""
 
 
 class Leaning(NamedTuple):
@@ -74,7 +75,7 @@ class Leaning(NamedTuple):
     label: Ints
     """(cell): the label whose weight it has, -1 for none."""
     spoken: Ints
-    """(cell + 1): its first word."""
+    """(cell + 1): its first word, which is a feature that is not 0."""
     feature: Ints
     """(word)"""
     value: Floats
@@ -89,7 +90,7 @@ class Leaning(NamedTuple):
         return 1 + self.n_free + self.n_features
 
     def part(self, low: int, high: int) -> Leaning:
-        """Take the items from low to high, and nothing of the others."""
+        """Return items `low` to `high` - 1."""
         cells = slice(*self.start[[low, high]])
         words = self.spoken[cells.start : cells.stop + 1]
         of = slice(words[0], words[-1])
@@ -105,7 +106,7 @@ class Leaning(NamedTuple):
 
 
 class Chain(NamedTuple):
-    """Where a chain is, and the normal distribution that it goes around."""
+    """The state of a chain, and the normal distribution that defines its ellipses."""
 
     x: Floats
     """Hyperparameters."""
@@ -113,14 +114,14 @@ class Chain(NamedTuple):
     root: Floats
     inverse: Floats
     order: Ints
-    """(row): the cells listed, tied ones in the current order of the state."""
+    """(row): the listed cells, tied cells in their current order."""
     counts: Counts
     log_strength: Floats
     """(cell)"""
 
 
 def around_first_counts(rankings: Rankings, leaning: Leaning) -> tuple[Floats, Floats]:
-    """Return the mode given counts, and a root of the inverse curvature, of all chains.
+    """Return the mode given counts and a root of the inverse curvature, for all chains.
 
     The counts are drawn given strengths proportional to the counts of first places.
     """
@@ -136,7 +137,7 @@ def around_first_counts(rankings: Rankings, leaning: Leaning) -> tuple[Floats, F
 
 
 def begun(told: Told, leaning: Leaning) -> Floats:
-    """Return the logarithms of strengths to begin with."""
+    """Return starting values of log strengths."""
     return np.asarray(np.log(told.first + leaning.size / leaning.size.sum()))
 
 
@@ -144,10 +145,10 @@ def draw_hyperparameters(
     around: tuple[Floats, Floats], rankings: Rankings, leaning: Leaning, draws: int, tune: int,
     key: int,
 ) -> Floats:  # fmt: skip
-    """Draw one chain (draw, hyperparameter), and behind each draw its log density given the counts.
+    """Draw one chain (draw, hyperparameters and, last, their log density given the counts).
 
-    `around` is what `around_first_counts` returns, `leaning` of the cells of the rankings, and
-    `key` where the random numbers start.
+    `around` is the result of `around_first_counts`, `leaning` the features of the rankings' cells,
+    and `key` the seed.
     """
     rng, state = np.random.default_rng(int(key)), np.array([key], dtype=np.uint64)
     told, spread, (mode, root) = telling(rankings), leaning.spreads(), around
@@ -175,7 +176,7 @@ def draw_hyperparameters(
 def sweep_all(
     state: State, chain: Chain, spread: Floats, rankings: Rankings, told: Told, leaning: Leaning
 ) -> float:
-    """Move everything once; return the log density of hyperparameters given counts."""
+    """Go through one sweep; return the log density of hyperparameters given counts."""
     draw_counts(state, rankings, told, chain.order, chain.log_strength, chain.counts)
     high = _move(state, chain, spread, rankings, leaning)
     draw_strengths(state, chain.x, rankings, leaning, chain.counts, chain.log_strength)
@@ -246,9 +247,9 @@ def log_density(
 
 @inner
 def _log_rising(shape: float, low: float, more: float) -> float:
-    """Return log gamma(shape + low + more) / gamma(shape + low), without the terms of low and more.
+    """Return log gamma(shape + low + more) / gamma(shape + low), up to a term without the shape.
 
-    Where they are large, that is most of it, and rounding would lose the rest.
+    If counts are large, that term is dropped: rounding would lose the rest beside it.
     """
     if low + more < _LARGE:
         return log_rising_of(shape + low, more)
@@ -305,7 +306,7 @@ def draw_strengths(
 ) -> None:  # fmt: skip
     """Draw the logarithms of all strengths given hyperparameters and counts.
 
-    Shares of a set's own cells, and of the next set, have a Dirichlet distribution.
+    The shares of a set's own cells and of the next smaller set have a Dirichlet distribution.
     """
     shape = np.empty(len(leaning.size))
     for item in range(len(leaning.start) - 1):

@@ -2,9 +2,10 @@ r"""Observed and expected numbers of rankings of each label, and the memory of a
 
 Labels arrive at times :math:`t_{rk} \sim \mathrm{Exp}(\lambda_k)`, new in each ranking r. A label
 was *seen to arrive* if it is listed in a block with something after it; :math:`n_k` counts these
-rankings. It was *at risk* until it arrived, or else until the last that was seen arrived. Less
-:math:`\lambda_k` times the expected time at risk, :math:`n_k` is the derivative of the exact
-log-likelihood by :math:`\log \lambda_k`. `docs/derivations/maximum-likelihood.md` derives them.
+rankings. It was *at risk* until it was seen to arrive or, if it was not, until the last label that
+was seen arrived. The derivative of the exact log-likelihood by :math:`\log \lambda_k` is
+:math:`n_k` minus :math:`\lambda_k` times the expected time at risk.
+`docs/derivations/maximum-likelihood.md` derives them.
 
 The EM algorithm has the same two steps as a sweep, times given strengths and strengths given times,
 with means in place of draws:
@@ -70,7 +71,7 @@ def times_expected(rankings: Rankings, item: int, log_strength: Floats, expected
 def in_plain_numbers(
     rankings: Rankings, item: int, log_strength: Floats, top: float, expected: Floats
 ) -> float:
-    """Do the same for strengths that are all within `WIDEST` of the largest, `top`."""
+    """Compute `times_expected` for log strengths within `WIDEST` of the largest, `top`."""
     low, high = rankings.item_start[item], rankings.item_start[item + 1]
     n_cells = len(log_strength)
     later, ratio, share = np.empty(n_cells), np.empty(n_cells), np.empty(n_cells)
@@ -102,7 +103,7 @@ def in_plain_numbers(
 
 @inner
 def _rest_after(strength: Floats, place: Ints, rank: Ints, rest: float, later: Floats) -> None:
-    """Write the sum after the block of each row, from the last to the first: no differences."""
+    """Write the sum of strengths after each row's block, from the end: no differences are taken."""
     total = rest
     for row in range(len(place) - 1, -1, -1):
         if row == len(place) - 1 or rank[row] != rank[row + 1]:
@@ -146,7 +147,7 @@ def _expect_listed(
 
 @inner
 def in_logs(rankings: Rankings, item: int, log_strength: Floats, expected: Floats) -> float:
-    """Do the same for strengths too far apart to be added directly."""
+    """Compute `times_expected` for strengths too far apart to be added directly."""
     expected += times_ranked(rankings, item)
     everyone = np.arange(len(log_strength))
     summed = 0.0
@@ -166,11 +167,11 @@ def in_logs(rankings: Rankings, item: int, log_strength: Floats, expected: Float
 
 
 _ROUNDS = 12
-"""Towards the mode, and then towards the direction that is forgotten last. What is found is never
-more than is kept, and in 720 random cases was a tenth less at most."""
+"""Number of steps towards the mode, and then towards the slowest direction. The result is never
+above the true memory, and in 720 random cases was below it by at most a tenth."""
 
 _STEP = 1e-4
-"""Distance from the mode at which the algorithm is tried."""
+"""Distance from the mode at which a step of the EM algorithm is evaluated."""
 
 _GOLDEN = 0.6180339887498949
 """Multiples of it are spread evenly in (0, 1): a start that favours no direction."""
@@ -186,7 +187,7 @@ def memories(rankings: Rankings, items: Codes, shape: Floats, power: float, out:
 
 @part
 def memory(rankings: Rankings, item: int, shape: Floats, power: float) -> float:
-    """Return the part of itself that the slowest direction keeps from sweep to sweep, 0 to 1.
+    """Return the autocorrelation of the slowest direction from sweep to sweep, 0 to 1.
 
     1,000 draws have an effective sample size of about 1,000 (1 - memory) / (1 + memory). `shape`
     (cell) are this item's prior shapes; all annotators have sharpness 1.
@@ -219,7 +220,7 @@ def memory(rankings: Rankings, item: int, shape: Floats, power: float) -> float:
 
 @inner
 def _length(weight: Floats, away: Floats) -> float:
-    """Return the length of a vector where the likelihood's curvature is the measure."""
+    """Return the length of a vector whose squares are weighted by the likelihood's curvature."""
     summed = 0.0
     for k in range(len(away)):
         summed += weight[k] * away[k] * away[k]
@@ -231,7 +232,7 @@ def _step(
     rankings: Rankings, item: int, shape: Floats, power: float, got: Floats, at: Floats,
     expected: Floats, out: Floats,
 ) -> None:  # fmt: skip
-    """Write the log strengths after one step from those before, both relative to their sum."""
+    """Write the log shares after one EM step from the log strengths `at`."""
     top = -np.inf
     for k in range(len(at)):
         top = max(top, at[k])

@@ -57,8 +57,8 @@ def groups(rankings: Rankings) -> Groups:
 def _edges(rankings: Rankings) -> tuple[Codes, Codes, int]:
     """Return the edges of a graph in which the same cells can be reached as by "ranked above".
 
-    Each block gets a node: reached from its members and the block before, with edges to the
-    members of the block after. So the edges are as many as the rows, not as their pairs.
+    Each block gets a node, with edges from its members and from the node of the block before, and
+    to the members of the block after. The edges then grow with the rows, not with pairs of rows.
     """
     ranking, item, cell = _whose(rankings)
     n_cells = int(rankings.cell_start[-1])
@@ -103,8 +103,8 @@ def _unlisted(rankings: Rankings, item: Codes, ranking: Codes, block: Codes) -> 
 def within(rankings: Rankings, of_cell: Codes) -> tuple[Rankings, Codes]:
     """Split the rankings: each group is a separate problem.
 
-    Returns rankings with a group in place of an item, in which blocks keep their numbers, and which
-    of the original cells each of their cells is.
+    Returns rankings with a group in place of an item, in which blocks keep their numbers, and the
+    original index of each of their cells.
     """
     n_groups = int(of_cell.max(initial=-1)) + 1
     order = np.argsort(of_cell, kind="stable")
@@ -130,10 +130,10 @@ _MEMORY = 30
 """Number of steps from which the curvature is estimated."""
 
 _LONGEST = 10.0
-"""Maximum change of a log strength in one step; far out, the likelihood is too flat."""
+"""Maximum change of a log strength in one step: far from the maximum the likelihood is flat."""
 
 _MOST_CUTS = 30
-"""An end to shortening one step, after which the EM step is taken."""
+"""Maximum number of times that a step is shortened; then the EM step is taken instead."""
 
 _ROUNDING = 1e-12
 """Relative rounding error by which a sum of logarithms may seem to decrease."""
@@ -143,27 +143,28 @@ class Maximum(NamedTuple):
     """Maximum of the likelihood of each item's rankings, or its limit."""
 
     share: Floats
-    """(cell): its part of the strengths of all of the item's cells."""
+    """(cell): its share of the sum of the item's strengths."""
     top: Flags
     """(cell): whether its share is above 0."""
     log_likelihood: Floats
     """(item): the maximum, or the supremum if it is not reached."""
     n_tops: Ints
-    """(item): the groups among which the rankings do not decide; 1 if the shares are unique."""
+    """(item): number of top groups; 1 if the shares are unique."""
     n_passes: Ints
     """(item): number of passes over all rankings."""
     reached: Flags
-    """(item): whether that was enough."""
+    """(item): whether the maximum was reached in these passes."""
 
 
 def maximum(rankings: Rankings, *, tolerance: float, max_passes: int) -> Maximum:
     """Find the strengths under which the rankings of each item are most probable.
 
     As the groups of labels move apart, the likelihood tends to a product with one factor for each
-    group, which has one maximum. Only the top group keeps a share. If there are several, nothing
-    decides between them, and each gets a part in proportion to its number of cells.
+    group, which has one maximum. Only the top group keeps a share. If there are several top groups,
+    the rankings do not decide between them, and each gets a part in proportion to its number of
+    cells.
 
-    Stops when the EM algorithm would change no strength by more than `tolerance` times itself, or
+    Stops when the EM algorithm would change no strength by more than the fraction `tolerance`, or
     after `max_passes` over a group's rankings.
 
     Examples
@@ -219,7 +220,7 @@ def _solve(
 def _climb(
     rankings: Rankings, item: int, u: Floats, tolerance: float, max_passes: int
 ) -> tuple[float, int, bool]:
-    """Go up from `u`, in place, until each label is ranked as often as expected."""
+    """Climb from `u`, in place, until each label is ranked as often as expected."""
     observed = times_ranked(rankings, item)
     expected, trial_expected = np.empty(len(u)), np.empty(len(u))
     moves, bends = np.empty((_MEMORY, len(u))), np.empty((_MEMORY, len(u)))
@@ -253,7 +254,7 @@ def _along(
     rankings: Rankings, item: int, u: Floats, step: Floats, value: float, slope: float,
     observed: Floats, expected: Floats,
 ) -> tuple[Floats, float, int]:  # fmt: skip
-    """Go along a step, or less of it if the top lies well before its end.
+    """Take a step, or a part of it if the maximum along it lies well before its end.
 
     The likelihood is log-concave, so that its slope at the end of the step shows this even where
     differences in the likelihood itself are lost in rounding.
@@ -278,7 +279,7 @@ def _direction(
 ) -> Floats:
     """Multiply the gradient by the estimated inverse curvature (limited-memory BFGS, two loops).
 
-    Nothing known, it is the EM step to first order: there the curvature is taken for `observed`.
+    Without stored moves it is the EM step to first order, with `observed` as the curvature.
     """
     step = gradient.copy()
     oldest = max(0, kept - _MEMORY)

@@ -1,8 +1,8 @@
 r"""Moving strengths by the exact likelihood, one at a time or in groups, arrival times summed out.
 
 Given the times, strengths move in small steps: n waiting times determine a strength to a relative
-error of one in the root of n, so that about n sweeps are needed to forget a strength relative to
-those listed before it. Without the times, the log density of unit u is, up to a constant,
+error of :math:`1 / \sqrt n`, so that about n sweeps are needed to forget its ratio to strengths
+of labels listed before it. Without the times, the log density of unit u is, up to a constant,
 
 .. math::
     f(u) = A u - \sum_S w_S \log\bigl(R_S + e^{g_S u}\bigr)
@@ -10,20 +10,20 @@ those listed before it. Without the times, the log density of unit u is, up to a
 
 where A is its shape plus power x sharpness for each ranking that lists it in a block without ties.
 S are the sets with u from which single labels were chosen (w = power; R is the sum over the others
-in S). One more set has all cells, with the sum of their shapes for w and g = 1, because the total
-strength is summed out too. b are the tied blocks that u is in or behind. f is concave and falls on
+in S). One more set has all cells, the sum of their shapes as w, and g = 1, because the total
+strength is summed out too. b are the tied blocks that u is in or after. f is concave and falls on
 both sides; u is drawn by slice sampling with stepping out and shrinking (Neal 2003). The power need
 not be a whole number. The cost of moving all units grows with the square of their number.
 
 Single moves are too small for units that are well known relative to each other, but not relative to
-the rest. So all units on the weak side of a cut through a fixed order are also multiplied by
+other units. So all strengths on the weak side of a cut through a fixed order are also multiplied by
 e^delta. The order does not depend on the strengths. The log density of delta is, up to a constant,
 
 .. math::
     f(\delta) = A \delta - \sum_S w_S \log\bigl(R_S + e^{g_S \delta} W_S\bigr)
     + \mathrm{power} \sum_b \log P_b(\delta),
 
-where A is the sum of the units' own. In a set S, W is the sum over the group, and R the sum over
+where A is the sum over the units' A. In a set S, W is the sum over the group, and R the sum over
 all others. A set that consists of the group only contributes :math:`-w_S g_S \delta`. f is concave,
 and delta is drawn in the same way.
 
@@ -85,26 +85,26 @@ from dissensus.kernels.special import log_plus
 from dissensus.kernels.types import Codes, Floats
 
 _HUGE = 60.0
-"""Rates whose logarithm is above this are taken in logarithms, as are those below
+"""Rates whose logarithm is above this are used in logarithms, like rates below
 `views.TINY`: no product of a few over- or underflows."""
 
 _END = 1e12
-"""No log strength goes farther, even if the slope is too small for double precision."""
+"""Maximum step out of a log strength, even if the slope is too small for double precision."""
 
 _LEVEL, _LOW, _HIGH, _SHRINK = range(4)
-"""Kinds of requests of f: level of the slice, either end, or a point within."""
+"""What f is evaluated for: the level of the slice, its lower or upper end, a point within."""
 
 _FLAT = 1e-6
-"""A slope that is as good as none, where the width of a curve is guessed."""
+"""Minimum slope, where the width of a curve is estimated."""
 
 
 @part
 def width(left: float, right: float) -> float:
-    """Guess the width of a curve from how steep it is on both sides.
+    """Estimate the width of a curve from its slopes on both sides.
 
-    It is about that of a beta variate's log odds. The density is concave, so that the part of the
-    line above a level is one piece, and any start that covers it is as good: it may depend on the
-    state.
+    The width is about that of a beta variate's log odds. The log density is concave, so that a
+    slice is one interval, and any interval that covers it is a valid start: the width may depend
+    on the state.
     """
     left, right = 1.0 / max(left, _FLAT), 1.0 / max(right, _FLAT)
     return 3.0 * math.sqrt(left + right) + left + right
@@ -114,8 +114,8 @@ def slicer(against_two: Callable[..., float], log_tie: Callable[..., float]) -> 
     """Compile slice sampling for one way in which tied blocks change.
 
     `against_two` (ties, tie, rate) is 1 / P of a block of two, in plain numbers; `log_tie` (ties,
-    tie, now, delta, table) is log P of any block. The compiled function draws how far to move: it
-    steps out from a level under the density, and shrinks.
+    tie, now, delta, table) is log P of any block. The compiled function draws the size of a move,
+    by stepping out and shrinking.
     """
 
     def weigh(
@@ -204,7 +204,7 @@ _FAR = 50.0
 
 @part
 def _against_two(ties: Floats, tie: int, rate: float) -> float:
-    """Return 1 / P of a block of two: both orders, with as few operations as can be."""
+    """Return 1 / P of a block of two, both orders together, with as few operations as possible."""
     one, two, rest = ties[tie, ONE], ties[tie, TWO], ties[tie, REST]
     if ties[tie, MINE] < 0.0:
         rest += rate
@@ -253,8 +253,8 @@ def move_units(
 ) -> None:  # fmt: skip
     """Move `n_moves` units, one after another, from the unit `first` on.
 
-    `log_strength` (unit, then the tail's further cells) is written; of it `used` cells count, and
-    those of a tail move together. The last five arguments are a `views.MoveRoom`.
+    `log_strength` (unit, then the tail's further cells) is written; its first `used` cells are in
+    use, and cells of a tail move together. The last five arguments are a `views.MoveRoom`.
     """
     n_units, common, power = len(shapes), numbers.common, numbers.power
     if n_units < 2:
@@ -315,11 +315,11 @@ def move_group(
     shapes: Floats, log_strength: Floats, used: int, position: Codes, turn: int, log_rate: Floats,
     rate: Floats, choices: Floats, ties: Floats, table: Floats,
 ) -> None:  # fmt: skip
-    """Move all units from a position on together; which position, `turn` decides.
+    """Move all units from a position on together; `turn` determines the position.
 
-    It comes after `move_units`, whose arguments and rates it takes as they are. `position` (unit)
-    is from `positions`. Two units at the least are on either side: one alone that moves, or stays,
-    is a move of one unit, since only proportions count.
+    Call it after `move_units`, with the same arguments and the rates as they are then. `position`
+    (unit) is from `positions`. At least two units are on each side: to move one unit, or all units
+    but one, is a move of one unit, since only proportions count.
     """
     n_units, power = len(shapes), numbers.power
     if n_units < 4:
@@ -341,20 +341,20 @@ def move_group(
 
 
 _ROUNDS = 10
-"""Of an iteration that only needs to separate strong from weak."""
+"""Number of iterations of `positions`, which only need to separate strong from weak units."""
 
 
 _BY_INSERTION = 15
-"""Numba's `argsort` sorts no more than these by insertion, which leaves equals in their order."""
+"""Numba's `argsort` sorts at most this many by insertion, which is stable."""
 
 
 def positions(items: RankedItems, which: Codes) -> Codes:
     """Return the position of each unit of some items, 0 for an item's strongest.
 
-    What a unit got (how often it was listed, and its prior shape) over what it was to get, were all
-    equally strong; again with the quotients as strengths, and so on. This is the MM algorithm of
-    Hunter (2004) for Plackett-Luce, a tied block taken for as many choices from the same set. A
-    sharpness changes how far strengths are apart, but not their order.
+    The order is that of strengths after a few iterations of the MM algorithm of Hunter (2004) for
+    Plackett-Luce, which divides a unit's count (how often it was listed, plus its prior shape) by
+    what is due for a strength of 1. A tied block counts as several choices from the same set. A
+    sharpness changes the ratios of strengths, but not their order.
     """
     weakness = np.zeros(len(items.shapes))
     out = np.empty(len(weakness), dtype=np.int64)
@@ -418,9 +418,9 @@ def _write(item: RankedItem, weakness: Floats) -> None:
 def _add_due(
     listed: Codes, spans: Codes, ranking: int, power: float, strength: Floats, due: Floats
 ) -> None:
-    """Add one ranking's choices: to each unit that was there, 1 over the strength of all that were.
+    """Add to available units 1 / (sum of available strengths), for each choice of a ranking.
 
-    The sum over the choices that a unit was there for is added up from the first choice on.
+    Each unit gets the sum over all choices up to its own.
     """
     begin, stop, last = spans[ranking, BEGIN], spans[ranking, STOP], spans[ranking, LAST]
     left, so_far, low = 0.0, 0.0, begin

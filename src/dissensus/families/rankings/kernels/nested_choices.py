@@ -19,24 +19,24 @@ from dissensus.kernels.types import Flags, Floats, Ints, Keys
 from dissensus.kernels.variates import binomial
 
 _LARGEST_LOG: Final = 690.0
-"""Of a count: any larger one is the same to all shapes that numbers hold."""
+"""Maximum logarithm of a count: all larger counts give the same results for any shape."""
 _COUNTABLE: Final = 1e15
-"""Of larger numbers of draws each label gets its expected number: the binomial sampler takes whole
-numbers, and the spread is a part in 30 million."""
+"""From this number of draws on, each label gets its expected number: the binomial sampler needs
+whole numbers, and the relative spread is 1 in 30 million."""
 _WORD: Final = 64
 
 
 class Told(NamedTuple):
-    """The information of rankings about strengths."""
+    """The informative parts of rankings."""
 
     stop: Ints
     """(ranking): end of its informative part."""
     over_start: Ints
     """(ranking + 1)"""
     over: Ints
-    """Cells that could have been chosen after that, of one ranking after the other."""
+    """Cells that could have been chosen after `stop`, of one ranking after another."""
     first: Floats
-    """(cell): number of first choices of it from all cells; ties count in part."""
+    """(cell): how often it was the first choice from all cells; ties count in equal parts."""
 
 
 class Counts(NamedTuple):
@@ -49,18 +49,18 @@ class Counts(NamedTuple):
     parent: Ints
     """(row): the smallest set that contains the choice set."""
     exact: Flags
-    """(row): whether it was chosen from just that set."""
+    """(row): whether that set is the choice set."""
     given: Floats
     """(cell): number of times it was drawn."""
     passed: Floats
-    """(set): how often one of its cells was drawn from a larger set; of each item, one place for
+    """(set): how often one of its cells was drawn from a larger set. Each item has one place for
     all cells and one for each of its rows."""
     drawn: Floats
     """(set): number of draws from it."""
 
 
 def no_counts(rankings: Rankings) -> Counts:
-    """Return counts that are yet to be made."""
+    """Allocate counts, which are not yet computed."""
     n_items, n_cells, n_rows = len(rankings.n_cells), rankings.cell_start[-1], len(rankings.place)
     return Counts(
         np.zeros(n_cells, dtype=np.int64), np.full(n_items, -1), np.zeros(n_rows, dtype=np.int64),
@@ -74,7 +74,7 @@ def telling(rankings: Rankings) -> Told:
 
     Examples
     --------
-    x before y and z, of these three and of four:
+    x before y and z, once among these three cells and once among four:
 
     >>> both = [np.array(one) for one in ([0, 1, 2], [0, 3, 6], [0, 1, 2] * 2, [1, 2, 2] * 2)]
     >>> told = telling(Rankings(*both, np.array([0, 3, 7]), np.zeros(2, dtype=bool)))
@@ -144,10 +144,10 @@ def _order_ties(
     state: State, ranking: int, low: int, rankings: Rankings, told: Told, order: Ints,
     log_strength: Floats,
 ) -> bool:  # fmt: skip
-    """Let neighbours in tied blocks change places, with the probability that they did.
+    """Exchange neighbours in tied blocks, with the probability of the exchanged order.
 
-    With R left after both and strengths a, b, in that order they have 1 / ((R + a + b) (R + b)).
-    Returns whether any changed.
+    If R is the strength after both, the order of strengths a, b has a probability proportional to
+    1 / ((R + a + b) (R + b)). Returns whether any order changed.
     """
     begin, end, changed, tied = rankings.ranking_start[ranking], told.stop[ranking], False, False
     for row in range(begin, end - 1):
@@ -186,14 +186,14 @@ def _pass_over(
     state: State, ranking: int, row: int, item: int, rankings: Rankings, told: Told, order: Ints,
     log_strength: Floats, counts: Counts,
 ) -> None:  # fmt: skip
-    """Draw from the row's set until one is drawn that could be chosen; count those before.
+    """Draw cells from the row's set until one could be chosen; count the cells drawn before it.
 
-    Their number is geometric, and each is one of those that could not be chosen, in proportion to
-    the strengths.
+    Their number is geometric. Each is a cell that could not be chosen, drawn in proportion to the
+    strengths.
     """
     low, high = rankings.cell_start[item], rankings.cell_start[item + 1]
     first, level = rankings.ranking_start[rankings.item_start[item]] + item, counts.parent[row]
-    rest = np.empty(high - low + 1)  # first whether it could not be chosen, then their log sums
+    rest = np.empty(high - low + 1)  # 1 if a cell could not be chosen; then log sums of these
     for cell in range(low, high):
         rest[cell - low] = 1.0 if counts.level[cell] >= level else 0.0
     log_in = -np.inf

@@ -1,4 +1,4 @@
-r"""One Gibbs sweep by arrival times in plain numbers, where all annotators are of sharpness 1.
+r"""One Gibbs sweep by arrival times in plain numbers, for annotators of sharpness 1.
 
 It draws from the same distribution as `times`, several times as fast: `times` works in
 logarithms throughout, and for annotators of any sharpness. Let S be the sum of the strengths, a
@@ -37,12 +37,12 @@ from dissensus.kernels.types import Codes, Floats
 from dissensus.kernels.variates import SMALL, constants, gamma_of, gamma_variate
 
 SHARE, EXPOSURE, REST, RATIO, LOG_TIME, A, D, C = range(8)
-"""The rows of an array that holds the shares and exposures of units; of one ranking, what is left
-at each place, and a tied block's ratios and times; and the units' shapes, with what
-`dissensus.kernels.variates.gamma_of` wants of each."""
+"""The rows of a work array: the shares and exposures of units; for one ranking, the sum of shares
+from each place on, and a tied block's ratios and times; the units' shapes, and the constants of
+each that `dissensus.kernels.variates.gamma_of` needs."""
 
 _LEAST = 1e-60
-"""No share may be below this: sums and quotients of a few then stay numbers."""
+"""No share may be below this, so that sums and quotients of a few neither over- nor underflow."""
 
 
 def is_plain(items: RankedItems) -> npt.NDArray[np.bool_]:
@@ -62,7 +62,7 @@ def is_plain(items: RankedItems) -> npt.NDArray[np.bool_]:
 
 @inner
 def plain_room(shapes: Floats) -> Floats:
-    """Make room for one item's plain sweeps, see `SHARE`."""
+    """Allocate the work array of one item's plain sweeps, see `SHARE`."""
     out = np.empty((C + 1, len(shapes)))
     take_shapes(shapes, out)
     return out
@@ -70,7 +70,7 @@ def plain_room(shapes: Floats) -> Floats:
 
 @inner
 def take_shapes(shapes: Floats, plain: Floats) -> None:
-    """Write the units' shapes where they changed."""
+    """Write the units' shapes, and the constants that depend on them."""
     for unit in range(plain.shape[1]):
         plain[A, unit] = shapes[unit, POSTERIOR]
         plain[D, unit], plain[C, unit] = constants(plain[A, unit])
@@ -82,8 +82,8 @@ def plain_sweep(
 ) -> bool:
     """Draw arrival times given shares, and then shares given arrival times.
 
-    The item `is_plain`; shares are in `plain`, from `plain_room`. Returns whether it did: nothing
-    is drawn if a share is too small.
+    The item must satisfy `is_plain`; `plain`, from `plain_room`, holds the shares. Returns False,
+    and draws nothing, if a share is too small.
     """
     n, summed = plain.shape[1], 0.0
     for unit in range(n):
@@ -159,7 +159,7 @@ def _wait_for_tied(
 def _wait_for_two(state: State, one: int, two: int, rest: float, plain: Floats) -> float:
     """Draw which of two comes first, and then both; return when the second does."""
     left, right = plain[SHARE, one] + rest, plain[SHARE, two] + rest
-    if uniform(state) * (left + right) > left:  # first is the one without which less is left
+    if uniform(state) * (left + right) > left:  # odds of `one` first: left to right
         one, two, left, right = two, one, right, left
     first = -math.log(uniform(state)) / (left + plain[SHARE, two])
     second = first - math.log(uniform(state)) / right

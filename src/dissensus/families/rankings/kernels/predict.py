@@ -1,12 +1,12 @@
-r"""What draws of the plausibilities say of rankings: their log-likelihood, and new rankings.
+r"""The log-likelihood of rankings, and new rankings, given draws of the plausibilities.
 
 **Log-likelihood.** For ranking r of item i, with the power :math:`\gamma_r` and the sharpness
 :math:`g_r`,
 
 .. math:: \gamma_r \log p(b_r \mid \lambda_i^{g_r})
 
-`dissensus.kernels.plackett_luce` has one such p; here thousands of draws pass over all rankings,
-and a strength may be 0, as a plausibility below the smallest number is.
+`dissensus.kernels.plackett_luce` computes p for one ranking. Here it is computed for all rankings
+and thousands of draws, and a strength may be 0: a plausibility below the smallest number.
 
 **New rankings** are those that new annotators with the same plausibilities would give, shaped like
 the data. Labels are chosen with probabilities proportional to their plausibilities, without an
@@ -68,7 +68,7 @@ def log_strengths(rankings: Rankings, plausibility: Floats, candidate: Codes) ->
     plausibility : array (draw, item, candidate)
         The named labels' masses, padding, and last the remainder's.
     candidate : array (cell)
-        A separate column for each of an item's cells.
+        Each cell's column; an item's cells have different columns.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def pointwise(
     Parameters
     ----------
     rankings : Rankings
-        In a closed ranking the cells not listed are not there.
+        In a closed ranking, cells that are not listed are absent.
     log_strength : array (draw, cell)
         Finite or -inf, of any scale. A cell may stand for several unlisted labels, with the sum of
         their strengths, only at sharpness 1: the sum of powers is not the power of the sum.
@@ -106,9 +106,9 @@ def pointwise(
     A cell of strength 0 that is not listed adds nothing to the rest. One that is listed makes the
     likelihood 0, unless no cell comes after its block: that block is not informative.
 
-    Time grows with the draws times the rows, and with the cells an item's rankings name between
-    them; cells that none of them names are summed once for each draw, and again where the
-    sharpness changes from one ranking to the next.
+    Time grows with the draws times the rows, and with the number of cells that any ranking of an
+    item names. Other cells are summed once for each draw, and again where the sharpness changes
+    from one ranking to the next.
 
     Examples
     --------
@@ -171,7 +171,7 @@ def _one(
 ) -> float:  # fmt: skip
     """Add the blocks, last to first, so that the sum after each grows by positive terms only.
 
-    `something`: whether any cell comes after, also one of strength 0.
+    `something`: whether any cell comes after, even if its strength is 0.
     """
     summed, high = 0.0, len(place)
     while high > 0:
@@ -198,7 +198,7 @@ def _one(
 
 @inner
 def _log_total(log_start: float, cells: Floats, flag: Flags, value: bool, sharp: float) -> float:
-    """Add to a logarithm the strengths of all cells that are flagged so."""
+    """Add the strengths of all cells whose flag is `value` to exp(`log_start`); return the log."""
     top = log_start
     for cell in range(len(cells)):
         if flag[cell] == value:
@@ -223,7 +223,7 @@ def next_log_share(
     """Take the next share off the rest, and move its label to ``members[step]``.
 
     As `dissensus.kernels.remainder.next_share` does, with the same random numbers, but in
-    logarithms: powers far below 1 bring back what is smaller than any floating-point number.
+    logarithms: with powers far below 1, shares below any floating-point number still count.
     Returns the share and the new rest.
     """
     if step == 0:
@@ -247,10 +247,10 @@ def next_log_share(
 
 @inner
 def log_hidden(log_rest: float, n_hidden: int, a: float, sharp: float) -> float:
-    """Return the logarithm of the weight of the rest, or of the most it can be.
+    """Return the logarithm of the weight of the rest, or of its upper bound.
 
-    The former where the sharpness is 1, the split is even, or one label is left. A sum of powers
-    below 1 is largest where all shares are equal, of powers above 1 where one is all.
+    It is the weight itself if the sharpness is 1, the split is even, or one label is left. The sum
+    of powers is largest if all shares are equal (powers below 1), or if one label has all (above).
     """
     if n_hidden == 0 or log_rest == -np.inf:
         return -np.inf
@@ -266,8 +266,8 @@ def look(
 ) -> tuple[int, float]:  # fmt: skip
     """Take labels out of the rest until its weight is known, or cannot matter.
 
-    `log_mass` and `taken` hold the named labels, then those looked at, and are extended. Returns
-    how many are looked at, and the log rest.
+    `log_mass` and `taken` hold the named labels, then the labels drawn from the rest, and are
+    extended. Returns the number of labels drawn from the rest, and the log rest.
     """
     if sharp == 1.0 or a == np.inf:
         return n_seen, log_rest
@@ -308,7 +308,7 @@ def choose(
     weight[n_known] = math.exp(log_other - top) if top > -np.inf else n_other
     left, found = uniform(state) * (total + weight[n_known]), n_known
     for k in range(n_known + 1):
-        if weight[k] > 0.0:  # so that rounding never ends at one without weight
+        if weight[k] > 0.0:  # so that rounding never chooses a label without weight
             found = k
             left -= weight[k]
             if left <= 0.0:
@@ -320,19 +320,19 @@ def predicted(
     rankings: Rankings, theta: Floats, candidate: Codes, n_unnamed: Codes, concentration: Floats,
     keys: Keys, split_keys: Keys, sharpness: npt.ArrayLike = 1.0,
 ) -> npt.NDArray[np.int32]:  # fmt: skip
-    r"""Draw one new ranking for each draw and ranking, with its length and its ties.
+    r"""Draw a new ranking for each draw and observed ranking, with its length and its ties.
 
     Parameters
     ----------
     rankings : Rankings
-        Of the same shape. New lists of a closed ranking hold its own labels only.
+        The observed rankings. New lists of a closed ranking hold its own labels only.
     theta : array (draw, item, column)
         Masses of named labels, padding, and last of the remainder; of any scale.
     candidate : array (cell)
         Each cell's column; an item's unnamed cells, if any, come last.
     n_unnamed, concentration : array (item)
-        How many labels the remainder stands for, and the Dirichlet parameter by which it is split;
-        infinity: evenly.
+        Number of labels of the remainder, and the Dirichlet parameter by which it is split;
+        infinite for an even split.
     keys : array (item)
         Each item's own random stream, different from chain to chain.
     split_keys : array (draw, item)
@@ -350,10 +350,10 @@ def predicted(
     -----
     Labels of mass 0 fill a list's last places evenly: the limit of equal strengths that go to 0.
 
-    At sharpness 1 a Dirichlet split is the posterior's own. At sharpness g, strengths of labels
-    that nobody listed have a density proportional to
-    :math:`\lambda^{a-1} e^{-\lambda - E \lambda^g}`, and the split is an approximation, the one
-    that the candidate form makes for all metrics.
+    At sharpness 1, the posterior of the split is this Dirichlet distribution. At sharpness g,
+    strengths of labels that nobody listed have a density proportional to
+    :math:`\lambda^{a-1} e^{-\lambda - E \lambda^g}`, and the Dirichlet split is an approximation.
+    The candidate form makes the same approximation for all metrics.
     """
     n_draws, n_items, n_columns = theta.shape
     sharp = np.broadcast_to(np.asarray(sharpness, np.float64), (n_draws, len(rankings.closed)))

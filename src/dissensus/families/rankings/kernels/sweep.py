@@ -8,14 +8,14 @@ A sweep of an item has two parts, each of which leaves the posterior as it is:
   a whole power. It is left out where the other part suffices: in small items, except where many
   unlisted labels cannot be lumped.
 - One strength after another is moved by the exact likelihood (`moves`), and in every third sweep
-  all on the weak side of a cut together. It mixes well at any power. Its cost grows with the square
-  of the number of labels.
+  all strengths on the weak side of a cut together. It mixes well at any power. Its cost grows with
+  the square of the number of labels.
 
 Where sweeps by arrival times have a short memory, which is known before sampling (`memory`), an
 item is sampled by them alone, in plain numbers (`plain_times`), at a fraction of the cost.
 
-The likelihood does not depend on the sum of the strengths, which is Gamma(total shape, 1) for all
-rankings: it is drawn again after each sweep. All strengths are stored as logarithms, because a
+The likelihood does not depend on the sum of the strengths, which is Gamma(total shape, 1) whatever
+the rankings: it is drawn again after each sweep. All strengths are stored as logarithms, because a
 sparse prior makes them smaller than any floating-point number.
 `docs/derivations/plackett-luce-gibbs.md` has the mathematics.
 """
@@ -80,7 +80,7 @@ class Plan(NamedTuple):
     depth: Floats
     """(item): maximum distance below the largest at which a cell of the tail matters."""
     n_cells: Codes
-    """(item): the units, and in place of a tail not lumped its cells."""
+    """(item): number of units, where the cells of a tail that is not lumped count separately."""
 
 
 def plan_of(items: RankedItems) -> Plan:
@@ -111,11 +111,11 @@ def sample_exactly(
     named : array (item)
         Number of units with their own column.
     prior : array (draw or 1, cell)
-        Shapes of all items' cells, of every draw if they are not the same.
+        Prior shapes of all items' cells, for each draw if they differ between draws.
     cell_start : array (item + 1)
         Where each item's cells begin.
     out : array (draw, item, candidate)
-        Written: all other units together are last.
+        Written; the last column is the sum of all other units.
     """
     plan, position = plan_of(items), positions(items, which)
     start = np.cumsum([0, *plan.n_cells])
@@ -133,7 +133,7 @@ def sample_exactly(
 
 @kernel
 def _begin(items: RankedItems, which: Codes, start: Codes, log_strength: Floats) -> None:
-    """Write where chains start from."""
+    """Write the starting values of chains."""
     for k in range(len(which)):
         first, after = items.unit_start[which[k]], items.unit_start[which[k] + 1]
         now = log_strength[start[which[k]] : start[which[k] + 1]]
@@ -203,7 +203,7 @@ def normalise(log_strength: Floats, used: int) -> None:
 
 @inner
 def _write(log_share: Floats, used: int, named: int, item: int, draw: int, out: Floats) -> None:
-    """Write the shares of named cells, and last, if there is more, of all others."""
+    """Write the shares of named cells, and in the last column the sum of others, if any."""
     rest = 0.0
     for cell in range(named):
         out[draw, item, cell] = math.exp(log_share[cell])
@@ -214,9 +214,9 @@ def _write(log_share: Floats, used: int, named: int, item: int, draw: int, out: 
 
 
 _FORGETFUL = 0.4
-"""Where a sweep by arrival times alone keeps no more than this, it is worth two fifths of an
-independent draw or more. Exact moves of a third of the units are worth as much, and take several
-times as long."""
+"""Maximum memory of items that are sampled by arrival times alone: such a sweep is worth two fifths
+of an independent draw or more. A sweep with exact moves of a third of the units is worth the same,
+and takes several times as long."""
 
 
 def sample(
@@ -231,18 +231,18 @@ def sample(
     Parameters
     ----------
     shape : array (cell) or (draw, cell)
-        Prior shape of each cell's strength: of a lumped remainder, the sum of its labels'.
-        Where it was learned, that of every draw.
+        Prior shape of each cell's strength; for a lumped remainder, the sum of its labels' shapes.
+        With a learned prior, there is a row for each draw.
     keys : array (item)
         Starts each item's own random stream, so that items may be split in any way.
     named : array (item)
-        Number of its leading cells with their own column.
+        Number of the item's leading cells that have a column of their own.
     n_columns : int, optional
-        Of the result. Default: one more than `named` is at most.
+        Number of columns of the result. Default: the maximum of `named`, plus 1.
     power : float
-        Of the likelihood: the weight of each ranking, which need not be a whole number.
+        Power of the likelihood: the weight of each ranking, which need not be a whole number.
     sharpness : array (ranking), optional
-        To which power each annotator sees the strengths. Default: 1.
+        Power of the strengths in each ranking. Default: 1.
     thin : int
         Sweeps for each draw.
 
@@ -259,7 +259,7 @@ def sample(
     columns = int(named.max(initial=0)) + 1 if n_columns is None else n_columns
     out, states = np.zeros((draws, len(keys), columns)), np.array(keys, dtype=np.uint64)
     prior = np.atleast_2d(shape)
-    # Variates are drawn in plain numbers where no draw's could underflow.
+    # Minimum over draws: plain numbers are used only if variates of no draw could underflow.
     items = ranked_items(
         rankings, prior.min(axis=0), _each(rankings, sharpness), float(power), named
     )
@@ -285,7 +285,7 @@ def sweep(
 ) -> Floats:  # fmt: skip
     """Return all log strengths (cell) after one Gibbs sweep, from a key of the random stream.
 
-    Each item's sum is a fresh Gamma variate. Other arguments are those of `sample`.
+    The sum of each item's strengths is drawn anew. Other arguments are those of `sample`.
     """
     out = np.array(log_strength, dtype=np.float64)
     none = np.zeros(len(rankings.n_cells), dtype=np.int64)
@@ -336,7 +336,7 @@ def _sweep(
 
 @inner
 def _share_out(state: State, now: Floats, last: int, used: int, n_tail: int, shape: float) -> None:
-    """Give each cell of a tail its own, and in random order."""
+    """Give each cell of a tail a strength of its own, in random order."""
     n_cells = len(now)
     if used < n_cells:
         tail, whole = now[last:], now[last]

@@ -6,8 +6,8 @@ that first arrival. Given m, the block's times are independent exponentials trun
 and m itself has a density proportional to Z exp(-Z m) times the product of 1 - exp(-lambda m)
 over the block, which is log-concave in log m (see `dissensus.kernels.plackett_luce` for the same
 function). So log m is drawn by rejection from tangents, and then the times. m is discarded, because
-arrivals after the last of the block have no memory. The cost is linear in the size of the block. A
-block of two has only two orders, and these are drawn.
+arrivals after the last of the block have no memory. The cost is linear in the size of the block. In
+a block of two, one of its two orders is drawn instead.
 
 Rates are relative to Z, and times are in units of 1 / Z. Both are logarithms, so that strengths of
 any ratio are allowed.
@@ -38,8 +38,8 @@ _LINEAR = -600.0
 def draw_block(state: State, log_ratio: Floats, log_time: Floats, lines: Floats) -> float:
     """Write the log arrival times of a block before the rest, and return the last of them.
 
-    `log_ratio` are log strengths of the labels in the block, relative to the rest; `lines` is room
-    for `dissensus.kernels.slices`.
+    `log_ratio` are log strengths of the labels in the block, relative to the rest; `lines` is work
+    space for `dissensus.kernels.slices`.
     """
     if len(log_ratio) == 1:
         log_time[0] = log_exponential(state) - log_plus(0.0, log_ratio[0])

@@ -63,11 +63,11 @@ LOG_EXPOSURE, SHARPNESS = range(2)
 """The rows of an array of terms."""
 
 _AWAY = 1.3
-"""The outer tangents touch where the slope is that of a normal curve so many standard deviations
+"""The outer tangents touch f where its slope is that of a normal curve `_AWAY` standard deviations
 from its mode."""
 
 _AT_LEAST = 0.5
-"""... or this, on the right of a curve whose A is small."""
+"""Added to `_fall` at the right tangent, which would be too near to the mode if A is small."""
 
 _SMALL = 0.5
 """Below this A, the line A u takes the left tangent's place."""
@@ -75,9 +75,9 @@ _SMALL = 0.5
 
 @inner
 def draw_log_strength(state: State, a: float, terms: Floats, n_terms: int, lines: Floats) -> float:
-    """Draw one, given A and the first `n_terms` columns of `terms` (`LOG_EXPOSURE` ..., term).
+    """Draw u, given A and the first `n_terms` columns of `terms` (`LOG_EXPOSURE` ..., term).
 
-    There is one term for each sharpness, or more. `lines` is room for `dissensus.kernels.slices`.
+    Each sharpness has one or more terms. `lines` is work space for `dissensus.kernels.slices`.
     """
     if n_terms == 0:
         return log_gamma_variate(state, a)
@@ -93,8 +93,8 @@ def draw_tail(
 ) -> int:
     """Fill `out` with draws from one density, in no random order; return how many were written.
 
-    If A is small, nearly all are far down, where they are drawn in descending order; those that are
-    `depth` below the largest, and would change no sum of strengths, are left out.
+    If A is small, nearly all draws are far below the mode, in descending order. Draws `depth` below
+    the largest, which would not change a sum of strengths, are left out.
     """
     peak = _touch(a, terms, n_terms, lines)
     if a >= _SMALL:
@@ -102,7 +102,7 @@ def draw_tail(
             out[k] = _one(state, a, terms, n_terms, lines, peak)
         return len(out)
     n, missing, top = 0, len(out), -np.inf
-    while missing > 0:  # propose as many, and again for those rejected
+    while missing > 0:  # propose as many draws; repeat for rejected ones
         high = _count_high(state, missing, lines)
         low, missing = missing - high, 0
         for _ in range(high):
@@ -114,8 +114,8 @@ def draw_tail(
                 missing += 1
         u = lines[EDGE, 1]
         for left in range(low, 0, -1):
-            u += math.log(uniform(state)) / (a * left)  # the largest of as many
-            if u < top - depth:  # and so are all that follow: left out
+            u += math.log(uniform(state)) / (a * left)  # the largest of `left` draws
+            if u < top - depth:  # all later draws are smaller: left out
                 break
             if uniform(state) < math.exp(-_waited(u, terms, n_terms)):
                 out[n], top, n = u, max(top, u), n + 1
@@ -126,7 +126,7 @@ def draw_tail(
 
 @inner
 def _count_high(state: State, n: int, lines: Floats) -> int:
-    """Draw how many of n come from the two pieces on the right: few, so the others are skipped."""
+    """Draw how many of n come from the two pieces on the right: few, so the rest is skipped."""
     right = lines[AREA, 1] + lines[AREA, 2]
     log_left = math.log1p(-right / (lines[AREA, 0] + right))
     count, at = 0, math.log(uniform(state)) / log_left
@@ -172,7 +172,7 @@ def _fall(u: float, terms: Floats, n_terms: int) -> tuple[float, float]:
 
 @inner
 def _reach(total: float, terms: Floats, n_terms: int) -> float:
-    """Return where the first of the terms of `_fall` alone reaches a value."""
+    """Return the smallest u at which a single term of `_fall` reaches a value."""
     u = math.log(total)
     for k in range(n_terms):
         g = terms[SHARPNESS, k]
@@ -182,10 +182,10 @@ def _reach(total: float, terms: Floats, n_terms: int) -> float:
 
 @inner
 def _mode(a: float, terms: Floats, n_terms: int) -> tuple[float, float]:
-    """Return about where f is largest, and minus its second derivative there.
+    """Return the approximate mode of f, and minus its second derivative there.
 
-    The logarithm of `_fall` is convex and rising, and this is where it is log A: Newton's method
-    comes closer from the right, where no term alone is above A.
+    The logarithm of `_fall` is convex and increasing, and is log A at the mode. Newton's method
+    approaches the mode from the right, from the point where the first single term reaches A.
     """
     u, bend = _reach(a, terms, n_terms), a
     for _ in range(50):
@@ -199,9 +199,9 @@ def _mode(a: float, terms: Floats, n_terms: int) -> tuple[float, float]:
 
 @inner
 def _touch(a: float, terms: Floats, n_terms: int, lines: Floats) -> float:
-    """Put the tangents to f, and return f where the middle one touches: its height is 0."""
+    """Write the tangents to f, with heights relative to f at the mode; return f at the mode."""
     mode, bend = _mode(a, terms, n_terms)
-    flat = a / bend  # by how much u grows where the logarithm of `_fall` grows by 1, or less
+    flat = a / bend  # increase of u for which log `_fall` grows by 1, to first order
     most = a + _AWAY * math.sqrt(a) + _AT_LEAST
     lines[TOUCH, 0] = mode + flat * math.log1p(-_AWAY / math.sqrt(a + _AWAY * _AWAY))
     lines[TOUCH, 1] = mode
@@ -218,18 +218,18 @@ def _touch(a: float, terms: Floats, n_terms: int, lines: Floats) -> float:
 
 
 LOG_RATE, RATE, REST, RATIO, ONCE, SUMMED, SHARED = range(7)
-"""The rows of an array that holds, for units, the rates; for places of one ranking, the rates from
-there on, and a block's ratios and times; and from `SHARED` on log exposures of units: first to all
-rankings that start alike, then to one ranking after another. One array, since compiled code takes
-its time over handing on many."""
+"""The rows of a work array: the rates of units; for places of one ranking, the sum of rates from
+there on, and a tied block's ratios and times; from `SHARED` on, log exposures of units, first in
+the shared first choices, then in one ranking after another. It is one array, because compiled code
+needs more time to pass on several."""
 
 _TINY = 1e-250
-"""A sum of relative rates below this is taken again, in logarithms."""
+"""A sum of relative rates below this is computed again, in logarithms."""
 
 
 @inner
 def room_for_times(item: RankedItem) -> Floats:
-    """Make room for one item's times."""
+    """Allocate the work array for one item's times."""
     out = np.empty((SHARED + 1 + len(item.spans), len(item.shapes) + 1))
     for row in range(out.shape[0]):
         for unit in range(out.shape[1]):
@@ -253,7 +253,7 @@ def draw_times(
         now = log_gamma_variate(state, numbers.shared) - top - math.log(summed)
         for unit in range(n_units):
             work[SHARED, unit] = now
-    repeats = int(numbers.power)  # of ties; whole, if there are any
+    repeats = int(numbers.power)  # of ties; if there are any, the power is whole
     for ranking in range(len(spans)):
         if numbers.common == 0.0:
             top = rates(log_strength, n_units, used, item.sharpness[ranking], work)
@@ -298,7 +298,7 @@ def _one_ranking(
         while high < stop and listed[RANK, high] == listed[RANK, low]:
             high += 1
         alone = high == low + 1
-        after = low if alone else high  # one label is among those it is chosen from
+        after = low if alone else high  # a single label is in its own choice set
         log_rest = top + math.log(work[REST, after - begin])
         if work[REST, after - begin] < _TINY:
             log_rest = _log_rest(listed, after, last, work)
@@ -315,7 +315,7 @@ def _one_ranking(
 
 @inner
 def _log_rest(listed: Codes, place: int, last: int, work: Floats) -> float:
-    """Return the logarithm of all rates from a place on, where they are too far down."""
+    """Return the logarithm of the sum of rates from a place on, where the sum could underflow."""
     total = -np.inf
     for later in range(place, last):
         total = log_plus(total, work[LOG_RATE, listed[UNIT, later]])
@@ -407,8 +407,8 @@ def sample_by_times(
 ) -> None:  # fmt: skip
     """Go through `tune` sweeps of some items, and `thin` more for each draw in `out`.
 
-    Items are those that `plain_times.is_plain`. Sweeps are in plain numbers, but in logarithms
-    where a share is too small for these. Other arguments are those of `sweep.sample_exactly`.
+    Items must satisfy `plain_times.is_plain`. Sweeps are in plain numbers, or in logarithms where a
+    share is too small for that. Other arguments are those of `sweep.sample_exactly`.
     """
     done, share = np.zeros(len(named), dtype=np.int64), np.empty(len(items.shapes))
     while len(which):
@@ -424,7 +424,7 @@ def _in_plain_numbers(
     items: RankedItems, which: Codes, states: Keys, named: Codes, tune: int,
     prior: Floats, cell_start: Codes, done: Codes, share: Floats, out: Floats, thin: int,
 ) -> None:  # fmt: skip
-    """Go on with each item from where it is, to the end, or until a share is too small."""
+    """Continue the chain of each item, to its end or until a share is too small."""
     lines = tangents()
     for k in range(len(which)):
         item = which[k]
@@ -456,7 +456,7 @@ def _in_logs(
     items: RankedItems, which: Codes, states: Keys, named: Codes, tune: int,
     prior: Floats, cell_start: Codes, done: Codes, share: Floats, out: Floats, thin: int,
 ) -> None:  # fmt: skip
-    """Go through one sweep of each item."""
+    """Go through one sweep of each item, in logarithms."""
     lines, terms = tangents(), np.empty((2, 1))
     for k in range(len(which)):
         number = which[k]
@@ -479,13 +479,13 @@ def _in_logs(
 
 @inner
 def draw_of(sweep: int, thin: int) -> int:
-    """Return the draw that ends with a sweep after the warm-up; -1 for none."""
+    """Return the index of the draw that a sweep completes; -1 if it completes none."""
     return (sweep + 1) // thin - 1 if sweep >= 0 and (sweep + 1) % thin == 0 else -1
 
 
 @inner
 def _write(share: Floats, named: int, item: int, draw: int, out: Floats) -> None:
-    """Write the shares of named units, and last, if there is more, of all others."""
+    """Write the shares of named units, and in the last column the sum of others, if any."""
     if draw < 0:
         return
     rest = 0.0

@@ -1,11 +1,11 @@
 """The likelihood as a function of the unit, or group of units, that will be moved.
 
-It depends on the sets that contain some of them, and on the tied blocks; `moves` has the formulas.
-Rates are relative to the largest, and plain numbers unless they underflow.
+It depends on the sets that contain some of these units, and on tied blocks; `moves` has the
+formulas. Rates are relative to the largest, and plain numbers unless they underflow.
 
 A group is all units from a position on. It is written into a `MoveRoom` like a unit, with the sum
-of rates of its part of a set in place of the unit's rate. Only sets with units of the group and
-with others count: in all other sets, the proportions of rates do not change.
+of rates of its part of a set in place of the unit's rate. Only sets that have units of the group
+and other units count: in all other sets, the proportions of rates do not change.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ WEIGHT, OTHERS, LOG_OTHERS, G, BASE = range(5)
 """The rows of `MoveRoom.choices`: w; R; log R, where R is tiny; g; the unit's own log rate."""
 
 N, SHARPNESS, OWN, MINE, LOG_REST, REST, ONE, TWO, MEMBERS = range(9)
-"""The columns of `MoveRoom.ties`: the number of members; g; the unit's own log rate; which member
-it is, -1 if it is behind; the log rate of all behind but the unit, and the rate; the rates of two
-members (but the unit), 0 where plain numbers do not do; from there on the members' log rates."""
+"""The columns of `MoveRoom.ties`: the number of members; g; the unit's own log rate; its place in
+the block, -1 if it is after it; the log rate and the rate of all later units but this one; the
+rates of two members but the unit, 0 where they are tiny; then the members' log rates."""
 
 
 class MoveRoom(NamedTuple):
     """Work space."""
 
     log_rate: Floats
-    """(row, unit): relative to the strongest; the rows are g = 1, then, where it is another, the
-    common g or those of all rankings."""
+    """(row, unit): relative to the strongest. The first row is for g = 1; other rows, if any, are
+    for another common g, or for the g of each ranking."""
     rate: Floats
     """(row, unit)"""
     choices: Floats
@@ -61,7 +61,7 @@ class MoveRoom(NamedTuple):
 
 @inner
 def room_for_moves(item: RankedItem) -> MoveRoom:
-    """Make room for one item's moves."""
+    """Allocate the work space of one item's moves."""
     n, n_places = len(item.shapes), 0
     n_rows, n_ties = 1 + len(item.spans), 0
     if item.numbers.common > 0.0:
@@ -79,7 +79,7 @@ def room_for_moves(item: RankedItem) -> MoveRoom:
 
 @inner
 def sharpness_of(row: int, common: float, sharpness: Floats) -> float:
-    """Return to which power a row of rates takes the strengths."""
+    """Return the power of the strengths in a row of rates."""
     if row == 0:
         return 1.0
     return common if common > 0.0 else sharpness[row - 1]
@@ -90,7 +90,7 @@ def take(
     common: float, sharpness: Floats, log_strength: Floats, n_units: int, used: int,
     log_rate: Floats, rate: Floats,
 ) -> None:  # fmt: skip
-    """Take the rates of all units."""
+    """Write the rates of all units."""
     top = -np.inf
     for cell in range(used):
         top = max(top, log_strength[cell])
@@ -135,9 +135,9 @@ def collect(
     log_rate: Floats, rate: Floats, choices: Floats, ties: Floats, n: int, left: float,
     right: float,
 ) -> tuple[int, int, float, float]:  # fmt: skip
-    """Write the choices and ties that a unit is in or behind.
+    """Write the choices and ties that a unit is in or after.
 
-    Returns how many of either, and how steep f is on both sides, about.
+    Returns the number of choices and of ties, and the approximate slopes of f on both sides.
     """
     n_ties = 0
     for ranking in range(len(spans)):
@@ -167,7 +167,7 @@ def collect(
                 n += 1
             elif there:
                 ties[n_ties, SHARPNESS], ties[n_ties, OWN] = sharpness[ranking], base
-                log_rest = -np.inf  # where the unit is all that is behind
+                log_rest = -np.inf  # if the unit alone comes after
                 if rest >= TINY:
                     log_rest = math.log(rest)
                 elif last - high > 1 or mine >= 0:
@@ -186,7 +186,7 @@ def _members(
     listed: Codes, low: int, high: int, mine: int, row: int, log_rate: Floats, rate: Floats,
     ties: Floats, tie: int,
 ) -> None:  # fmt: skip
-    """Write the members of a tied block; of two, also in plain numbers if they allow."""
+    """Write the members of a tied block; if there are two, also in plain numbers unless tiny."""
     ties[tie, N], ties[tie, MINE], ties[tie, TWO] = high - low, mine, 0.0
     for k in range(low, high):
         ties[tie, MEMBERS + k - low] = log_rate[row, listed[UNIT, k]]
@@ -202,7 +202,7 @@ def _members(
 def _log_others(
     listed: Codes, place: int, last: int, unit: int, row: int, log_rate: Floats
 ) -> float:
-    """Return the logarithm of all rates from a place on, without the unit's."""
+    """Return the logarithm of the sum of rates from a place on, without the unit's."""
     total = -np.inf
     for later in range(place, last):
         if listed[UNIT, later] != unit:
@@ -211,10 +211,10 @@ def _log_others(
 
 
 MOVED = MINE
-"""How many members of a tied block, the first ones, move; where one unit has which it is."""
+"""Column of the number of moving members, which come first; single units have `MINE` there."""
 
 _MODERATE = 30.0
-"""Products of a few numbers between e^-30 and e^30, and of another up to e^60, are as they are."""
+"""Products of a few numbers from e^-30 to e^30, and of one up to e^60, do not overflow."""
 
 
 @inner
@@ -259,8 +259,8 @@ def collect_group(
 ) -> tuple[int, int, float, float, float]:  # fmt: skip
     """Write the choices and ties that are between the group and the others.
 
-    Returns how many, the slope, and what is to be added to the slope and to its opposite for how
-    steep f is on both sides, about.
+    Returns the number of choices and of ties, the slope, and `left` and `right`: the slopes of f on
+    both sides are about slope + left and right - slope.
     """
     n_ties = 0
     for ranking in range(len(spans)):
@@ -320,9 +320,9 @@ def _write_choice(
     choices: Floats, k: int, weight: float, g: float, own: float, others: float, log_own: float,
     log_others: float,
 ) -> None:  # fmt: skip
-    """Write a set, relative to the group's part of it where plain numbers allow.
+    """Write a set, relative to the group's part of it unless that is tiny.
 
-    So most sets have the same group's part, 1, and one exponential serves them all.
+    The group's part is then 1 in most sets, and one exponential serves them all.
     """
     choices[WEIGHT, k], choices[G, k] = weight, g
     if min(own, others) >= TINY:
@@ -338,7 +338,7 @@ def _write_tie(
     listed: Codes, low: int, high: int, position: Codes, cut: int, row: int, log_rate: Floats,
     log_own: float, log_others: float, ties: Floats, tie: int,
 ) -> None:  # fmt: skip
-    """Write a tied block, its members that move first; relative to the group's rest, if any."""
+    """Write a tied block, moving members first, relative to later rates of the group, if any."""
     front, back = MEMBERS, MEMBERS + high - low
     unit = 0.0 if log_own == -np.inf else log_own
     for place in range(low, high):
@@ -362,7 +362,7 @@ def _write_tie(
 def _logs(
     listed: Codes, place: int, last: int, position: Codes, cut: int, row: int, log_rate: Floats
 ) -> tuple[float, float]:
-    """Return the logarithms of the group's rates from a place on, and of the others'."""
+    """Return the log sums of the group's rates and of other rates, from a place on."""
     log_own = log_others = -np.inf
     for later in range(place, last):
         unit = listed[UNIT, later]

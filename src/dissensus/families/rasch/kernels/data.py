@@ -16,8 +16,8 @@ class Said(NamedTuple):
     label: Ints  # (label): its code
     level: Ints  # (label): of confidence; empty if it is not evidence
     truth: Ints  # (cell): a label's code, or ``UNKNOWN``
-    prevalence: Floats  # (label): items given in advance
-    level_prior: float  # Labels that each level of confidence is given in advance
+    prevalence: Floats  # (label): prior counts, in items
+    level_prior: float  # Prior count of each level of confidence, in labels
     guessed: float  # Number of labels that guesses are drawn from; 0 without guessing
 
 
@@ -31,7 +31,7 @@ class Truth(NamedTuple):
 
 
 def beginning(said: Said, n_cells: int) -> Truth:
-    """Start where all labels are equally probable, and confidence is not informative."""
+    """Return a start: all labels are equally probable, and confidence is not informative."""
     n = len(said.prevalence)
     n_levels = int(said.level.max()) + 1 if len(said.level) else 1
     return Truth(

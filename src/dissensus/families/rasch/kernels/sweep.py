@@ -5,8 +5,9 @@ are guesses, abilities could hardly move: with 100,000 labels, the worst of 200 
 sixth of the effective draws (`benchmarks/abilities.py`).
 
 Given which labels are guesses (without guessing: which labels are wrong), abilities and
-difficulties are crossed effects of two labels, and `crossed_bernoulli` updates them. Given these,
-each label is the truth of an item with the odds of all annotators who gave it.
+difficulties are crossed effects of two labels, and `crossed.kernels.logistic` updates them. Given
+these, a label's probability to be the truth is proportional to the odds of all annotators who gave
+it (`draw_truth`).
 """
 
 from __future__ import annotations
@@ -49,19 +50,19 @@ from dissensus.kernels.slices import slicer
 from dissensus.kernels.types import UNKNOWN, Codes, Floats, Indices
 
 _WIDTH = 2.5
-"""Of a slice, in standard deviations of about the posterior."""
+"""Width of a slice, in approximate standard deviations of the posterior."""
 
 
 class Answers(NamedTuple):
     """Ease of the items that each annotator labelled, and of those labelled correctly."""
 
     ease: Floats  # (label), in the order of annotators
-    right: Floats  # (label): as much of each annotator's part as he has right
+    right: Floats  # (label): of right labels, at the front of each annotator's part
     n_right: Codes  # (annotator)
 
 
 def answers_room(data: Crossed) -> Answers:
-    """Make room."""
+    """Allocate the arrays."""
     n = len(data.annotator_cell)
     return Answers(np.empty(n), np.empty(n), np.empty(len(data.annotator_pool), dtype=np.int64))
 
@@ -71,7 +72,7 @@ def _gather(
     value: Floats, who: Indices, cell: Indices, start: Codes, odds: Floats, ease: Floats,
     right: Floats, n_right: Codes,
 ) -> None:  # fmt: skip
-    """Read off which labels are right, as marked in the values."""
+    """Write the ease of items, by annotator: of all labels, and of right ones (value above 0)."""
     n_right[:] = 0
     seen = np.zeros(len(n_right), dtype=np.int64)
     for k in range(len(value)):
@@ -182,7 +183,7 @@ class Trace(NamedTuple):
 
 
 def trace_room(said: Said, data: Crossed, draws: int, *, items: bool, each: bool) -> Trace:
-    """Make room for draws."""
+    """Allocate a trace for ``draws`` draws."""
     n, n_cells = len(said.prevalence), len(data.cell_pool)
     n_levels = int(said.level.max()) + 1 if len(said.level) else 0
     return Trace(
@@ -203,10 +204,10 @@ def advance(
     state: State, data: Crossed, said: Said, par: Parameters, priors: Priors, tuning: Tuning,
     paths: Transport, now: Truth, summing: Room, n: int, trace: Trace, first: int, centre: Floats,
 ) -> None:  # fmt: skip
-    """Run n sweeps, and store their draws from the place ``first`` on; nothing if it is below 0.
+    """Run n sweeps; store their draws from the place ``first`` on, or none if it is below 0.
 
-    Which labels are known is written into the values of ``data``. ``centre`` is about the mean of
-    the mean and of coefficients, and is learned.
+    The values of ``data`` are overwritten with marks: 1 for labels that were known (without
+    guessing: are right), else 0. ``centre`` is a learned mean of mean ability and coefficients.
     """
     offset = _offset_of(data, par, centre)
     known, room, answers = odds(data, par), effect_room(data), answers_room(data)
@@ -218,7 +219,7 @@ def advance(
             look(seen, said, ability, now, summing)
         if unknown:
             move_difficulties(state, data, said, par, priors, known, now, summing, tuning.rate)
-        if unknown or sweep == 0 or first >= 0:  # which are right is then known for good
+        if unknown or sweep == 0 or first >= 0:  # otherwise, right labels stay right
             log_likelihood = draw_truth(state, data, said, par, now, summing, counts)
         if first >= 0:
             _keep(data, said, par, now, summing, trace, first + sweep, log_likelihood)
@@ -232,7 +233,7 @@ def advance(
         if unknown or sweep == 0:
             _count(data.value, data.cell, data.annotator, known.cell_sum, known.annotator_sum)
         _draw_shares(state, said.prevalence + counts, now.log_prevalence)
-        if len(said.level):  # how often each goes with wrong labels, and with right ones
+        if len(said.level):  # shares of levels among wrong labels and right ones
             for right in range(2):
                 _draw_shares(state, said.level_prior + summing.levels[right], now.log_level[right])
         move_all(state, data, par, priors, tuning, known, room, paths, offset)
@@ -249,8 +250,8 @@ def draw_truth(
 ) -> float:  # fmt: skip
     """Draw the truth of all items, count it, and mark which labels are right.
 
-    Returns the log-likelihood of all labels. That of a truth is the one of all labels being wrong,
-    times the odds of those that are right; how wrong labels fall on the others is the same for all.
+    Returns the log-likelihood of all labels. The likelihood of a truth is the probability that all
+    labels are wrong, times the odds of the labels that are right under this truth.
     """
     total: float = _draw_truth(
         state, data.cell_start, par.item, said.truth, said.label, said.level, said.guessed,
@@ -295,9 +296,9 @@ def _draw_truth(
 
 @inner
 def _chances(weight: Floats, out: Floats) -> tuple[float, float]:
-    """Write probabilities, given their logarithms up to a constant; return their sum.
+    """Write probabilities, given logarithms of weights; return the sum of the weights.
 
-    That is the highest of them, as a logarithm, and the sum beside it.
+    The sum is returned as the logarithm of the largest weight, and the sum divided by this weight.
     """
     high, total = highest(weight), 0.0
     for z in range(len(weight)):
@@ -323,7 +324,7 @@ def _draw_known(
     state: State, value: Floats, cell: Indices, who: Indices, guessed: float, ease: Floats,
     ability: Floats,
 ) -> None:  # fmt: skip
-    """Of the labels marked as right, leave the mark on those that were known, and not guessed."""
+    """Draw which of the labels marked as right were guessed, and remove their marks."""
     for k in range(len(value)):
         if value[k] > 0.0:
             odds = ease[cell[k]] * ability[who[k]]
@@ -335,7 +336,7 @@ def _draw_known(
 def _count(
     value: Floats, cell: Indices, who: Indices, of_cell: Floats, of_annotator: Floats
 ) -> None:
-    """Count the marks of items, and of annotators."""
+    """Count the marked labels of items and of annotators."""
     of_cell[:] = 0.0
     of_annotator[:] = 0.0
     for k in range(len(value)):
@@ -353,7 +354,7 @@ def _keep(
     data: Crossed, said: Said, par: Parameters, now: Truth, summing: Room, trace: Trace, place: int,
     log_likelihood: float,
 ) -> None:  # fmt: skip
-    """Write one draw down."""
+    """Write one draw into the trace."""
     trace.mu[place] = par.mu[0]
     trace.sd_item[place] = par.sd_item[0]
     trace.sd_annotator[place] = par.sd_annotator[0]
@@ -375,7 +376,7 @@ def replay(
     state: State, data: Crossed, said: Said, many: Trace, par: Parameters, now: Truth,
     summing: Room, trace: Trace,
 ) -> None:  # fmt: skip
-    """Store the truth that follows from parameters drawn elsewhere; the draw is the first axis."""
+    """Draw and store truths, given parameters that were drawn elsewhere (draw, ...)."""
     counts = np.empty(len(said.prevalence))
     offset = _offset_of(data, par, par.coefficient)
     for place in range(len(many.mu)):

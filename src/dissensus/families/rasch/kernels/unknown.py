@@ -1,14 +1,15 @@
-"""The log-likelihood of an item's labels with its difficulty summed out, as for leaving it out.
+"""Moves of difficulties, truths summed out; log-likelihoods of items, difficulties summed out.
 
 Difficulties and their spread are updated with the truth of items and guesses summed out. If
 annotators disagree about an item, it is easy and has one truth, or difficult and has the other:
-given one of the two, the other could hardly move. If the truth is known and annotators do not
-guess, nothing is summed out.
+given the truth the difficulty could hardly move, and given the difficulty the truth. If the truth
+is known and annotators do not guess, nothing is summed out.
 
-A difficulty that was fitted to the labels of its item predicts them too well: it is therefore
-summed out. A sum over a regular grid, of an integrand that falls to 0 on both sides, has a relative
-error of about exp(-2 pi^2 s^2 / h^2), for steps h and a peak of standard deviation s: 3e-9 with
-h = s. Each label adds at most a quarter of a unit of information, which bounds s from below.
+A difficulty that was fitted to the labels of its item predicts them too well: it is summed out for
+leave-one-out cross-validation. A sum over a regular grid, of an integrand that falls to 0 on both
+sides, has a relative error of about exp(-2 pi^2 s^2 / h^2), for steps h and a peak of standard
+deviation s: 3e-9 with h = s. Each label adds at most a quarter of a unit of information, which
+bounds s from below.
 """
 
 from __future__ import annotations
@@ -28,18 +29,18 @@ from dissensus.kernels.types import UNKNOWN, Codes, Floats, Indices
 
 
 class Room(NamedTuple):
-    """Work space of moves, made once a chain."""
+    """Work space of moves, allocated once a chain."""
 
     weight: Floats  # (label)
     rest: Floats  # (cell): effects of items in units of their spread
     odds: Floats  # (label given): of the annotator, for an item of effect 0
-    gain: Floats  # (label given): what its being right adds to the log-likelihood, but for its odds
+    gain: Floats  # (label given): part of a right label's log odds that does not depend on its item
     levels: Floats  # (right, level): number of labels of each level that were wrong, and right
-    width: Floats  # (2): of the slice of the spread's logarithm, and of that of an item's effect
+    width: Floats  # (2): widths of slices, of the log spread and of an item's effect
 
 
 def room(said: Said, n_cells: int) -> Room:
-    """Make room."""
+    """Allocate the work space."""
     n = len(said.label)
     n_levels = int(said.level.max()) + 1 if len(said.level) else 0
     return Room(
@@ -81,10 +82,10 @@ def weigh(
     effect: float, start: int, stop: int, label: Codes, odds: Floats, gain: Floats,
     guessed: float, log_prevalence: Floats, weight: Floats,
 ) -> float:  # fmt: skip
-    """Write the weight of each truth, as a logarithm; return that of all labels being wrong.
+    """Write the log weight of each truth; return the log weight of all labels being wrong.
 
-    A right label has the odds of its being known, in as many parts as wrong labels have; and one
-    part of its having been guessed.
+    With guessing among K labels, a right label is 1 + K * (odds of knowing) times as probable as
+    one particular wrong label.
     """
     effect = held(effect)
     easy = math.exp(effect)
@@ -158,7 +159,7 @@ def _log_spread(
     x: float, prior: Floats, cell_start: Codes, truth: Codes, label: Codes, rest: Floats,
     odds: Floats, gain: Floats, guessed: float, log_prevalence: Floats, weight: Floats,
 ) -> float:  # fmt: skip
-    """Return the log density of the logarithm of the spread, all effects going along with it."""
+    """Return the log density of the logarithm of the spread, all effects multiplied with it."""
     sd = math.exp(x)
     total = x + log_scale_prior(sd, prior)
     for c in range(len(rest)):
@@ -178,7 +179,7 @@ def move_difficulties(
 ) -> None:  # fmt: skip
     """Move the spread with all effects, and then each effect; truths must be drawn next.
 
-    `look` must have been called before. The rate is that of learning, or 0.
+    `look` must have been called before. ``rate`` is the learning rate, or 0.
     """
     _move_difficulties(
         state, rate, room.width, priors.sd_item, data.cell_start, said.truth, said.label,
@@ -220,7 +221,7 @@ _FADED = 37.0
 def log_marginals(
     sd: float, data: Crossed, said: Said, now: Truth, room: Room, out: Floats
 ) -> None:
-    """Write it for each cell (cell)."""
+    """Write the log-likelihood of each cell (cell), difficulty and unknown truth summed out."""
     _log_marginals(
         sd, data.cell_start, said.truth, said.label, said.level, room.odds, room.gain,
         said.guessed, now.log_prevalence, now.log_level, room.weight, out,
