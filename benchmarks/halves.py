@@ -4,7 +4,8 @@
 
 Annotators of real sets are split into two halves 20 times, and both halves' agreement on the same
 150 items is computed. Printed is the root mean square of their difference in standard deviations of
-the draws, which is 1 if intervals are right, less if they are too wide: of `human_agreement` and of
+the draws (by the widths of 89 % intervals; of ratios, logarithms), which is 1 if intervals are
+right, less if they are too wide: of `human_agreement` and of
 the difference to a system (these items), and of Krippendorff's alpha and a system's discrepancy
 ratio, before and after they are widened by the variation over annotators (new items, which the
 halves share).
@@ -59,8 +60,14 @@ def measured(rows: pd.DataFrame, predictions: xr.Dataset, seed: int) -> list[np.
             found.annotations, found.predictions(ann, predictions), **some
         )
         now = by_others(ratio, found, sums, seed)
-    ratios = [one["discrepancy_ratio"].isel(system=0).to_numpy() for one in (ratio, now)]
+    ratios = [np.log(one["discrepancy_ratio"].isel(system=0)).to_numpy() for one in (ratio, now)]
     return [people, systems[:, 0] - people, boot.to_numpy(), wider.to_numpy(), *ratios]
+
+
+def gap(a: np.ndarray, b: np.ndarray) -> float:
+    """Return the difference of medians in standard deviations, from widths of 89 % intervals."""
+    low, high = np.quantile(np.stack([a.ravel(), b.ravel()]), [0.055, 0.945], axis=1)
+    return float((np.median(a) - np.median(b)) / np.sqrt((((high - low) / 3.197) ** 2).sum()))
 
 
 def apart(rows: pd.DataFrame, most: int | None) -> np.ndarray | None:
@@ -86,9 +93,7 @@ def apart(rows: pd.DataFrame, most: int | None) -> np.ndarray | None:
         if len(both) < 20:
             return None
         draws = [measured(half[half["item"].isin(both)], predictions, seed) for half in halves]
-        out.append([
-            (a.mean() - b.mean()) / np.sqrt(a.var() + b.var()) for a, b in zip(*draws, strict=True)
-        ])  # fmt: skip
+        out.append([gap(*two) for two in zip(*draws, strict=True)])
     return np.array(out)
 
 

@@ -71,6 +71,8 @@ def test_who_is_in_nearly_all_pairs_is_not_left_out():
     }
     found = versions(dx.annotations(table, kind="nominal"), 1)
     assert (~found.used[0]).sum() == 1
+    alone = dx.annotations({name: each[:-3] for name, each in table.items()}, kind="nominal")
+    assert versions(alone, 1).used[0].sum() == 12
     assert spread_of(found, "percent_agreement") < 0.05**2
 
 
@@ -148,23 +150,84 @@ def test_discrepancies_vary_with_annotators_by_a_jackknife_of_their_logarithms()
         expected.append([float(other["annotator_discrepancy"]), *other["system_discrepancy"]])
     got = np.column_stack([values["annotator_discrepancy"], values["system_discrepancy"]])
     np.testing.assert_allclose(sorted(map(tuple, got[:6])), sorted(map(tuple, expected)))
-    each = np.log(got).reshape(-1, 6, 3)
+    each = np.log(np.column_stack([got[:, 0], got[:, 1:] / got[:, :1]])).reshape(-1, 6, 3)
     covariance = [5 * np.cov(one.T, bias=True) for one in each]
-    variance, axes = np.linalg.eigh(covariance[0] - np.mean(covariance[1:], axis=0))
+    known = covariance[0] - np.mean(covariance[1:], axis=0)
+    variance, axes = np.linalg.eigh(known)
     by_hand = axes * variance.clip(0) @ axes.T
-    np.testing.assert_allclose(found.spread(np.log(got)), by_hand, atol=1e-12)
+    np.testing.assert_allclose(found.spread(each.reshape(-1, 3)), by_hand, atol=1e-12)
     before = dx.bayesian_bootstrap("discrepancy_ratio", ann, pred, draws=20_000, random_seed=1)
     now = by_others(before, found, sums, 1)
-    factor = np.log(now["system_discrepancy"] / before["system_discrepancy"])[0].to_numpy()
-    low, high = np.quantile(factor, [0.25, 0.75], axis=0)
-    quartile = stats.t(5).ppf(0.75)
-    np.testing.assert_allclose(
-        (high - low) / 2 / quartile, np.sqrt(np.diag(by_hand)[1:]), rtol=0.05
-    )
+    factor = np.log(now["discrepancy_ratio"] / before["discrepancy_ratio"])[0].to_numpy()
+    low, high = np.quantile(factor, [0.055, 0.945], axis=0)
+    sd = (high - low) / 2 / stats.t(5).ppf(0.945)
+    np.testing.assert_allclose(sd, np.sqrt(np.diag(known).clip(0)[1:]), rtol=0.05)
     xr.testing.assert_allclose(
         now["discrepancy_ratio"], now["system_discrepancy"] / now["annotator_discrepancy"]
     )
     assert now["discrepancy_ratio"].attrs == before["discrepancy_ratio"].attrs
+
+
+def test_draws_of_ratios_have_a_mean_with_three_annotators_who_differ():
+    rng = np.random.default_rng(0)
+    mean = rng.normal(size=60)
+    table = mean[:, None] + rng.normal(size=(60, 3)) * [0.3, 0.6, 1.5] + [0.0, 0.5, 1.0]
+    pred = dx.predictions({"item": range(60), "system": ["s"] * 60,
+                           "label": mean + rng.normal(size=60)})  # fmt: skip
+    found = dx.evaluate(dx.from_matrix(table, kind="continuous"), pred, draws=100, random_seed=1,
+                        progressbar=False, components=None)  # fmt: skip
+    rows = dx.summary(found, "statistics").set_index("statistic").loc["discrepancy_ratio"]
+    assert rows["lower"] < rows["mean"] < rows["upper"]
+    assert rows["upper"] > 1.5 * rows["observed"]
+
+
+def test_what_is_added_hardly_depends_on_the_other_systems():
+    rng = np.random.default_rng(3)
+    ann = labels(rng, 80, 5, 5, 0.5)
+    many = answers_of(ann, rng, (0.8, *rng.random(11)))
+    found, sd = versions(ann, 1), []
+    for pred in (many.isel(system=[0]), many):
+        sums = statistics.get("discrepancy_ratio").sums(
+            found.annotations, found.predictions(ann, pred)
+        )
+        before = dx.bayesian_bootstrap("discrepancy_ratio", ann, pred, draws=8000, random_seed=1)
+        now = by_others(before, found, sums, 1)
+        ratio = (now["discrepancy_ratio"] / before["discrepancy_ratio"]).isel(system=0)
+        sd.append(float(np.log(ratio).std()))
+    assert sd[0] > 0.02
+    assert sd[1] == pytest.approx(sd[0], rel=0.1)
+
+
+def test_distances_that_are_at_most_1_stay_so():
+    rng = np.random.default_rng(2)
+    said = rng.integers(3, size=60)
+    wrong = rng.random((60, 3)) < [0.05, 0.3, 0.9]
+    ann = dx.from_matrix(np.where(wrong, (said[:, None] + 1) % 3, said[:, None]), kind="nominal")
+    pred = dx.predictions({"item": range(60), "system": ["s"] * 60, "label": (said + 2) % 3})
+    found = dx.evaluate(ann, pred, draws=100, random_seed=1, progressbar=False, components=None,
+                        truth_model=None)["discrepancy"]  # fmt: skip
+    for name in ("annotator_discrepancy", "system_discrepancy"):
+        assert float(found[name].max()) <= 1
+    np.testing.assert_allclose(
+        found["discrepancy_ratio"], found["system_discrepancy"] / found["annotator_discrepancy"]
+    )
+
+
+@pytest.mark.parametrize("role", ["stratum", "cluster", "pool", "text"])
+def test_items_and_annotators_may_have_more_columns(role):
+    rng = np.random.default_rng(1)
+    rows = dx.to_dataframe(labels(rng, 30, 3, 4, 0.5))
+    if role in {"stratum", "cluster"}:
+        rows[role] = rows["item"] % 7
+    elif role == "pool":
+        rows[role] = rows["annotator"] % 2
+    named = {role: role} if role != "text" else {}
+    ann = dx.annotations(rows, kind="nominal", **named)
+    if role == "text":
+        ann = ann.assign_coords(text=("item", [f"text {k}" for k in range(30)]))
+    bare = dx.annotations(rows[["item", "annotator", "label"]], kind="nominal")
+    one, other = (versions(each, 1).annotations["label_code"] for each in (ann, bare))
+    np.testing.assert_array_equal(one, other)
 
 
 def test_intervals_of_ratios_contain_that_by_all_annotators():

@@ -17,13 +17,14 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import xarray as xr
+from scipy import stats
 
 from dissensus import statistics
 from dissensus.checks._replicates import evaluated
 from dissensus.data import tables
 from dissensus.data.rows import voices_per
 from dissensus.data.schema import as_checked
-from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, POSITION, SAMPLE
+from dissensus.dims import ANNOTATION, ANNOTATOR, ITEM, POSITION, SAMPLE, SYSTEM
 from dissensus.errors import DissensusWarning, PredictionError
 from dissensus.evaluation.section import Groups, Notes, Settings
 from dissensus.kernels.random import generator
@@ -37,6 +38,9 @@ from dissensus.statistics._sums import Sums, Undefined
 from dissensus.wording import coefficient_title, counted
 
 Options = Mapping[str, Any]
+
+NEW_ANNOTATORS: Final = "new_annotators"
+"""Attribute of agreement: whether intervals of it, and of systems' ratios, allow for others."""
 
 COEFFICIENTS: Final[Mapping[str, tuple[tuple[str, str, Options], ...]]] = {
     "nominal": (
@@ -100,6 +104,9 @@ def observed(annotations: xr.Dataset, predictions: xr.Dataset | None, settings: 
             agreement[name] = widened(agreement[name], spread, without.n_groups - 1, seed)
     notes = [CLASSES] if kind != annotations.attrs["kind"] else []
     agreement.attrs["notes"] = "\n".join([*notes, *ask.said().splitlines()])
+    agreement.attrs[NEW_ANNOTATORS] = int(without is not None)
+    if without is not None and predictions is not None:  # with room for the predictions
+        without = versions(annotations, seed, predictions.sizes[ITEM] * predictions.sizes[SYSTEM])
     discrepancy = _discrepancy(replace(ask, notes=Notes()), predictions, without)
     groups = {"agreement": agreement, "discrepancy": discrepancy, "statistics": ask.points}
     return {name: group for name, group in groups.items() if group.data_vars}
@@ -367,21 +374,27 @@ class Versions:
         return np.asarray((axes * variance.clip(0.0)) @ axes.T)
 
 
-def versions(annotations: xr.Dataset, random_seed: Any) -> Versions | None:
-    """Leave out groups of annotators; None if there are two, or none has two labels."""
+def versions(annotations: xr.Dataset, random_seed: Any, beside: int = 0) -> Versions | None:
+    """Leave out groups of annotators; None if the data do not show how annotators vary.
+
+    That is if there are two, none has two labels, or one is in nearly all pairs of labels. Each
+    version has ``beside`` predictions, which take room too.
+    """
     item, who = (annotations[name].to_numpy() for name in ("item_code", "annotator_code"))
     people, who = np.unique(who, return_inverse=True)
     voice, of_row = np.unique(item * len(people) + who, return_inverse=True)
-    n_groups = min(len(people), _GROUPS, max(_ROWS // (len(item) * (1 + _SHUFFLES[0])), 5))
+    rows = len(item) + beside
+    n_groups = min(len(people), _GROUPS, max(_ROWS // (rows * (1 + _SHUFFLES[0])), 5))
     if n_groups < _FEWEST or len(people) == len(voice):
         return None
     rng = generator(random_seed, "annotators")
     group = (rng.permutation(len(people)) % n_groups)[voice % len(people)]
     size = np.unique(voice // len(people), return_counts=True)[1]
-    shuffles = int(np.clip(_ROWS // (len(item) * n_groups), *_SHUFFLES))
+    shuffles = int(np.clip(_ROWS // (rows * n_groups), *_SHUFFLES))
     places = [_shuffled(size, rng) for _ in range(shuffles)]
     groups = np.stack([group, *(group[place] for place in places)])[:, of_row]
-    return _without(annotations, groups, n_groups)
+    found = _without(annotations, groups, n_groups)
+    return found if found.used.sum(axis=1).min() >= _FEWEST else None
 
 
 def _shuffled(size: Ints, rng: np.random.Generator) -> Ints:
@@ -407,7 +420,8 @@ def _without(annotations: xr.Dataset, groups: Ints, n_groups: int) -> Versions:
     shuffle, group, row = np.nonzero(kept)
     place = shuffle * n_groups + group
     n_items, count = annotations.sizes[ITEM], len(groups) * n_groups
-    bare = annotations.drop_vars(["cluster_code", "cluster", ITEM], errors="ignore")
+    of_items = [name for name, values in annotations.variables.items() if ITEM in values.dims]
+    bare = annotations.drop_vars(of_items)
     rows = bare.isel({ANNOTATION: row})
     code = rows["item_code"].to_numpy() + n_items * place
     stacked = rows.assign(item_code=(ANNOTATION, code))
@@ -420,30 +434,47 @@ def _without(annotations: xr.Dataset, groups: Ints, n_groups: int) -> Versions:
 
 
 _LEAST: Final = 0.01
-"""Of the annotators' discrepancy: below it, that of a system counts as constant."""
+"""Minimum ratio: a system that is closer to the annotators is taken to follow their variation."""
+_END: Final = 0.945
+"""Upper end of an 89 % interval, as a probability."""
+_BOUNDED: Final = frozenset({"nominal", "jaccard", "masi", "ranking"})
+"""Distances that are at most 1."""
 
 
 def by_others(found: xr.Dataset, without: Versions, sums: Sums, random_seed: Any) -> xr.Dataset:
-    """Add the variation over annotators to the logarithms of discrepancies, and to ratios.
+    """Add the variation over annotators to logarithms of discrepancies and ratios.
 
-    Discrepancies vary together: a system is far from whoever is far from the others.
+    The annotators' discrepancy and the ratios get noise with the covariance of `Versions.spread`.
+    It is normal, and as wide in its 89 % interval as a t distribution with the degrees of freedom
+    of the groups, whose exponential would have no mean.
     """
     values = without.values(sums)
     between = values["annotator_discrepancy"][:, None]
-    with np.errstate(divide="ignore"):
-        both = np.log(np.hstack([between, values["system_discrepancy"].clip(_LEAST * between)]))
-    variance, axes = np.linalg.eigh(without.spread(both))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.maximum(values["system_discrepancy"] / between, _LEAST)
+        both = np.log(np.hstack([between, ratio]))
+    covariance = without.spread(both)
+    # Rounding up negative eigenvalues adds variance, the more the more systems there are.
+    alone = np.sqrt([without.spread(one).item() for one in both.T])
+    sd = np.sqrt(np.diag(covariance))
+    scale = np.divide(alone, sd, out=np.zeros_like(sd), where=sd > 0)
+    variance, axes = np.linalg.eigh(covariance * np.outer(scale, scale))
+    wider = stats.t(without.n_groups - 1).ppf(_END) / stats.norm.ppf(_END)
     rng, draws = generator(random_seed, "new annotators"), found.sizes[SAMPLE[1]]
-    freedom = without.n_groups - 1
     noise = rng.standard_normal((draws, len(axes))) * np.sqrt(variance.clip(0.0)) @ axes.T
-    factor = np.exp(noise * np.sqrt(freedom / rng.chisquare(freedom, (draws, 1))))
-    parts = {
-        "annotator_discrepancy": factor[:, 0], "system_discrepancy": factor[:, 1:],
-        "discrepancy_ratio": factor[:, 1:] / factor[:, :1],
-    }  # fmt: skip
-    return found.assign(
-        {name: found[name].copy(data=found[name].to_numpy() * part) for name, part in parts.items()}
-    )
+    factor = np.exp(wider * noise)
+    most = 1.0 if found.attrs.get("distance") in _BOUNDED else None
+    annotators = found["annotator_discrepancy"] * factor[:, 0]
+    systems = found["system_discrepancy"] * factor[:, :1] * factor[:, 1:]
+    out = {
+        "annotator_discrepancy": annotators.clip(None, most),
+        "system_discrepancy": systems.clip(None, most),
+        "discrepancy_ratio": found["discrepancy_ratio"] * factor[:, 1:],
+    }
+    if most is not None:
+        quotient = out["system_discrepancy"] / out["annotator_discrepancy"]
+        out["discrepancy_ratio"] = quotient.where(found["discrepancy_ratio"].notnull())
+    return found.assign({name: each.assign_attrs(found[name].attrs) for name, each in out.items()})
 
 
 RATES: Final = frozenset({"percent_agreement", "leave_one_out_agreement"})

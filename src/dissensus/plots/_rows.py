@@ -377,23 +377,23 @@ def _of_ratio(
             hint=f"Select one value along {', '.join(extra)}" if extra
             else "Pass the result of dissensus.bayesian_bootstrap",
         )  # fmt: skip
-    mean = draws.mean(list(SAMPLE)).to_numpy()
-    kept = np.flatnonzero(np.isfinite(mean))
+    middle = draws.median(list(SAMPLE)).to_numpy()  # of skewed draws, if annotators are few
+    kept = np.flatnonzero(draws.notnull().all(list(SAMPLE)))
     text = ""
     if dim == ANNOTATOR and len(kept) > limit:
         total, limit = len(kept), max(limit, 1)
         known = "n_items" in data
-        weight = data["n_items"].to_numpy() if known else np.ones(len(mean))
+        weight = data["n_items"].to_numpy() if known else np.ones(len(middle))
         order = kept[np.argsort(-weight[kept], kind="stable")]
         fewer = known and weight[order[limit:]].max() < weight[order[:limit]].min()
         which = "annotators with fewer items" if fewer else f"of {total:,} annotators"
         text = f"{total - limit:,} {which} are left out."
         kept = np.sort(order[:limit])
     low, high = (bound.to_numpy() for bound in pieces.interval(draws, ci_kind, ci_prob))
-    names = draws[dim].to_numpy() if dim in draws.coords else np.arange(len(mean))
+    names = draws[dim].to_numpy() if dim in draws.coords else np.arange(len(middle))
     is_system = dim == SYSTEM
     return [
-        Row(str(names[k]), look.style(int(k)).color if is_system else look.ink(), float(mean[k]),
+        Row(str(names[k]), look.style(int(k)).color if is_system else look.ink(), float(middle[k]),
             ((float(low[k]), float(high[k]), 2.2 if is_system else 1.0),),
             is_bold=is_system, is_small=not is_system)
         for k in kept

@@ -106,13 +106,15 @@ def against(found: Beside | None, system: Any) -> Facts:
     more = sign * (draws - found.equal)
     probability = float((more > 0).mean() + (more == 0).mean() / 2)
     parts = {name: float(value) for name, value in spread(draws).items()}
+    # Draws of ratios are skewed if annotators are few.
+    middle = float(draws.median()) if found.by == RATIO else parts["mean"]
     written = interval(parts, found.digits)
     ends = np.array([parts["lower"], parts["upper"]]) - found.equal
     side = "better" if probability >= SURE else "worse" if probability <= 1 - SURE else "open"
     return {
         "beside": "same" if bool((np.abs(ends) <= found.margin).all()) else side,
         "by": found.by, "scope": found.scope, "better_than": probability,
-        "difference": f"{share(parts['mean'], found.digits)} ({written})", "interval": written,
+        "difference": f"{share(middle, found.digits)} ({written})", "interval": written,
     }  # fmt: skip
 
 

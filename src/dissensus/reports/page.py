@@ -81,6 +81,7 @@ def page(evaluation: xr.DataTree, title: str | None = None) -> str:
             cards=uncertain,
             overview=items.overview(evaluation, uncertain),
             has_systems=values is not None,
+            new_annotators=sections.for_new_annotators(evaluation),
             names=[str(side.attrs["model"]) for side in sides(evaluation)],
             n_items=evaluation["annotations"].sizes[ITEM],
             data=_data(evaluation),

@@ -17,6 +17,7 @@ from dissensus.dims import ANNOTATOR, ITEM, LABEL, RELIABILITY, SAMPLE, SCOPE, S
 from dissensus.evaluation.doubts import DOUBT, marked, of_metrics
 from dissensus.evaluation.evidence import COUNT, OF_ANNOTATOR, OF_SYSTEM, summary
 from dissensus.evaluation.ground_truth import GROUP
+from dissensus.evaluation.observed import NEW_ANNOTATORS
 from dissensus.plots._source import NEW, THESE, interval, interval_settings, sides
 from dissensus.reports import evidence
 from dissensus.reports.evidence import Facts, interval_title
@@ -342,6 +343,7 @@ def agreement(evaluation: xr.DataTree, *, page: bool = True) -> Section | None:
     if page and np.isfinite(ratios["observed"]).any():
         facts = {
             "interval": interval_title(), "people": people is not None,
+            "wider": for_new_annotators(evaluation),
             "ratios": means_of(ratios.head(8).to_dict("records"), SYSTEM, "observed"),
         }  # fmt: skip
         shown = picture("discrepancy", facts, partial(plots.discrepancy, evaluation))
@@ -356,11 +358,17 @@ def agreement_tables(evaluation: xr.DataTree) -> list[Table]:
     """Return the coefficients of agreement, and discrepancy ratios of systems if there are any."""
     frame = summary(evaluation, "statistics")
     ratios = ratios_of(frame)
-    more = [_ratio_table(evaluation, frame, ratios)] if len(ratios) else []
-    return [_coefficient_table(frame), *more]
+    scope = "New items and annotators" if for_new_annotators(evaluation) else "New items"
+    more = [_ratio_table(evaluation, frame, ratios, scope)] if len(ratios) else []
+    return [_coefficient_table(frame, scope), *more]
 
 
-def _coefficient_table(frame: pd.DataFrame) -> Table:
+def for_new_annotators(evaluation: xr.DataTree) -> bool:
+    """Return whether intervals of agreement and of systems' ratios allow for other annotators."""
+    return bool(evidence.group(evaluation, "agreement").attrs.get(NEW_ANNOTATORS, 0))
+
+
+def _coefficient_table(frame: pd.DataFrame, scope: str) -> Table:
     rows: list[list[Any]] = []
     notes: dict[str, None] = {}
     for row in frame[frame[SYSTEM].isna() & frame[ANNOTATOR].isna()].to_dict("records"):
@@ -369,12 +377,14 @@ def _coefficient_table(frame: pd.DataFrame) -> Table:
         if meaning:
             rows.append([coefficient_title(name), share(row["observed"]), between(row)])
             notes[meaning] = None
-    head = ["Coefficient", "Observed", f"New items and annotators, {evidence.level()}"]
+    head = ["Coefficient", "Observed", f"{scope}, {evidence.level()}"]
     title = "Agreement of the annotators"
     return Table("table-agreement", title, head, [Body(-1, rows)], " ".join(notes))
 
 
-def _ratio_table(evaluation: xr.DataTree, frame: pd.DataFrame, ratios: pd.DataFrame) -> Table:
+def _ratio_table(
+    evaluation: xr.DataTree, frame: pd.DataFrame, ratios: pd.DataFrame, scope: str
+) -> Table:
     data = evaluation["discrepancy"].to_dataset()
     d, margin = evidence.digits(ratios), float(data.attrs["margin"])
     tested = int(data["winning_rate"].attrs["n_annotators"]) if "winning_rate" in data else 0
@@ -391,7 +401,7 @@ def _ratio_table(evaluation: xr.DataTree, frame: pd.DataFrame, ratios: pd.DataFr
             probability(float((draws["discrepancy_ratio"] < 1).mean())),
             probability(float(draws["non_inferiority"])), *wins,
         ])  # fmt: skip
-    head = ["System", "Discrepancy ratio", f"New items and annotators, {evidence.level()}",
+    head = ["System", "Discrepancy ratio", f"{scope}, {evidence.level()}",
             "P(below 1)", f"P(below {1 + margin:g})"]  # fmt: skip
     head += ["Winning rate", "P(half or more)"] if tested else []
     note = ""

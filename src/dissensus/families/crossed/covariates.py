@@ -154,8 +154,8 @@ def _variables(text: str) -> list[str]:
         ) from problem  # fmt: skip
     if described.group_terms:
         raise ArgumentError(
-            "formula", expected="no (1 | item): items and annotators have their effects already",
-            found=repr(text),
+            "formula", expected="no group terms such as (1 | item): items and annotators have "
+            "their effects already", found=repr(text),
         )  # fmt: skip
     terms = {str(getattr(term, "name", term)) for term in described.common_terms}
     if INTERCEPT not in terms:
