@@ -43,7 +43,7 @@ def non_inferiority(ratio_draws: xr.DataArray | xr.Dataset, margin: float) -> xr
     Draws of `bayesian_bootstrap` are for the same annotators. In 60 simulated studies of 400 items
     with three annotators, a system whose ratio against other annotators was 1.15 had a probability
     of .95 or more in .15 of the studies; with the draws of `dissensus.evaluate`, which are for
-    other annotators, in .02.
+    other annotators, in .05 of 40.
 
     Source: Lovchinsky et al. (2020), section 3.2, as a posterior probability in place of a test.
 
