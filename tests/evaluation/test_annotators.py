@@ -76,6 +76,13 @@ def test_who_is_in_nearly_all_pairs_is_not_left_out():
     assert spread_of(found, "percent_agreement") < 0.05**2
 
 
+def test_predictions_of_many_systems_leave_room_for_fewer_versions():
+    ann = labels(np.random.default_rng(1), 40, 3, 12, 0.5)
+    alone, beside = versions(ann, 1), versions(ann, 1, beside=400_000)
+    assert (alone.n_groups, beside.n_groups) == (12, 5)
+    assert beside.count < alone.count / 5
+
+
 def test_three_annotators_are_left_out_one_by_one():
     rng = np.random.default_rng(1)
     said = rng.integers(2, size=120)

@@ -105,8 +105,10 @@ def observed(annotations: xr.Dataset, predictions: xr.Dataset | None, settings: 
     notes = [CLASSES] if kind != annotations.attrs["kind"] else []
     agreement.attrs["notes"] = "\n".join([*notes, *ask.said().splitlines()])
     agreement.attrs[NEW_ANNOTATORS] = int(without is not None)
-    if without is not None and predictions is not None:  # with room for the predictions
-        without = versions(annotations, seed, predictions.sizes[ITEM] * predictions.sizes[SYSTEM])
+    if without is not None and predictions is not None:
+        beside = predictions.sizes[ITEM] * predictions.sizes[SYSTEM]
+        if (annotations.sizes[ANNOTATION] + beside) * _GROUPS * _SHUFFLES[1] > _ROWS:
+            without = versions(annotations, seed, beside)  # fewer, since predictions take room
     discrepancy = _discrepancy(replace(ask, notes=Notes()), predictions, without)
     groups = {"agreement": agreement, "discrepancy": discrepancy, "statistics": ask.points}
     return {name: group for name, group in groups.items() if group.data_vars}
