@@ -86,7 +86,7 @@ def test_annotators_whom_nobody_knows_again_have_one_accuracy():
         (lambda: study(n_items=4), None, "only 4 items have two annotators", True),
         (lambda: study(n_items=40, n_labels=31), None, "there are 31 labels", True),
         (lambda: study(n_labels=1), None, "one label only", False),
-        (lambda: study(kind="ordinal"), 1.0, "cut at a threshold", False),
+        (lambda: study(kind="ordinal"), 1.0, "labels from a threshold", False),
         (lambda: dx.from_matrix([[0.5, 1.5]] * 9), None, "numbers are not right", False),
         (lambda: dx.simulate.study(n_items=9, random_seed=1).annotations, None, "rankings", False),
     ],
