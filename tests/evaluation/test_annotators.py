@@ -15,7 +15,7 @@ from dissensus.evaluation.observed import by_others, versions, widened
 
 
 def spread_of(found, name):
-    return float(found.spread(found.values(statistics.get(name).sums(found.annotations))).item())
+    return found.spread(found.values(statistics.get(name).sums(found.annotations)))
 
 
 def labels(rng, n_items, n_labels, n_annotators, skill):
@@ -95,7 +95,7 @@ def test_three_annotators_are_left_out_one_by_one():
 
 def test_rates_are_not_below_0_and_coefficients_may_be():
     draws = xr.DataArray(np.full((1, 2000), 0.05), dims=("chain", "draw"))
-    low = [float(widened(draws.rename(name), np.array(0.04), 5, 1).min())
+    low = [float(widened(draws.rename(name), 0.04, 5, 1).min())
            for name in ("percent_agreement", "krippendorff_alpha")]  # fmt: skip
     assert low[0] == 0.0
     assert low[1] < -0.2
@@ -121,8 +121,7 @@ def test_intervals_contain_the_agreement_of_all_annotators(settings, before, now
         ann = labels(np.random.default_rng(seed), *settings)
         boot = dx.bayesian_bootstrap("percent_agreement", ann, draws=400, random_seed=seed)
         found = versions(ann, seed)
-        spread = np.array(spread_of(found, "percent_agreement"))
-        wider = widened(boot, spread, found.n_groups - 1, seed)
+        wider = widened(boot, spread_of(found, "percent_agreement"), found.n_groups - 1, seed)
         for k, draws in enumerate((boot, wider)):
             low, high = np.quantile(draws, [0.055, 0.945])
             held[k] += low <= truth <= high
@@ -160,9 +159,7 @@ def test_discrepancies_vary_with_annotators_by_a_jackknife_of_their_logarithms()
     each = np.log(np.column_stack([got[:, 0], got[:, 1:] / got[:, :1]])).reshape(-1, 6, 3)
     covariance = [5 * np.cov(one.T, bias=True) for one in each]
     known = covariance[0] - np.mean(covariance[1:], axis=0)
-    variance, axes = np.linalg.eigh(known)
-    by_hand = axes * variance.clip(0) @ axes.T
-    np.testing.assert_allclose(found.spread(each.reshape(-1, 3)), by_hand, atol=1e-12)
+    np.testing.assert_allclose(found.covariance(each.reshape(-1, 3)), known, atol=1e-12)
     before = dx.bayesian_bootstrap("discrepancy_ratio", ann, pred, draws=20_000, random_seed=1)
     now = by_others(before, found, sums, 1)
     factor = np.log(now["discrepancy_ratio"] / before["discrepancy_ratio"])[0].to_numpy()
@@ -301,7 +298,7 @@ def test_two_halves_of_real_annotators_agree_as_far_as_intervals_say(shared, nam
             without, name_ = versions(ann, seed), "krippendorff_alpha"
             alpha = widened(
                 dx.bayesian_bootstrap(name_, ann, draws=500, random_seed=seed),
-                np.array(spread_of(without, name_)), without.n_groups - 1, seed,
+                spread_of(without, name_), without.n_groups - 1, seed,
             )  # fmt: skip
             found.append((human, alpha.to_numpy()))
         apart.append([

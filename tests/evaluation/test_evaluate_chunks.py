@@ -153,7 +153,7 @@ def test_from_the_command_line(tmp_path):
     with xr.open_datatree(tmp_path / "out" / "evaluation.nc", engine="h5netcdf") as tree:
         assert "plausibility_mean" in tree["posterior"]
     alone = call(*given, "--out", tmp_path / "b", "--scheduler", "local")
-    assert "--chunks beside it" in str(alone.exception)
+    assert "expected --chunks too" in str(alone.exception)
     nowhere = call(*given, "--out", tmp_path / "b", "--chunks", 6, "--scheduler", "nowhere")
     assert isinstance(nowhere.exception, dx.ArgumentError)
 

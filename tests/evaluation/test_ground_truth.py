@@ -136,7 +136,7 @@ def test_many_labels_take_fewer_draws(monkeypatch):
         (lambda: dx.from_matrix([["a", "b"]] * 4), None, "only 4 items have two annotators"),
         (lambda: dx.from_matrix([["a", "a"]] * 9), None, "one label only"),
         (lambda: dx.from_matrix([[0.5, 1.5]] * 9), None, "numbers are not right"),
-        (lambda: dx.from_matrix([[1, 2]] * 9, kind="ordinal"), 1.5, "cut at a threshold"),
+        (lambda: dx.from_matrix([[1, 2]] * 9, kind="ordinal"), 1.5, "labels from a threshold"),
         (lambda: dx.simulate.study(n_items=9, random_seed=1).annotations, None, "rankings"),
     ],
 )

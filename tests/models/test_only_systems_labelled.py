@@ -183,7 +183,7 @@ def test_an_evaluation_estimates_accuracies_on_all_items():
         reliability=1.0, components=None, companion=None, ground_truth=None, **QUICK,
     )  # fmt: skip
     group = found["accuracy"].to_dataset()
-    assert "Annotators did not label 320 items. Accuracies are of all" in group.attrs["notes"]
+    assert "Annotators did not label 320 items. Accuracies are for all" in group.attrs["notes"]
     these = group["estimated_accuracy"].sel(scope="these items")
     low, high = these.quantile([0.005, 0.995], ("chain", "draw")).values
     right = (said[:, 3:] == truth[:, None]).mean(0)

@@ -90,10 +90,11 @@ def discrepancy(tree):
     rows = []
     for name, dim, mark in (("discrepancy_ratio", "system", "D"),
                             ("annotator_discrepancy_ratio", "annotator", "o")):  # fmt: skip
-        rows += [(float(one.mean()), one[dim].item(), ends(one), mark)
+        # A ratio has no mean where it allows for other annotators.
+        rows += [(float(one.median()), one[dim].item(), ends(one), mark)
                  for one in data[name].transpose(dim, ...)]  # fmt: skip
-    for mean, name, bar, mark in sorted(rows):
-        yield name, [bar], {mark: mean}
+    for middle, name, bar, mark in sorted(rows):
+        yield name, [bar], {mark: middle}
 
 
 ROWS = {

@@ -94,7 +94,7 @@ def test_swaps_are_those_of_the_probabilities(two):
     assert {(swap.first, swap.second) for swap in found} == {("a", "b"), ("a", "c"), ("b", "c")}
     assert all(swap.sure for swap in found)
     assert "all 3 pairs" in full(result)
-    assert "Of the 2 other pairs, they are sure of 2" in full(result)
+    assert "Of the 2 other pairs, both are sure of 2" in full(result)
 
 
 def test_one_system_has_no_order(two):

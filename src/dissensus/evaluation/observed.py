@@ -352,10 +352,14 @@ class Versions:
             warnings.simplefilter("ignore", DissensusWarning)  # of small versions
             return evaluated(sums, self.count, Undefined())
 
-    def spread(self, values: Floats) -> Floats:
+    def spread(self, values: Floats) -> float:
+        """Return the variance of a statistic (version) over annotators, at least 0."""
+        return max(float(self.covariance(values).item()), 0.0)
+
+    def covariance(self, values: Floats) -> Floats:
         r"""Return the covariance of statistics over annotators, beyond that of single labels.
 
-        ``values`` is (version, statistic), or (version) for a variance.
+        ``values`` is (version, statistic). Eigenvalues may be negative.
 
         .. math:: \frac{G - 1}{G} \sum_g (t_{-g} - \bar t)^2
 
@@ -372,8 +376,7 @@ class Versions:
         each = np.where(used, each, 0.0)
         apart = np.where(used, each - each.sum(axis=1, keepdims=True) / n, 0.0)
         products = (n - 1) / n * np.einsum("sgi,sgj->sij", apart, apart)
-        variance, axes = np.linalg.eigh(products[0] - products[1:].mean(axis=0))
-        return np.asarray((axes * variance.clip(0.0)) @ axes.T)
+        return np.asarray(products[0] - products[1:].mean(axis=0))
 
 
 def versions(annotations: xr.Dataset, random_seed: Any, beside: int = 0) -> Versions | None:
@@ -455,27 +458,24 @@ def by_others(found: xr.Dataset, without: Versions, sums: Sums, random_seed: Any
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.maximum(values["system_discrepancy"] / between, _LEAST)
         both = np.log(np.hstack([between, ratio]))
-    covariance = without.spread(both)
+    covariance = without.covariance(both)
+    variance, axes = np.linalg.eigh(covariance)
+    root = axes * np.sqrt(variance.clip(0.0)) @ axes.T  # whatever the signs of the axes
     # Rounding up negative eigenvalues adds variance, the more the more systems there are.
-    alone = np.sqrt([without.spread(one).item() for one in both.T])
-    sd = np.sqrt(np.diag(covariance))
+    sd, alone = np.sqrt((root**2).sum(axis=1)), np.sqrt(np.diag(covariance).clip(0.0))
     scale = np.divide(alone, sd, out=np.zeros_like(sd), where=sd > 0)
-    variance, axes = np.linalg.eigh(covariance * np.outer(scale, scale))
     wider = stats.t(without.n_groups - 1).ppf(_END) / stats.norm.ppf(_END)
     rng, draws = generator(random_seed, "new annotators"), found.sizes[SAMPLE[1]]
-    noise = rng.standard_normal((draws, len(axes))) * np.sqrt(variance.clip(0.0)) @ axes.T
+    noise = rng.standard_normal((draws, len(root))) @ root * scale
     factor = np.exp(wider * noise)
     most = 1.0 if found.attrs.get("distance") in _BOUNDED else None
-    annotators = found["annotator_discrepancy"] * factor[:, 0]
-    systems = found["system_discrepancy"] * factor[:, :1] * factor[:, 1:]
+    annotators = (found["annotator_discrepancy"] * factor[:, 0]).clip(None, most)
+    systems = (found["system_discrepancy"] * factor[:, :1] * factor[:, 1:]).clip(None, most)
     out = {
-        "annotator_discrepancy": annotators.clip(None, most),
-        "system_discrepancy": systems.clip(None, most),
-        "discrepancy_ratio": found["discrepancy_ratio"] * factor[:, 1:],
+        "annotator_discrepancy": annotators,
+        "system_discrepancy": systems,
+        "discrepancy_ratio": (systems / annotators).where(found["discrepancy_ratio"].notnull()),
     }
-    if most is not None:
-        quotient = out["system_discrepancy"] / out["annotator_discrepancy"]
-        out["discrepancy_ratio"] = quotient.where(found["discrepancy_ratio"].notnull())
     return found.assign({name: each.assign_attrs(found[name].attrs) for name, each in out.items()})
 
 
@@ -483,10 +483,8 @@ RATES: Final = frozenset({"percent_agreement", "leave_one_out_agreement"})
 """Coefficients that are at least 0."""
 
 
-def widened(found: xr.DataArray, spread: Floats, freedom: int, random_seed: Any) -> xr.DataArray:
+def widened(found: xr.DataArray, spread: float, freedom: int, random_seed: Any) -> xr.DataArray:
     """Add the variation over annotators to draws of a coefficient, which is at most 1."""
     noise: Floats = generator(random_seed, "new annotators").standard_t(freedom, found.shape)
     least = 0.0 if found.name in RATES else None
-    return (
-        (found + np.sqrt(float(spread.item())) * noise).clip(least, 1.0).assign_attrs(found.attrs)
-    )
+    return (found + np.sqrt(spread) * noise).clip(least, 1.0).assign_attrs(found.attrs)

@@ -26,7 +26,8 @@ class Row(NamedTuple):
 
     label: str
     color: str = ""
-    mean: float = np.nan
+    middle: float = np.nan
+    """The mean; of ratios, the median."""
     bars: tuple[tuple[float, float, float], ...] = ()
     """Lower and upper bound, and line width."""
     marks: tuple[tuple[str, float], ...] = ()
@@ -45,12 +46,12 @@ class Row(NamedTuple):
 def _draw_rows(ax: Axes, rows: list[Row], marker: str = "o") -> None:
     """Draw the rows from the top; markers are names of Matplotlib's markers."""
     for height, row in enumerate(rows):
-        if not np.isfinite(row.mean):
+        if not np.isfinite(row.middle):
             continue
         for low, high, width in row.bars:
             ax.plot([low, high], [height, height], color=row.color, linewidth=width,
                     solid_capstyle="round", alpha=0.6 if row.is_small else 1.0)  # fmt: skip
-        ax.plot(row.mean, height, color=row.color, marker="o" if row.is_small else marker,
+        ax.plot(row.middle, height, color=row.color, marker="o" if row.is_small else marker,
                 markersize=4 if row.is_small else 6, linestyle="none")  # fmt: skip
         for shape, value in row.marks:
             if np.isfinite(value):
@@ -345,12 +346,12 @@ def discrepancy(
             "source", expected=f"discrepancy ratios: {' or '.join(_RATIOS.values())}",
             found=f"variables {list(data.data_vars)}",
         )  # fmt: skip
-    rows.sort(key=lambda row: row.mean)
+    rows.sort(key=lambda row: row.middle)
     width = look.width_of(figsize)
     figure, ax = look.canvas(ax, figsize, width, 1.0 + 0.25 * len(rows))
     _draw_rows(ax, rows, "D")
     for height, row in enumerate(rows):
-        tip(ax, row.mean, height, with_interval(row.label, row.mean, *row.bars[0][:2]))
+        tip(ax, row.middle, height, with_interval(row.label, row.middle, *row.bars[0][:2]))
     end = 1.0 + (data.attrs.get("margin") or 0.0 if margin is None else margin)
     ax.axvline(1.0, color=look.ink(), linewidth=1.0)
     if end != 1.0:
