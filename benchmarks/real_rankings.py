@@ -17,6 +17,7 @@ import pandas as pd
 from machine import described
 
 import dissensus as dx
+from dissensus.families.rankings.process import prior_of
 
 HERE = Path(__file__).resolve().parents[1]
 DATA = HERE.parent / "shared" / "data" / "dermatology" / "rankings.csv"
@@ -26,6 +27,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "one label's worth in all": {"concentration": None},
     "learned, no predictions": {},
     "default": {"predictions": True},
+    "as `dx.evaluate`, no predictions": {"first_labels": True},
+    "as `dx.evaluate`": {"first_labels": True, "predictions": True},
 }
 
 
@@ -62,6 +65,11 @@ def _rows(frame: pd.DataFrame, n_readers: int) -> list[dict[str, Any]]:
     for method, options in METHODS.items():
         settings = dict(options, predictions=pred if options.get("predictions") else None)
         start = time.process_time()
+        if settings.pop("first_labels", False):
+            settings["concentration"] = prior_of(
+                ann, predictions=settings["predictions"], draws=1000, chains=4, tune=500,
+                random_seed=1, progressbar=False, first_labels=True,
+            )  # fmt: skip
         fit = dx.models.plackett_luce.fit(ann, random_seed=1, progressbar=False, **settings)
         seconds = time.process_time() - start
         share = _shares(fit["posterior"]["plausibility"].mean(("chain", "draw")))

@@ -43,6 +43,9 @@ are equal), ``prediction_weight`` :math:`b` and ``probability_weight`` :math:`c`
 prior, every ranking counts once, whatever the reliability. One ranking per item does not inform
 :math:`\kappa`, whose posterior is then its prior. The meaning of :math:`\kappa` depends on
 ``unranked``. A system that was trained on these rankings repeats them: fit without its predictions.
+If later labels are closer to chance than the model says, as in real lists, :math:`\kappa` is too
+large and leading labels' plausibilities are too small; `dissensus.evaluate` learns the prior from
+first labels alone, see docs/decisions/0033.
 
 A number a for ``concentration`` fixes the prior at :math:`\kappa m_k = a`. Labels that are not
 named are then a problem: with 419 conditions and a = 1 they have .94 of the mass even after six
@@ -64,7 +67,8 @@ only those that the annotator lists, like the drivers who started in a race ("ab
 When to use it. Rankings, with or without ties, of few or of hundreds of labels. When not: for
 single labels, use `dirichlet`, which is faster and gives the same results under the same prior (the
 prior median of :math:`\kappa` is 1 here, and the number of labels there); for annotators with
-different errors about one true label, `dawid_skene`; to reproduce studies that used inverse rank
+different errors about one true label, `dawid_skene`; if annotators saw each other's lists, none
+(with many labels `dissensus.agreement_check` shows it); to reproduce studies that used inverse rank
 normalisation, `inverse_rank`, whose results can differ: compare both.
 
 Strengths are drawn by an exact Gibbs sampler, whose cost increases with the number of named labels

@@ -11,6 +11,7 @@ import pandas as pd
 import xarray as xr
 
 from dissensus import statistics
+from dissensus.checks._lists import identical_lists
 from dissensus.checks._replicates import (
     Replicates,
     Said,
@@ -89,7 +90,19 @@ def checks(both: Replicates, level: str) -> list[Check]:
         "ranking" if both.form == "rankings" else kind,
         statistics.get("leave_one_out_agreement").sums,
     )
-    return [*out, leading]
+    if both.form != "rankings" or not _has_equally_long_lists(both):
+        return [*out, leading]
+    whole = Check(
+        "identical_lists", "probability that two equally long lists of an item (2 labels or more) "
+        "are the same", "ranking", identical_lists,
+    )  # fmt: skip
+    return [*out, leading, whole]
+
+
+def _has_equally_long_lists(both: Replicates) -> bool:
+    rows = both.observed
+    ann = stacked(rows, rows.values(slice(0, 1)), len(both.items), "ranking", both.labels)
+    return bool(identical_lists(ann).bears.any())
 
 
 def _alpha(level: str) -> Callable[[xr.Dataset], Sums]:
@@ -194,8 +207,9 @@ def agreement_check(
         - for labels: `percent_agreement`, `krippendorff_alpha`, `leave_one_out_agreement`;
         - for numbers: `krippendorff_alpha`, and ``mean_absolute_difference`` of two annotators;
         - for rankings: `percent_agreement` and `krippendorff_alpha` of first choices (ties broken
-          at random), `leave_one_out_agreement` of lists, and ``tie_rate`` and ``list_length``,
-          which are not checked, since replicates copy them from the data;
+          at random), `leave_one_out_agreement` of lists, ``identical_lists`` (the share of pairs of
+          equally long lists of an item, of two labels or more, that are the same), and ``tie_rate``
+          and ``list_length``, which are not checked, since replicates copy them from the data;
         - for `models.inverse_rank`, which predicts only first choices: `percent_agreement` and
           `krippendorff_alpha`.
 
@@ -208,7 +222,8 @@ def agreement_check(
     -----
     Both small and large tail probabilities are misfits. With many labels and few annotators, a
     Dirichlet prior with ``prior_count=1`` makes replicates agree less than the data. Annotators who
-    copy each other agree more than in any model of independent annotators. The data are used twice,
+    copy each other agree more than in any model of independent annotators; in rankings
+    of many labels, ``identical_lists`` shows this best. The data are used twice,
     so tail probabilities under the true model are closer to .5 than uniform numbers. A model that
     passes this check may fail in other respects.
 

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -16,9 +17,9 @@ from dissensus import arguments, models
 from dissensus.data.plausibility import NAME, plausibility_of
 from dissensus.data.predictions import features, has_numbers, predicted_numbers
 from dissensus.data.refusals import SIDES, unlike_kind
-from dissensus.data.rows import given_numbers, label_counts, statements_per
+from dissensus.data.rows import given_numbers, label_counts, statements_per, voices_per
 from dissensus.data.sets import OF_SETS
-from dissensus.dims import ITEM, LABEL, POSITION, SYSTEM
+from dissensus.dims import ANNOTATION, ITEM, LABEL, POSITION, SYSTEM
 from dissensus.errors import (
     AnnotationError,
     ArgumentError,
@@ -27,11 +28,12 @@ from dissensus.errors import (
     brief,
     shown,
 )
+from dissensus.families.rankings.predictions import replicated as replicated_rankings
 from dissensus.families.rankings.process import prior_of as prior_of_rankings
 from dissensus.kernels.normal import moments
 from dissensus.metrics._groups import event_plausibility
 from dissensus.sampling import convergence
-from dissensus.sampling.learned_prior import LEARNED, prior_of
+from dissensus.sampling.learned_prior import LEARNED, LearnedPrior, prior_of
 
 # From annotations of one kind to plausibilities, by one model.
 
@@ -46,7 +48,7 @@ _NOT_HYPER: Final = frozenset(
 
 
 _WARM_UP: Final = 500
-"""The default of fits, so that an evaluation has the same draws."""
+"""The default of fits: an evaluation has the same draws, but for rankings (decision 0033)."""
 
 
 def shares(annotations: xr.Dataset) -> xr.DataArray:
@@ -125,6 +127,14 @@ class Recipe:
         """Return the plausibility of a fit."""
         return plausibility_of(fit)
 
+    def replicated(
+        self, fit: xr.DataTree, annotations: xr.Dataset, reliability: float,
+        hyper: Mapping[str, Any], random_seed: Any,
+    ) -> xr.DataTree | None:  # fmt: skip
+        """Return draws with replicated annotations, if the model is checked by their agreement."""
+        del fit, annotations, reliability, hyper, random_seed
+        return None
+
     def predictions(self, predictions: xr.Dataset) -> xr.Dataset:
         """Return predictions of labels; raise if they are numbers."""
         problem = unlike_kind(self.kind, predictions, scores=False)
@@ -139,6 +149,33 @@ class Recipe:
         out["leading_share"] = (ITEM, point.to_numpy().max(axis=-1))
         out["point_estimate"] = point
         return out
+
+
+@dataclass(frozen=True)
+class RankingRecipe(Recipe):
+    """Rankings, whose whole lists show whether annotators are independent."""
+
+    def fit(self, annotations: xr.Dataset, reliability: float, **options: Any) -> xr.DataTree:
+        """Fit the model at one reliability, and say where its prior is from."""
+        found = super().fit(annotations, reliability, **options)
+        if isinstance(options.get("concentration"), LearnedPrior):
+            attrs = found["posterior"].attrs
+            attrs["inference"] = f"from first labels, {attrs['inference']}"
+        return found
+
+    def replicated(
+        self, fit: xr.DataTree, annotations: xr.Dataset, reliability: float,
+        hyper: Mapping[str, Any], random_seed: Any,
+    ) -> xr.DataTree | None:  # fmt: skip
+        """Return draws with replicated lists; None without lists, or two annotators of an item."""
+        has_lists = annotations.sizes[ANNOTATION] > statements_per(annotations, ITEM).sum()
+        if not has_lists or voices_per(annotations, ITEM).max(initial=0) < 2:
+            return None
+        known = inspect.signature(models.get(self.model).module.build).parameters
+        settings = {name: one.default for name, one in known.items() if name != "annotations"}
+        settings |= {name: value for name, value in hyper.items() if name in settings}
+        settings["reliability"] = reliability
+        return replicated_rankings(fit, annotations, random_seed=random_seed, **settings)
 
 
 @dataclass(frozen=True)
@@ -381,10 +418,10 @@ RECIPES: Final = (
     Recipe(
         "inverse_rank", (10.0, 30.0, 100.0), 30.0, point=_inverse_rank, leading=_FIRST
     ),
-    Recipe(
+    RankingRecipe(
         "plackett_luce", (1.0, 3.0, 10.0), 1.0, point=_inverse_rank, leading=_FIRST,
         is_limit=False, companion="inverse_rank", learns="concentration",
-        learn=prior_of_rankings, markov_chains=True,
+        learn=partial(prior_of_rankings, first_labels=True), markov_chains=True, insight=True,
     ),
     ScoreRecipe(
         "normal_scores", (1.0,), 1.0, point=mean_scores, leading="the mean score of each item",

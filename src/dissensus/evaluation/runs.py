@@ -13,6 +13,7 @@ import numpy.typing as npt
 import xarray as xr
 
 from dissensus import metrics
+from dissensus.checks._agreement import agreement_check
 from dissensus.data import tables
 from dissensus.data.alignment import common_items
 from dissensus.data.chunks import computed
@@ -233,6 +234,7 @@ def certainties(plausibility: xr.DataArray, predictions: xr.Dataset | None) -> x
 
 CATEGORIES: Final = "categories"
 CALIBRATION: Final = "calibration"
+CHECK: Final = "agreement_check"
 _METRIC: Final = (*SAMPLE, RELIABILITY, SCOPE, SYSTEM)
 _LARGE: Final = 100_000_000
 """Bytes of draws that may wait for the garbage collector, which is slow."""
@@ -472,6 +474,14 @@ def _kept(
         if run.recipe.of_numbers:  # reports show the intervals of items
             posterior["mean_sd"] = theta.std(list(SAMPLE), ddof=1, skipna=False)
     out = {"posterior": posterior}
+    if run.keeps_draws:
+        again = run.recipe.replicated(
+            fit, task.annotations, run.reference, run.hyper, task.random_seed
+        )
+        if again is not None:
+            with warnings.catch_warnings():  # of statistics that are undefined in some replicates
+                warnings.simplefilter("ignore", DissensusWarning)
+                out[CHECK] = agreement_check(again)
     if grouped is not None:
         out[CATEGORIES] = grouped.to_dataset() if run.keeps_draws else _mean(grouped)
     if task.risk is not None and run.keeps_draws:

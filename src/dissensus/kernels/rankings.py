@@ -72,6 +72,20 @@ class Rankings(NamedTuple):
             closed=self.closed[rankings[0] : rankings[-1]],
         )
 
+    def first_blocks(self) -> Rankings:
+        """Return each ranking's first block; of closed rankings all blocks.
+
+        A closed ranking of one block has probability 1.
+
+        >>> columns = [0, 2], [0, 2, 3], [0, 1, 1], [1, 2, 1], [0, 3], [False, False]
+        >>> Rankings(*map(np.array, columns)).first_blocks().place
+        array([0, 1])
+        """
+        of_row = np.repeat(np.arange(len(self.closed)), np.diff(self.ranking_start))
+        kept = (self.rank == 1) | self.closed[of_row]
+        start = np.concatenate([[0], np.cumsum(kept)])[self.ranking_start]
+        return self._replace(ranking_start=start, place=self.place[kept], rank=self.rank[kept])
+
 
 def first_choice_agreement(rankings: Rankings, codes: Codes) -> Floats:
     """Return the share of pairs of rankings of one item whose first blocks are the same set.

@@ -66,9 +66,9 @@ def top_k_accuracy(
         A system's knowledge of the panel beyond the item's labels. Insight is added to the log odds
         that a prediction is the most plausible label, on items where the draws differ. It cannot be
         estimated from labels: "learned" draws it from a distribution chosen on real panels with ten
-        or more labels per item (`docs/validation.md`). Use it for fits of `models.dirichlet` with a
-        learned prior, as `evaluate` does; for rankings there is no such distribution. By default
-        insight is 0: on evenly split items, systems are assumed to err like annotators.
+        or more labels per item (`docs/validation.md`). Use it for fits of `models.dirichlet` or
+        `models.plackett_luce` with a learned prior, as `evaluate` does. By default insight is 0: on
+        evenly split items, systems are assumed to err like annotators.
     random_seed : int, optional
         Seed of the bootstrap and of insight.
 

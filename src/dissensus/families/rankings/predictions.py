@@ -11,13 +11,16 @@ import xarray as xr
 from dissensus.data.rows import ranks
 from dissensus.dims import ANNOTATION, ANNOTATOR, CHAIN, DRAW, ITEM, LABEL
 from dissensus.families.rankings.kernels.predict import predicted
-from dissensus.families.rankings.process import RANKING, Process
+from dissensus.families.rankings.process import RANKING, Process, process
 from dissensus.families.rankings.sampler import Draws
-from dissensus.kernels.random import name_hashes, row_keys
+from dissensus.kernels.random import generator, name_hashes, row_keys
 from dissensus.kernels.rankings import first_choice_agreement
 from dissensus.kernels.types import Ints
 from dissensus.sampling import fitting
 
+MOST_REPLICATES, LEAST_REPLICATES, MOST_ROWS = 400, 100, 4_000_000
+"""Bounds of the number of replicates for a check, and the number of their rows beyond which there
+are no more than the least."""
 ANOTHER = -1
 """Code of an unnamed label, where all unnamed labels count as one."""
 
@@ -43,6 +46,27 @@ def with_rankings(
         )
         fitting.attach(tree, "posterior_predictive", _predictive(what, found, codes, observed))
     return tree
+
+
+def replicated(
+    fit: xr.DataTree, annotations: xr.Dataset, *, random_seed: Any, **settings: Any
+) -> xr.DataTree:
+    """Return some draws of a fit, evenly spaced, with replicated rankings."""
+    what = process(annotations, **settings)
+    posterior = fit["posterior"].to_dataset()
+    n = MOST_ROWS // max(annotations.sizes[ANNOTATION], 1)
+    n = max(LEAST_REPLICATES, min(MOST_REPLICATES, n)) // posterior.sizes[CHAIN]
+    n_draws = posterior.sizes[DRAW]
+    places = np.linspace(0, n_draws - 1, min(max(n, 1), n_draws)).astype(np.int64)
+    some = posterior.isel({DRAW: places})
+    found = Draws({"plausibility": some["plausibility"]}, None, what.sharpness, {}, "")
+    seed = int(generator(random_seed, "replicates").integers(2**31))
+    data = xr.Dataset(observed(annotations))
+    predictive = _predictive(what, found, _new_rankings(what, found, seed), data)
+    return xr.DataTree.from_dict(
+        {"/": xr.Dataset(attrs=fit.attrs), "posterior": some, "observed_data": data,
+         "posterior_predictive": predictive}
+    )  # fmt: skip
 
 
 def observed(annotations: xr.Dataset) -> dict[str, xr.DataArray]:

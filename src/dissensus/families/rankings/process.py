@@ -148,11 +148,13 @@ class Process(NamedTuple):
             return self.shape[slice(*self.laid.rankings.cell_start[[low, high]])]
         return shapes(self.leaning, self.prior_draws.values[chain, :draws], low, high)
 
-    def taught(self, teaches: npt.NDArray[np.bool_]) -> Taught:
+    def taught(self, teaches: npt.NDArray[np.bool_], *, first_labels: bool = False) -> Taught:
         """Return the items to learn the prior from, with their unnamed labels in one cell."""
         laid, n_labels = self.laid, self.annotations.sizes[LABEL]
         if self.tempering != "likelihood":
             laid = laid_out(self.annotations, self.where, self.unranked)
+        if first_labels:
+            laid = laid._replace(rankings=laid.rankings.first_blocks())
         return taught(laid, prior_cells(laid, self.where, self.said).leaning(n_labels), teaches)
 
     def named(self, values: Floats, seed: int) -> xr.DataArray:
@@ -238,12 +240,13 @@ def teaching(items: npt.NDArray[np.generic]) -> npt.NDArray[np.bool_]:
 def prior_of(
     annotations: xr.Dataset, *, predictions: xr.Dataset | None, draws: int, chains: int,
     tune: int, random_seed: Any, progressbar: bool, tempering: str = "likelihood",
-    unranked: str = "exact", **others: Any,
+    unranked: str = "exact", first_labels: bool = False, **others: Any,
 ) -> LearnedPrior:  # fmt: skip
     """Draw the hyperparameters of the prior from all items, in memory or in chunks.
 
-    Every ranking counts once, whatever the reliability. The result can be the ``concentration`` of
-    fits with the same predictions, draws and chains.
+    Every ranking counts once, whatever the reliability; with ``first_labels`` only its first block
+    does (docs/decisions/0033). The result can be the ``concentration`` of fits with the same
+    predictions, draws and chains.
     """
     del others
     parts = _parts(annotations)
@@ -254,7 +257,8 @@ def prior_of(
         process(
             part, reliability=1.0, tempering=tempering, concentration=LEARNED_PRIOR,
             unranked=unranked, sampler="gibbs", predictions=predictions,
-        ).taught(np.array([teaches[name] for name in part[ITEM].to_numpy().tolist()]))
+        ).taught(np.array([teaches[name] for name in part[ITEM].to_numpy().tolist()]),
+                 first_labels=first_labels)
         for part in some
     )  # fmt: skip
     return learned(

@@ -1,0 +1,87 @@
+"""Whole lists that two annotators of an item share: independent annotators rarely do."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+from scipy import sparse
+
+from dissensus.data.rows import ranking_code, ranks
+from dissensus.dims import ANNOTATOR, ITEM
+from dissensus.kernels.random import mixed
+from dissensus.kernels.types import Floats
+from dissensus.statistics._sums import Sums, Undefined
+
+NO_LISTS = "no item has two equally long lists, of two labels or more, by two annotators"
+
+
+def _lists(annotations: xr.Dataset) -> pd.DataFrame:
+    """Return item, annotator, length and content of each list of two labels or more."""
+    row = ranking_code(annotations)
+    n, first = np.bincount(row), np.unique(row, return_index=True)[1]
+    label, rank = annotations["label_code"].to_numpy().astype(np.int64), ranks(annotations)
+    # The sum of scrambled numbers of (label, rank) is the same for the same list only: two of a
+    # million different lists have the same sum with probability 3e-8.
+    placed = mixed((label * (int(rank.max()) + 1) + rank + 1).astype(np.uint64))
+    content = np.zeros(len(n), dtype=np.uint64)
+    np.add.at(content, row, placed)
+    frame = pd.DataFrame(
+        {
+            ITEM: annotations["item_code"].to_numpy()[first],
+            ANNOTATOR: annotations["annotator_code"].to_numpy()[first],
+            "length": n, "content": content,
+        }
+    )  # fmt: skip
+    return frame[frame["length"] > 1]
+
+
+def _pairs(lists: pd.DataFrame, by: list[str], n_items: int) -> Floats:
+    """Count pairs of lists by two annotators that are in the same group: (item)."""
+    out = np.zeros(n_items)
+    for keys, sign in ((by, 1), ([*by, ANNOTATOR], -1)):
+        sizes = lists.groupby(keys, sort=False).size()
+        item = sizes.index.get_level_values(ITEM).to_numpy()
+        n = sizes.to_numpy()
+        out += sign * np.bincount(item, n * (n - 1) / 2, minlength=n_items)
+    return out
+
+
+def identical_lists(annotations: xr.Dataset) -> Sums:
+    """Prepare the share of pairs of equally long lists, of two labels or more, that are equal."""
+    lists, n = _lists(annotations), annotations.sizes[ITEM]
+    parts = (_pairs(lists, [ITEM, "length"], n), _pairs(lists, [ITEM, "length", "content"], n))
+
+    def finish(totals: Floats, undefined: Undefined) -> Floats:
+        return undefined.divide(totals[:, 1], totals[:, 0], NO_LISTS)
+
+    return Sums("identical_lists", parts, finish, annotations[ITEM].to_numpy())
+
+
+class Alike(NamedTuple):
+    """The two annotators who gave the same lists most often."""
+
+    first: str
+    second: str
+    n_same: int
+    n_all: int
+    """Pairs of equal lists by any two annotators."""
+
+
+def most_alike(annotations: xr.Dataset, least: int) -> Alike | None:
+    """Return the two annotators with the most equal lists; None with fewer than ``least``."""
+    lists, names = _lists(annotations), annotations[ANNOTATOR].to_numpy()
+    n_all = _pairs(lists, [ITEM, "length", "content"], annotations.sizes[ITEM]).sum()
+    who = lists[ANNOTATOR].to_numpy()
+    some = lists[np.bincount(who, minlength=len(names))[who] >= least]
+    group = some.groupby([ITEM, "length", "content"]).ngroup().to_numpy()
+    cells = (np.ones(len(some)), (group, some[ANNOTATOR].to_numpy()))
+    said = sparse.csr_array(cells, shape=(group.max(initial=-1) + 1, len(names)))
+    together = sparse.triu(said.T @ said, k=1).tocoo()
+    if together.data.max(initial=0.0) < least:
+        return None
+    place = together.data.argmax()
+    first, second = (str(names[index[place]]) for index in together.coords)
+    return Alike(first, second, int(together.data[place]), int(n_all))
