@@ -1,11 +1,11 @@
-"""What systems knew of real panels beyond what a few labels showed: the numbers behind `insight`.
+"""Insight of systems on real panels: what they know of the panel beyond a few labels.
 
-For each system of `panel_data`, insight is by how much the log odds of its answers to be the
-panel's leading label must be larger than a fit of the few labels says, so that the agreement comes
-out as it was. The distribution of `dissensus.metrics._insight` is chosen from these systems by one
-rule, which is judged on each set left out. Tables go to `docs/validation/insight.md`.
+A system's insight is the number that must be added to the log odds, by a fit of the few labels,
+that its answers are the panel's leading label, so that its estimated agreement is the true one. The
+distribution of `dissensus.metrics._insight` is chosen from the systems of `panel_data` by one rule,
+which is tested on each held-out set. Tables are written to `docs/validation/insight.md`.
 
-Each set's rows go to a file as they are done, and a run that was stopped goes on where it was.
+Rows are saved set by set, and a stopped run is resumed.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ MEAN = 0.066
 SHIFTS = (-0.4, -0.5, -0.6, -0.7)
 SPREADS = (0.9, 1.0, 1.1, 1.2, 1.3, 1.4)
 LARGE = 300
-"""Items of the sets that count."""
+"""Minimum number of items of a set whose coverage is required."""
 HOLD = 0.8
 LIMITS = ("wrong where split", "right where split")
 """Kinds for which no distribution needs a sufficient coverage."""
@@ -53,12 +53,12 @@ RESPONSES = {
     "noisy, .8": lambda share: np.where(share > 0.5, 0.8, 0.2),
 }
 MOST_ITEMS, TAKEN = 1600, 1200
-"""Of larger sets so many items are taken."""
+"""Sets with more items than the first are cut to the second."""
 ALL_KINDS = (*KINDS, *MORE_KINDS)
 
 
 def main() -> None:
-    """Find the numbers, and write the tables."""
+    """Compute insights, and write the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", nargs="*", choices=list(PANELS), default=list(PANELS))
     parser.add_argument("--results", default="build/insight", help="folder to add to")
@@ -104,7 +104,7 @@ def _studies(panel: Panel, kind: str, n: int) -> Iterator[Drawn]:
 
 
 def _systems(panel: Panel, study: Drawn) -> Iterator[dict[str, Any]]:
-    """Yield what a fit says of each system, and how its agreement changes with insight."""
+    """Yield each system's estimated agreement by a fit, and how it changes with insight."""
     ann = dx.annotations(study.annotations, labels=panel.labels)
     scored = {"score": "score"} if "score" in study.predictions else {}
     pred = dx.predictions(study.predictions, **scored)
@@ -126,11 +126,12 @@ def _systems(panel: Panel, study: Drawn) -> Iterator[dict[str, Any]]:
 
 
 def _features(counts: Any, answer: Any, p: Any) -> Any:
-    """Return what the labels show of a system that could foretell its insight.
+    """Return features of the labels that could predict a system's insight.
 
-    The log share of unanimous items on which it disagrees, and less that of all labels; by how much
-    it agrees with labels of the others more than these do with each other; the log odds of its
-    estimated agreement; the share of unanimous items; and the number of labels.
+    The log share of unanimous items on which it disagrees, and this minus the log share of all
+    labels with which it disagrees; on other items, its agreement with labels minus the agreement of
+    labels; the log odds of its estimated agreement; the share of unanimous items; and the log of
+    the mean number of labels.
     """
     size = counts.sum(axis=1)
     share = counts[np.arange(len(answer)), answer] / size
@@ -149,7 +150,7 @@ def _features(counts: Any, answer: Any, p: Any) -> Any:
 def _tables(rows: pd.DataFrame) -> list[str]:
     known = ~rows["kind"].isin(LIMITS)
     without, within = _judged(rows, 0 * NORMAL), _judged(rows, insight_of(NORMAL))
-    out = ["| systems | judged | insight | sd | of it by chance | mean error | mean abs. error | "
+    out = ["| systems | judged | insight | sd | sd by chance | mean error | mean abs. error | "
            "89 % coverage without | with it | width without | with it |",
            f"|---|{'--:|' * 10}"]  # fmt: skip
     for kind, part in rows.groupby("kind", sort=False):
@@ -164,8 +165,9 @@ def _tables(rows: pd.DataFrame) -> list[str]:
     out += [
         "",
         f"The narrowest distribution of mean {MEAN:.2f} whose intervals have a coverage of "
-        f"{HOLD} or more on each other set of {LARGE} items or more (systems wrong or right just "
-        "where the panel is split aside), and their coverage on the set left out:",
+        f"{HOLD} or more on each set of {LARGE} items or more except the one left out (without the "
+        "systems that are wrong or right where the panel is split), and their coverage on the set "
+        "left out:",
         "",
     ]
     out += ["| left out | items | 5.5 % | median | 94.5 % | coverage there | with the chosen "
@@ -185,9 +187,10 @@ def _tables(rows: pd.DataFrame) -> list[str]:
         out += [f"| {name} | {cells[0]} | {low:+.2f} | {middle:+.2f} | {high:+.2f} | "
                 f"{' | '.join(cells[1:])} |"]  # fmt: skip
     explained = _explained(rows[known])
-    out += ["", "Share of the variance of insight that six features of the labels explain on sets "
-            f"left out, by least squares: {explained:+.2f}.", ""]  # fmt: skip
-    out += ["What labels allow, of infinitely many items with two labels:", ""]
+    out += ["", "Share of the variance of insight that six features of the labels explain on "
+            f"held-out sets, by least squares: {explained:+.2f}.", ""]  # fmt: skip
+    out += ["Smallest and largest agreement with the panel for the same distribution of labels and "
+            "answers (infinitely many items, two possible labels):", ""]  # fmt: skip
     out += ["| system | agrees with the panel | 3 labels | 5 labels | 10 labels |"]
     out += ["|---|--:|--:|--:|--:|"]
     for name, response in RESPONSES.items():
@@ -204,7 +207,7 @@ def _insights(shift: float, spread: float) -> Any:
 
 
 def _judged(rows: pd.DataFrame, insights: Any) -> pd.DataFrame:
-    """Judge intervals of agreement where insight is drawn so."""
+    """Return errors, coverage and widths of intervals of agreement with these insights."""
     base, curve = np.stack(rows["agreement"]), np.stack(rows["curve"])
     place = (insights.clip(GRID[0], GRID[-1] - 1e-9) - GRID[0]) / (GRID[1] - GRID[0])
     low, part = place.astype(int), place % 1
@@ -229,7 +232,7 @@ def _narrowest(rows: pd.DataFrame, judged: dict[tuple[float, float], pd.DataFram
 
 
 def _explained(rows: pd.DataFrame) -> float:
-    """Return the explained share of the variance on sets left out, all kinds counted alike."""
+    """Return the explained share of the variance on held-out sets; each kind has one weight."""
     features = np.nan_to_num(np.stack(rows["features"]))
     design = np.column_stack([np.ones(len(rows)), (features - features.mean(0)) / features.std(0)])
     found, sets = rows["insight"].clip(-2, 3).to_numpy(), rows["set"].str.split(",").str[0]
@@ -246,12 +249,12 @@ def _explained(rows: pd.DataFrame) -> float:
 
 
 def _bounds(n: int, response: Any) -> tuple[float, float, float]:
-    """Return a system's agreement, and the least and the most that n labels an item allow.
+    """Return a system's agreement, and the smallest and largest that n labels per item permit.
 
-    Of infinitely many items with two labels, shares of "yes" from Beta(1.2, .8), and a system that
-    says "yes" with probability ``response`` (share). The labels show how often the system says
-    "yes" and "no" beside each number of labels "yes": so many linear constraints on the
-    distributions of shares beside either answer. Agreement is linear in these too (linear program).
+    There are infinitely many items with the labels "yes" and "no" and shares of "yes" from
+    Beta(1.2, .8), and the system says "yes" with probability ``response`` (share). The labels show
+    how often the system gives each answer to items with each number of "yes". These are linear
+    constraints on the distribution of shares given the answer, and agreement is linear too.
     """
     edges = np.linspace(0, 1, 201)
     share = (edges[1:] + edges[:-1]) / 2

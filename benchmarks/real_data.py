@@ -1,13 +1,13 @@
-"""Hold what the library prints against real panels, whose answer is known: `make validate`.
+"""Compare results of the library with whole real panels: part of `make validate`.
 
-Part panel: of sets with ten labels an item and more, 3, 5 and 10 are drawn; what is said of systems
-by these is held against what the whole panel says. Methods: votes (the share of items on which a
-system gives the leading label, ties in part, with a bootstrap of the items); a flat prior, as the
-library had it (`prior_count=1`); a prior learned without predictions; and the default. Once more
-all systems in one fit, for their differences.
+From sets with ten labels per item or more, 3, 5 and 10 labels are drawn. Estimated agreements of
+systems from these labels are compared with the agreements with the whole panel. Methods: votes (the
+share of items on which a system gives the leading label; ties count in part; a bootstrap of the
+items); a flat prior, the former default (`prior_count=1`); a prior learned without predictions; and
+the default. For differences, all systems are in one fit.
 
-Each result goes to a file as it is done, and a run that was stopped goes on where it was. The
-tables go to `docs/validation/`.
+Each result is saved when it is computed, and a stopped run is resumed. The tables are written to
+`docs/validation/`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ SAMPLE = ("chain", "draw")
 
 
 def main() -> None:
-    """Run what is lacking, and write the tables."""
+    """Compute the missing results, and write the tables."""
     asked = _asked()
     warnings.simplefilter("ignore", dx.DissensusWarning)
     results = Path(asked.results)
@@ -152,10 +152,10 @@ def _votes(counts: Any, codes: dict[str, Any], seed: int) -> dict[str, Any]:
 def by_panel(
     theta: Any, counts: Any, study: Drawn, codes: dict[str, Any], seed: int
 ) -> dict[str, Any]:
-    """Return for each system whether a panel of this size, some of whose labels are known, agrees.
+    """Return draws of each system's agreement with the whole panel, of which some labels are seen.
 
-    Draws (chain, draw, item), ties in part. Of the hundred that ChaosNLI has it is next to what any
-    large panel says; of ten it is not.
+    Draws are (chain, draw, item); ties count in part. With the hundred labels of ChaosNLI this is
+    close to the agreement with a large panel; with ten labels it is not.
     """
     rng = np.random.default_rng(seed)
     left, rows = study.size - counts.sum(1), np.arange(len(counts))
@@ -172,7 +172,7 @@ def by_panel(
 
 
 def _leaned(draws: dict[str, Any], pred: Any, seed: int) -> dict[str, Any]:
-    """Leave open what systems know beyond the labels, as an evaluation does."""
+    """Add insight to draws of agreement, as an evaluation does."""
     some = next(iter(draws.values()))
     insight = draw_insights(pred, some.shape[:2], seed)
     keys = item_keys(np.arange(some.shape[2]), len(some), seed=seed)

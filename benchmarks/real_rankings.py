@@ -1,8 +1,9 @@
-"""Hold priors of rankings against readers who were left out: `make validate`.
+"""Compare priors of rankings by held-out readers: part of `make validate`.
 
-Dermatologists' differential diagnoses of real cases: one reader of a case stands for a system, one
-is left out, and some of the others are what a model sees. What does it say of the label that the
-one left out puts first? The table goes to `docs/validation/`.
+The data are dermatologists' differential diagnoses of real cases. One reader of a case is the
+system, one is held out, and the model sees some of the others. The table in `docs/validation/` has
+the log score of the label that the held-out reader puts first, and how often this is the leading
+label.
 """
 
 from __future__ import annotations
@@ -38,11 +39,12 @@ def main() -> None:
     frame = pd.read_csv(DATA)
     frame["reader"] = frame["annotator"].str.split("_").str[1].astype(int)
     rows = [row for n_readers in (1, 2, 3) for row in _rows(frame, n_readers)]
-    head = ("readers seen", "method", "cases", "log score", "says they agree on", "they do", "s")
-    lines = [f"| {' | '.join(head)} |", "|--:|---|--:|--:|--:|--:|--:|"]
+    head = ("readers seen", "method", "cases", "log score", "says they agree on", "they do",
+            "leading label, plausibility", "the one left out", "s")  # fmt: skip
+    lines = [f"| {' | '.join(head)} |", "|--:|---|--:|--:|--:|--:|--:|--:|--:|"]
     lines += [
-        "| {readers} | {method} | {cases} | {score:.3f} | {says:.3f} | {seen:.3f} | "
-        "{seconds:.1f} |".format(**row)
+        "| {readers} | {method} | {cases} | {score:.3f} | {says:.3f} | {seen:.3f} | {top:.3f} | "
+        "{hit:.3f} | {seconds:.1f} |".format(**row)
         for row in rows
     ]
     text = "\n".join([*lines, "", described(), ""])
@@ -74,10 +76,13 @@ def _rows(frame: pd.DataFrame, n_readers: int) -> list[dict[str, Any]]:
         seconds = time.process_time() - start
         share = _shares(fit["posterior"]["plausibility"].mean(("chain", "draw")))
         logs = [np.log(np.mean([share(item, one) for one in of])) for item, of in first[2].items()]
+        top, leads = _leading(fit["posterior"]["plausibility"].mean(("chain", "draw")))
+        hit = [(leads[item] in of) / len(of) for item, of in first[2].items()]
         says = [np.mean([share(item, one) for one in first[1][item]]) for item in first[2]]
         out.append({
             "readers": n_readers, "method": method, "cases": len(logs), "score": np.mean(logs),
-            "says": np.mean(says), "seen": np.mean(list(together.values())), "seconds": seconds,
+            "top": top, "hit": np.mean(hit), "says": np.mean(says),
+            "seen": np.mean(list(together.values())), "seconds": seconds,
         })  # fmt: skip
     return out
 
@@ -98,6 +103,14 @@ def _shares(mean: Any) -> Any:
         return float(values[k][named][0] if named.any() else values[k, -1] / sizes[k, -1])
 
     return share
+
+
+def _leading(mean: Any) -> tuple[float, dict[Any, int]]:
+    """Return the mean plausibility of leading labels, and these labels by case."""
+    values, labels = mean.to_numpy(), mean["candidate_label"].to_numpy()
+    top = values.argmax(axis=1)
+    leads = np.take_along_axis(labels, top[:, None], axis=1)[:, 0].tolist()
+    return float(values.max(axis=1).mean()), dict(zip(mean["item"].to_numpy(), leads, strict=True))
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""Errors and correlations of systems that predict numbers, from a few raters, against the others.
+"""Errors and correlations of systems that predict numbers: a few raters against many.
 
-A few of each item's raters are seen. Of the others, one group makes the systems and one the known
-answer: mean squared errors and correlations against its mean, from which the noise of that mean is
-subtracted. Methods are the mean score of each item, and `dx.score_error` of fits of
-`models.normal_scores` without and with predictions as evidence. The table goes to
-`docs/validation/scores.md`. With ``--part``, raters scored a third of the items, 100 at most, and
-systems predicted all: errors on all items, beside those from the labelled items alone, over
-`PARTS` draws of raters and items.
+The methods see a few of each item's raters. The others form two groups: the systems' predictions
+are made from one, and the known answers from the other. These are mean squared errors and
+correlations against the group's mean, without the noise of that mean. Methods are the mean score of
+each item, and `dx.score_error` of fits of `models.normal_scores` without and with predictions as
+evidence. The table is written to `docs/validation/scores.md`. With ``--part``, raters scored a
+third of the items, 100 at most, and systems predicted all: errors on all items are compared with
+estimates from the labelled items alone, over `PARTS` draws of raters and items.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _wide(rows: pd.DataFrame, raters: str) -> np.ndarray:
 
 
 class Drawn(NamedTuple):
-    """What is seen of a study, systems' numbers, and the known answer."""
+    """The seen scores of a study, the systems' numbers, and the known answer."""
 
     name: str
     seen: np.ndarray
@@ -117,7 +117,7 @@ def judged(study: Study, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
 
 
 def of_a_part(study: Study, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
-    """Yield the same where raters scored a third of the items, 100 at most, and systems all."""
+    """Yield rows for raters who scored a third of the items, 100 at most; systems have all."""
     one = drawn(study, rng)
     if one is None:
         return

@@ -1,15 +1,16 @@
-"""Hold accuracies against sets whose truth is known: the second half of `make validate`.
+"""Compare estimated accuracies with sets of known truth: the second half of `make validate`.
 
-Of each set as it is, and of a few labels an item, systems are judged that give the truth with some
-noise, that err where people disagree, annotators held out, and real ones; and annotators. Where it
-says so, the truth of 30 or 50 items is known. What is believed of errors that annotators share is
-learned from the other sets. Beside `dissensus.evaluate`, with the same intervals: the models alone
-(errors independent), `symmetric_confusion` with difficulty as the version before had it, majority
-vote and Dawid-Skene's EM, which is crowd-kit's (tests hold it against that package), with a
-bootstrap of items, agreement with a random annotator, the known items alone, and `ppi_py`, if the
-interpreter has it: `uv run --with ppi-python python benchmarks/real_truth.py`.
+Each set is used whole, and with a few labels per item. The systems are noisy versions of the truth,
+systems that err where people disagree, held-out annotators, and real systems; annotators are
+evaluated too. In parts of the tables the truth of 30 or 50 items is known. The prior of the errors
+that annotators share is learned from the other sets. `dissensus.evaluate` is compared, with the
+same intervals, with: the models alone (independent errors); `symmetric_confusion` with difficulty,
+as the version before had it; majority vote and Dawid-Skene's EM (crowd-kit's; tests compare it
+with that package) with a bootstrap of items; agreement with a random annotator; the known items
+alone; and `ppi_py`, if it is installed:
+`uv run --with ppi-python python benchmarks/real_truth.py`.
 
-Each result goes to a file as it is done, and a run that was stopped goes on where it was.
+Each result is saved when it is computed, and a stopped run is resumed.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from dissensus.families.latent_truth.errors import SPREAD
 
 KNOWN = (0, 30, 50)
 LEAST = 20
-"""Items that an annotator or a system has at least."""
+"""Minimum number of items of an annotator or a system."""
 HELD_OUT = 2
 DRAWS = 500
 PLAIN = {"reliability": (1.0,), "components": None, "companion": None, "ground_truth": None,
@@ -44,7 +45,7 @@ PLAIN = {"reliability": (1.0,), "components": None, "companion": None, "ground_t
 
 
 def main() -> None:
-    """Run what is lacking, and write the tables."""
+    """Compute the missing results, and write the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", nargs="*", choices=list(STUDIES), default=list(STUDIES))
     parser.add_argument("--results", default="build/real_truth.jsonl", help="file to add to")
@@ -108,7 +109,7 @@ def _held_out(study: Study) -> list[str]:
 
 
 def _best_correlation(study: Study) -> float:
-    """Return the correlation of errors that says most of the known truth."""
+    """Return the correlation of errors that fits the known truth best."""
     ann = study.annotations()
     fit = dx.models.dawid_skene.fit(
         ann, pooling="none", draws=100, tune=300, random_seed=1, progressbar=False
@@ -176,7 +177,7 @@ def _by_all(
     ann: Any, pred: Any, known: Any, prior: tuple[float, float], answers: Any, gold: Any,
     rng: np.random.Generator,
 ) -> Found:  # fmt: skip
-    """Return what each method says of each system, and its seconds."""
+    """Return the estimates of each system by each method, and the time in seconds."""
     out: Found = {}
     start = time.process_time()
     tree = dx.evaluate(ann, pred, random_seed=1, truth=known, error_correlation=prior, **PLAIN)
@@ -235,7 +236,7 @@ def _without_truth(
 
 
 def _of_known(answers: Any, known: Any, top: Any, gold: Any, rng: np.random.Generator) -> Found:
-    """Return what the known items alone say, and with those of the rest as `ppi_py` has it."""
+    """Return estimates from the known items alone, and from all items by `ppi_py`."""
     if known is None:
         return {}
     alone, more = {}, {}
@@ -265,7 +266,7 @@ def _ppi(hit: Any, guess: Any, rest: Any) -> tuple[float, float]:
 
 
 def _of_labels(ann: Any, gold: Any, prior: tuple[float, float]) -> Iterator[dict[str, Any]]:
-    """Say how often inferred labels are right, and how surely they seem to be."""
+    """Return how often inferred labels are right, and their probabilities of being right."""
     tree = dx.evaluate(ann, None, random_seed=1, error_correlation=prior, **PLAIN)
     ways = {
         "evaluate": tree["accuracy"]["truth_mean"],
@@ -285,7 +286,7 @@ def _of_labels(ann: Any, gold: Any, prior: tuple[float, float]) -> Iterator[dict
 
 
 def _people(draws: Any, ann: Any, gold: Any) -> dict[str, dict[str, float]]:
-    """Return what is said of annotators with enough items whose truth is known."""
+    """Return the estimates of annotators with enough items of known truth."""
     if "annotator" not in draws.dims:
         return {}
     item = ann["item"].values[ann["item_code"].values].astype(str)
@@ -328,7 +329,7 @@ def _interval(values: Any) -> dict[str, float]:
 
 
 def tables(rows: pd.DataFrame) -> str:
-    """Write what methods come to, and the library's own set by set."""
+    """Write the tables of methods, and of the library's results by kind and by set."""
     judged = scored(rows[rows["estimate"].notna()])
     judged["size"], judged["known"] = judged["error"].abs(), judged["known"].astype(int)
     people = judged["kind"] == "annotator"
@@ -345,7 +346,7 @@ def tables(rows: pd.DataFrame) -> str:
     own = judged[(judged["method"] == "evaluate") & ~people]
     for (kind, known), part in own.groupby(["kind", "known"]):
         out.append(_line([kind, str(known)], part))
-    out += ["", "By set, `evaluate`, and of systems the best of the others by score:", ""]
+    out += ["", "By set: `evaluate`, and for systems the other method with the best score:", ""]
     out += [
         f"| set | labels | of | known items | method | {numbers}",
         f"|---|---|---|--:|---|{line}",
@@ -369,9 +370,9 @@ def _label_tables(rows: pd.DataFrame) -> list[str]:
     own = {(r["set"], r["labels"]): r["correlation"] for _, r in rows.iterrows()
            if r["kind"] == "correlation"}  # fmt: skip
     out = [
-        "Labels inferred: how often right, expected errors beside real ones, mean log probability "
-        "of the true label (probabilities from 1e-6), and the correlation of errors r that says "
-        "most of this set's truth:", "",
+        "Inferred labels: share of right labels, real and expected errors, mean log probability "
+        "of the true label (probabilities of at least 1e-6), and the correlation of errors r that "
+        "fits this set's truth best:", "",
         "| set | labels | right | by EM | errors | expected | by EM | log score | by EM | r |",
         f"|---|---|{'--:|' * 8}",
     ]  # fmt: skip

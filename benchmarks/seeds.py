@@ -1,11 +1,11 @@
 """Evaluate each of six real sets with twenty seeds: part of `make validate`.
 
-Two seeds must give the same groups, rows and models, and numbers that differ by no more than their
-Monte Carlo error says. Of each system's answers, the standard deviation over seeds of the mean and
-of both ends of the 89 % interval is divided by the root mean square of the Monte Carlo standard
-errors that single evaluations state.
+All seeds must give the same groups, rows and models, and numbers that differ by no more than the
+Monte Carlo error. For each answer about a system, the standard deviations over seeds of the mean
+and of both ends of the 89 % interval are divided by the root mean square of the Monte Carlo
+standard errors that the evaluations report.
 
-Each result goes to a file as it is done, and a run that was stopped goes on where it was.
+Each result is saved when it is computed, and a stopped run is resumed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ENDS = ((1 - PROB) / 2, (1 + PROB) / 2)
 
 
 def main() -> None:
-    """Run what is lacking, and write the table."""
+    """Compute the missing results, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", nargs="*", choices=SETS, default=SETS)
     parser.add_argument("--seeds", type=int, default=N_SEEDS)
@@ -74,7 +74,7 @@ def _part(study: Study, name: str) -> Study:
 
 
 def evaluated(study: Study, name: str, seed: int) -> dict[str, Any]:
-    """Return what an evaluation holds, what it warns of, and its numbers."""
+    """Return the groups of an evaluation, its warnings, and its numbers."""
     rng = np.random.default_rng(zlib.crc32(name.encode()))
     answers = {
         one: said for one, (kind, said) in systems(study, rng).items()

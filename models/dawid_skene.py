@@ -306,7 +306,7 @@ def _model(process: Process) -> Any:
 
 
 def _annotators(process: Process) -> tuple[Any, Any]:
-    """Add the confusion matrices of annotators, and split them."""
+    """Add the confusion matrices of annotators; return their logits and log errors."""
     import pymc as pm
 
     from dissensus.families.latent_truth.distributions import LeadingDirichlet
@@ -327,7 +327,7 @@ def _annotators(process: Process) -> tuple[Any, Any]:
 
 
 def _around(process: Process, population: Any) -> tuple[Any, Any]:
-    """Add annotators' matrices around the population's, and split them."""
+    """Add annotators' matrices around the population's; return their logits and log errors."""
     import pymc as pm
     import pytensor.tensor as pt
 

@@ -67,9 +67,9 @@ only those that the annotator lists, like the drivers who started in a race ("ab
 When to use it. Rankings, with or without ties, of few or of hundreds of labels. When not: for
 single labels, use `dirichlet`, which is faster and gives the same results under the same prior (the
 prior median of :math:`\kappa` is 1 here, and the number of labels there); for annotators with
-different errors about one true label, `dawid_skene`; if annotators saw each other's lists, none
-(with many labels `dissensus.agreement_check` shows it); to reproduce studies that used inverse rank
-normalisation, `inverse_rank`, whose results can differ: compare both.
+different errors about one true label, `dawid_skene`; if annotators saw each other's lists, no
+model here (with many labels, `dissensus.agreement_check` shows copies); to reproduce studies that
+used inverse rank normalisation, `inverse_rank`, whose results can differ: compare both.
 
 Strengths are drawn by an exact Gibbs sampler, whose cost increases with the number of named labels
 (`docs/derivations`). NUTS on the same model serves as a check. If more than one label is not named,

@@ -237,5 +237,5 @@ def test_true_and_false_are_labels():
 
 def test_a_curve_without_a_threshold_has_no_best():
     curve = xr.DataArray([], {"threshold": []}, ["threshold"], name="discrepancy_ratio")
-    with pytest.raises(ArgumentError, match="curve: expected what discrepancy_curve returns"):
+    with pytest.raises(ArgumentError, match="curve: expected the result of discrepancy_curve"):
         dx.best_threshold(curve)

@@ -222,10 +222,10 @@ def agreement_check(
     -----
     Both small and large tail probabilities are misfits. With many labels and few annotators, a
     Dirichlet prior with ``prior_count=1`` makes replicates agree less than the data. Annotators who
-    copy each other agree more than in any model of independent annotators; in rankings
-    of many labels, ``identical_lists`` shows this best. The data are used twice,
-    so tail probabilities under the true model are closer to .5 than uniform numbers. A model that
-    passes this check may fail in other respects.
+    copy each other agree more than in any model of independent annotators; in rankings of many
+    labels, ``identical_lists`` shows this best. The data are used twice, so tail probabilities
+    under the true model are closer to .5 than uniform numbers. A model that passes this check may
+    fail in other respects.
 
     Source: Gelman, Meng & Stern (1996), "Posterior predictive assessment of model fitness via
     realized discrepancies", *Statistica Sinica* 6.

@@ -1,4 +1,4 @@
-"""Whole lists that two annotators of an item share: independent annotators rarely do."""
+"""Equal lists by two annotators of an item: rare if annotators are independent."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def _lists(annotations: xr.Dataset) -> pd.DataFrame:
     row = ranking_code(annotations)
     n, first = np.bincount(row), np.unique(row, return_index=True)[1]
     label, rank = annotations["label_code"].to_numpy().astype(np.int64), ranks(annotations)
-    # The sum of scrambled numbers of (label, rank) is the same for the same list only: two of a
-    # million different lists have the same sum with probability 3e-8.
+    # A list is identified by the sum of the hashes of its (label, rank) pairs: among a million
+    # different lists, any two have the same sum with probability 3e-8.
     placed = mixed((label * (int(rank.max()) + 1) + rank + 1).astype(np.uint64))
     content = np.zeros(len(n), dtype=np.uint64)
     np.add.at(content, row, placed)
@@ -39,7 +39,7 @@ def _lists(annotations: xr.Dataset) -> pd.DataFrame:
 
 
 def _pairs(lists: pd.DataFrame, by: list[str], n_items: int) -> Floats:
-    """Count pairs of lists by two annotators that are in the same group: (item)."""
+    """Count pairs of lists by different annotators with equal values of ``by``: (item)."""
     out = np.zeros(n_items)
     for keys, sign in ((by, 1), ([*by, ANNOTATOR], -1)):
         sizes = lists.groupby(keys, sort=False).size()
@@ -50,7 +50,7 @@ def _pairs(lists: pd.DataFrame, by: list[str], n_items: int) -> Floats:
 
 
 def identical_lists(annotations: xr.Dataset) -> Sums:
-    """Prepare the share of pairs of equally long lists, of two labels or more, that are equal."""
+    """Prepare the share of equal lists among pairs of equally long lists of two labels or more."""
     lists, n = _lists(annotations), annotations.sizes[ITEM]
     parts = (_pairs(lists, [ITEM, "length"], n), _pairs(lists, [ITEM, "length", "content"], n))
 
@@ -61,17 +61,18 @@ def identical_lists(annotations: xr.Dataset) -> Sums:
 
 
 class Alike(NamedTuple):
-    """The two annotators who gave the same lists most often."""
+    """The two annotators with the most equal lists."""
 
     first: str
     second: str
     n_same: int
+    """Number of their equal lists."""
     n_all: int
-    """Pairs of equal lists by any two annotators."""
+    """Number of pairs of equal lists by any two annotators."""
 
 
 def most_alike(annotations: xr.Dataset, least: int) -> Alike | None:
-    """Return the two annotators with the most equal lists; None with fewer than ``least``."""
+    """Return the two annotators with the most equal lists; None if fewer than ``least``."""
     lists, names = _lists(annotations), annotations[ANNOTATOR].to_numpy()
     n_all = _pairs(lists, [ITEM, "length", "content"], annotations.sizes[ITEM]).sum()
     who = lists[ANNOTATOR].to_numpy()

@@ -184,9 +184,9 @@ def evaluate(
         - ``weighted_reliability``: draws of ``concordance``, ``weighted_reliability``,
           ``label_accuracy``, ``truth_accuracy`` (of the majority label) and
           ``annotators_for_truth`` (annotators of an item for .95).
-        - ``agreement_check``: of lists of two labels or more, how annotators agree in the data and
-          under the model `plackett_luce` (`dissensus.agreement_check` at the reference reliability,
-          with 100 to 400 replicates; not with chunks).
+        - ``agreement_check``, if a list has two labels or more: agreement of annotators in the data
+          and under the model `plackett_luce` (`dissensus.agreement_check` at the reference
+          reliability, with 100 to 400 replicates; not with chunks).
         - ``categories``: plausibility and certainty of categories, and accuracy at that level.
         - ``companion``: these groups by the companion, with posterior means only.
         - ``annotations``, ``predictions``, and ``predictions_given`` before a cut at ``threshold``.
@@ -309,7 +309,7 @@ def evaluate(
                 )
         statistics = observed(annotations, compared, settings)
         side = None
-        if beside is not None:  # first, because its draws are not kept
+        if beside is not None:  # the companion runs first: its draws are not kept
             other = replace(_run(beside, None, {}), keeps_draws=False)
             side = xr.DataTree.from_dict(results(other, task, settings.notes))
             side.attrs.update(_made_by(other, task, side))

@@ -359,7 +359,7 @@ class Versions:
     def covariance(self, values: Floats) -> Floats:
         r"""Return the covariance of statistics over annotators, beyond that of single labels.
 
-        ``values`` is (version, statistic). Eigenvalues may be negative.
+        ``values`` is (version, statistic). The covariance may have negative eigenvalues.
 
         .. math:: \frac{G - 1}{G} \sum_g (t_{-g} - \bar t)^2
 
@@ -460,8 +460,8 @@ def by_others(found: xr.Dataset, without: Versions, sums: Sums, random_seed: Any
         both = np.log(np.hstack([between, ratio]))
     covariance = without.covariance(both)
     variance, axes = np.linalg.eigh(covariance)
-    root = axes * np.sqrt(variance.clip(0.0)) @ axes.T  # whatever the signs of the axes
-    # Rounding up negative eigenvalues adds variance, the more the more systems there are.
+    root = axes * np.sqrt(variance.clip(0.0)) @ axes.T  # the same for any signs of the axes
+    # Replacing negative eigenvalues by 0 adds variance, more with more systems: scale it back.
     sd, alone = np.sqrt((root**2).sum(axis=1)), np.sqrt(np.diag(covariance).clip(0.0))
     scale = np.divide(alone, sd, out=np.zeros_like(sd), where=sd > 0)
     wider = stats.t(without.n_groups - 1).ppf(_END) / stats.norm.ppf(_END)

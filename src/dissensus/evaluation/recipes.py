@@ -48,7 +48,7 @@ _NOT_HYPER: Final = frozenset(
 
 
 _WARM_UP: Final = 500
-"""The default of fits: an evaluation has the same draws, but for rankings (decision 0033)."""
+"""The default of fits: evaluations have the draws of fits, except of rankings (decision 0033)."""
 
 
 def shares(annotations: xr.Dataset) -> xr.DataArray:
@@ -131,7 +131,7 @@ class Recipe:
         self, fit: xr.DataTree, annotations: xr.Dataset, reliability: float,
         hyper: Mapping[str, Any], random_seed: Any,
     ) -> xr.DataTree | None:  # fmt: skip
-        """Return draws with replicated annotations, if the model is checked by their agreement."""
+        """Return draws with replicated annotations; None if the model has no agreement check."""
         del fit, annotations, reliability, hyper, random_seed
         return None
 
@@ -156,7 +156,7 @@ class RankingRecipe(Recipe):
     """Rankings, whose whole lists show whether annotators are independent."""
 
     def fit(self, annotations: xr.Dataset, reliability: float, **options: Any) -> xr.DataTree:
-        """Fit the model at one reliability, and say where its prior is from."""
+        """Fit the model at one reliability, and record that first labels determine the prior."""
         found = super().fit(annotations, reliability, **options)
         if isinstance(options.get("concentration"), LearnedPrior):
             attrs = found["posterior"].attrs
@@ -167,7 +167,7 @@ class RankingRecipe(Recipe):
         self, fit: xr.DataTree, annotations: xr.Dataset, reliability: float,
         hyper: Mapping[str, Any], random_seed: Any,
     ) -> xr.DataTree | None:  # fmt: skip
-        """Return draws with replicated lists; None without lists, or two annotators of an item."""
+        """Return draws with replicated lists; None without lists or items in common."""
         has_lists = annotations.sizes[ANNOTATION] > statements_per(annotations, ITEM).sum()
         if not has_lists or voices_per(annotations, ITEM).max(initial=0) < 2:
             return None

@@ -311,7 +311,7 @@ def accuracy_from(disagreement: Floats, n_labels: int) -> Floats:
     >>> accuracy_from(np.array([0.0, 40 / 60, 0.9]), 4)
     array([1.  , 0.5 , 0.25])
     """
-    # N times agreement, less 1, from the disagreement, which is exactly 0 if all agree.
+    # N times agreement minus 1, from disagreement: the latter is exactly 0 if all agree.
     beyond = (n_labels - 1.0) - n_labels * disagreement
     beyond = np.where(beyond <= NOTHING, 0.0 * beyond, beyond)
     return np.asarray((1.0 + np.sqrt((n_labels - 1.0) * beyond)) / n_labels)
@@ -341,9 +341,9 @@ def base_rates(share: Floats, accuracy: Floats) -> Floats:
 
 
 def corrected_agreement(agreement: Floats, probability: Floats, n_labels: int) -> Floats:
-    """Return the accuracy of a system from its agreement with labels of that probability, by Eq. 7.
+    """Return the accuracy of a system from its agreement with labels, by Eq. 7.
 
-    ``probability`` is that of a label to be right. Clipped to [0, 1]; undefined for 1/N.
+    ``probability`` is the probability that a label is right. Clipped to [0, 1]; undefined for 1/N.
 
     >>> corrected_agreement(np.array([0.5, 0.0]), np.array([0.75, 0.6]), 4)
     array([0.625, 0.   ])

@@ -73,9 +73,9 @@ class Rankings(NamedTuple):
         )
 
     def first_blocks(self) -> Rankings:
-        """Return each ranking's first block; of closed rankings all blocks.
+        """Keep the first block of each ranking, and all blocks of closed rankings.
 
-        A closed ranking of one block has probability 1.
+        A closed ranking with only its first block would have probability 1.
 
         >>> columns = [0, 2], [0, 2, 3], [0, 1, 1], [1, 2, 1], [0, 3], [False, False]
         >>> Rankings(*map(np.array, columns)).first_blocks().place

@@ -1,12 +1,12 @@
 """Random variates from the words of a stream: exponential, normal, Gamma, binomial.
 
-Normal variates by the ziggurat (Marsaglia & Tsang 2000, in the form of Doornik 2005, who takes the
-layer and the place in it from different bits): a logarithm and a cosine for each variate would take
-most of the time of a sweep. Truncated ones by rejection (Robert 1995).
+Normal variates are drawn by the ziggurat (Marsaglia & Tsang 2000, in the form of Doornik 2005, with
+layer and place from different bits), because a logarithm and a cosine for each variate would take
+most of the time of a sweep. Truncated normal variates are drawn by rejection (Robert 1995).
 
-Gamma variates by the rejection of Marsaglia & Tsang (2000), from ziggurat normals. A shape below 1
-is raised by 1, and the variate multiplied by U^(1/shape): in logarithms, since with a small shape
-it would underflow.
+Gamma variates are drawn by the rejection of Marsaglia & Tsang (2000), from ziggurat normals. For a
+shape below 1, a variate of shape + 1 is multiplied by U^(1/shape). With small shapes the product
+would underflow, so that its logarithm is drawn.
 """
 
 from __future__ import annotations
@@ -229,14 +229,14 @@ def gamma_variate(state: State, shape: float) -> float:
 
 @inner
 def constants(shape: float) -> tuple[float, float]:
-    """Return two numbers for `gamma_of`, to be computed once for many draws from one shape."""
+    """Return the constants d and c of a shape for `gamma_of`, to compute once for many draws."""
     d = (shape if shape >= 1.0 else shape + 1.0) - 1.0 / 3.0
     return d, 1.0 / math.sqrt(9.0 * d)
 
 
 @inner
 def gamma_of(state: State, shape: float, d: float, c: float) -> float:
-    """Do what `gamma_variate` does, given the shape's constants."""
+    """Draw a Gamma(shape, 1) variate, given the shape's `constants`."""
     if shape == 1.0:
         return -math.log(uniform(state))
     if shape < 1.0:
@@ -255,7 +255,7 @@ def log_gamma_variate(state: State, shape: float) -> float:
 
 @inner
 def _above(state: State, d: float, c: float) -> float:
-    """Draw a variate with a shape of 1 or more, d + 1/3."""
+    """Draw a Gamma(d + 1/3, 1) variate; the shape d + 1/3 is 1 or more."""
     while True:
         x = normal(state)
         v = 1.0 + c * x

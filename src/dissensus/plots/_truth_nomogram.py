@@ -143,8 +143,8 @@ def truth_nomogram(
     accuracy of one annotator (`dissensus.majority_accuracy`). The second shows the number of
     annotators that reaches the target (`dissensus.annotators_for_truth`). The last shows the actual
     accuracy of systems against the reliability of the labels, with the accuracy of the ground truth
-    on the upper axis (`dissensus.actual_accuracy` of `dissensus.truth_accuracy`). Broken lines are
-    target and threshold.
+    on the upper axis (`dissensus.actual_accuracy` of `dissensus.truth_accuracy`). Broken lines
+    mark the target and the threshold.
 
     Draws of a reliability are shown as a line at the median with a band. Dots with bars are
     accuracies and the number of annotators from an evaluation. Dots are off the lines if items

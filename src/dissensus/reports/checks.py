@@ -307,16 +307,16 @@ def _copies(evaluation: xr.DataTree) -> Topics:
 
 
 _RARE: Final = 0.01
-"""Tail probabilities below this are reported: four statistics of each evaluation are checked."""
+"""Tail probabilities below this are reported; small, since an evaluation has several checks."""
 _MORE: Final = 1.5
-"""Minimum ratio of equal lists in the data and in the model: .7 to .9 in 600 real cases, and 3 or
-more in simulated studies where one of three annotators copies a fifth of the lists."""
+"""Minimum ratio of the shares of equal lists in the data and in the model: .7 to .9 in 600 real
+cases, 3 or more in simulated studies where one of three annotators copies a fifth of the lists."""
 _APART: Final = 0.05
 """Minimum difference of the agreement on first labels in the data and in the model."""
 
 
 def _of_replicates(evaluation: xr.DataTree) -> Topics:
-    """Caution if annotators' lists are equal too often, or first labels agree unlike the model."""
+    """Caution if lists are equal too often, or the model misses the agreement on first labels."""
     if not evidence.has(evaluation, CHECK):
         return []
     data = evaluation[CHECK].to_dataset()
@@ -326,7 +326,7 @@ def _of_replicates(evaluation: xr.DataTree) -> Topics:
     found = dict(zip(data[STATISTIC].to_numpy().tolist(), rows.tolist(), strict=True))
     seen, drawn, tail = found["percent_agreement"]
     if min(tail, 1.0 - tail) < _RARE and abs(seen - drawn) > _APART:
-        # Equal lists show no copies if the model does not even reproduce first labels.
+        # Equal lists are no evidence of copies if the model does not even reproduce first labels.
         facts = {"seen": seen, "drawn": drawn, "more": seen > drawn}
         return [("first_labels", facts | {"settings": _fixed(evaluation.attrs)})]
     seen, drawn, tail = found.get("identical_lists", (0.0, 0.0, 0.5))
@@ -341,7 +341,7 @@ def _of_replicates(evaluation: xr.DataTree) -> Topics:
 
 
 def _fixed(attrs: Mapping[Any, Any]) -> list[str]:
-    """Return the settings on which plausibilities of rankings depend, if they are not learned."""
+    """Return the settings that affect plausibilities of rankings and are not the defaults."""
     known = {"concentration": LEARNED, "tempering": "likelihood", "unranked": "exact"}
     out = [f"{name}=" for name, value in known.items()
            if attrs.get(f"hyper_{name}", value) != value]  # fmt: skip

@@ -309,7 +309,7 @@ def certainty_along(evaluation: xr.DataTree) -> Facts:
 
 
 def truth(values: xr.Dataset) -> Facts:
-    """Return the number of intervals with the known value; ``values`` are at one reliability."""
+    """Return how many intervals contain the known value; ``values`` are at one reliability."""
     known = values["truth"].notnull()
     if not bool(known.any()):
         return {}
@@ -323,5 +323,5 @@ def truth(values: xr.Dataset) -> Facts:
 
 
 def intervals(*, scopes: bool) -> Facts:
-    """Return the name of the intervals."""
+    """Return the name of the intervals, and whether they are for two scopes."""
     return {"name": interval_title(), "scopes": scopes}

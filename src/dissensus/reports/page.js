@@ -22,7 +22,7 @@
   show();
 })();
 (() => {
-  // A cell is its first number, if it begins with one; what is no number comes after all that are.
+  // Cells are sorted by the number with which they begin; cells without one come last.
   const number = /^[<>≥≤~ ]*([-\u2212]?(?:\d[\d,]*\.?\d*|\.\d+))/;
   const key = (row, column) => {
     const text = row.cells[column].textContent.trim();
@@ -61,7 +61,7 @@
   }
 })();
 (() => {
-  // What is closed is printed open.
+  // Closed sections are opened for printing.
   const closed = () => document.querySelectorAll("details:not([open])");
   let opened = [];
   window.addEventListener("beforeprint", () => {

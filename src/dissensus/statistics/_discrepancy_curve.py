@@ -144,8 +144,8 @@ def best_threshold(curve: xr.DataArray) -> xr.DataArray:
     Returns
     -------
     xarray.DataArray (system)
-        If adjacent thresholds are equally good, the middle one (the lower of two). If there are
-        several such runs, the middle of the run with the lowest thresholds.
+        If several thresholds are equally good, the middle of the first run of adjacent ones (the
+        lower of two in the middle).
 
     Notes
     -----
@@ -174,7 +174,7 @@ def best_threshold(curve: xr.DataArray) -> xr.DataArray:
     if not known or not curve.size or curve.dtype.kind not in "fiu":
         raise ArgumentError(
             "curve",
-            expected="what discrepancy_curve returns, with the dim 'threshold'",
+            expected="the result of discrepancy_curve, with the dim 'threshold'",
             found=f"{curve.dtype} of sizes {dict(curve.sizes)}"
             if isinstance(curve, xr.DataArray)
             else type(curve).__name__,
@@ -193,7 +193,7 @@ def best_threshold(curve: xr.DataArray) -> xr.DataArray:
 
 
 def _middle_of_lowest(values: Floats) -> int:
-    """Return the middle of the first run of lowest values.
+    """Return the place of the middle of the first run of lowest values.
 
     Examples
     --------

@@ -19,8 +19,8 @@ from dissensus.kernels.types import Ints
 from dissensus.sampling import fitting
 
 MOST_REPLICATES, LEAST_REPLICATES, MOST_ROWS = 400, 100, 4_000_000
-"""Bounds of the number of replicates for a check, and the number of their rows beyond which there
-are no more than the least."""
+"""Largest and smallest number of replicates for a check, and the limit of their rows in total,
+which only the smallest number of replicates may exceed."""
 ANOTHER = -1
 """Code of an unnamed label, where all unnamed labels count as one."""
 

@@ -245,7 +245,7 @@ def prior_of(
     """Draw the hyperparameters of the prior from all items, in memory or in chunks.
 
     Every ranking counts once, whatever the reliability; with ``first_labels`` only its first block
-    does (docs/decisions/0033). The result can be the ``concentration`` of fits with the same
+    counts (docs/decisions/0033). The result can be the ``concentration`` of fits with the same
     predictions, draws and chains.
     """
     del others

@@ -53,8 +53,8 @@ NO_POOL = -1
 class Slopes(NamedTuple):
     """First and second derivatives of the log density in the free numbers.
 
-    These are the pools' means, and the logarithms of gaps and of factors: of the effects of one
-    pool's items, and of the effects of its annotators if there are any.
+    The free numbers are the pools' means, and the logarithms of gaps and of two factors: of the
+    effects of one pool's items, and of the effects of its annotators if there are any.
     """
 
     gradient: Floats  # (here or there, free)
@@ -64,15 +64,15 @@ class Slopes(NamedTuple):
 class BoundarySlopes(NamedTuple):
     """Derivatives of the log-likelihood in each pool's cutpoints, as if each pool had its own.
 
-    Also those in the logarithms of the factors of one pool's effects.
+    Derivatives in the logarithms of the two factors of one pool's effects are included.
     """
 
     first: Floats  # (pool, cutpoint)
     second: Floats  # (pool, cutpoint): minus the second derivatives
-    mixed: Floats  # (pool, cutpoint): with the next cutpoint
-    factor: Floats  # (2): the slope in the logarithm of the factor of items, of annotators
-    factors: Floats  # (3): minus the second derivatives there, and the mixed one
-    crossed: Floats  # (cutpoint, 2): mixed derivatives by a cutpoint and a factor
+    mixed: Floats  # (pool, cutpoint): minus the mixed derivatives, with the next cutpoint
+    factor: Floats  # (2): first derivatives in the factors' logarithms: items, annotators
+    factors: Floats  # (3): minus the second derivatives in these, and minus the mixed one
+    crossed: Floats  # (cutpoint, 2): minus the mixed derivatives in a cutpoint and a factor
 
 
 def draw_latent(
