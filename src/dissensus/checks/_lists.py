@@ -13,6 +13,7 @@ from dissensus.data.rows import ranking_code, ranks
 from dissensus.dims import ANNOTATOR, ITEM
 from dissensus.kernels.random import mixed
 from dissensus.kernels.types import Floats
+from dissensus.statistics._distances import pairs_of
 from dissensus.statistics._sums import Sums, Undefined
 
 NO_LISTS = "no item has two equally long lists, of two labels or more, by two annotators"
@@ -44,8 +45,8 @@ def _pairs(lists: pd.DataFrame, by: list[str], n_items: int) -> Floats:
     for keys, sign in ((by, 1), ([*by, ANNOTATOR], -1)):
         sizes = lists.groupby(keys, sort=False).size()
         item = sizes.index.get_level_values(ITEM).to_numpy()
-        n = sizes.to_numpy()
-        out += sign * np.bincount(item, n * (n - 1) / 2, minlength=n_items)
+        pairs = pairs_of(np.asarray(sizes, dtype=np.int64)) / 2
+        out += sign * np.bincount(item, pairs, minlength=n_items)
     return out
 
 

@@ -160,7 +160,7 @@ class RankingRecipe(Recipe):
         found = super().fit(annotations, reliability, **options)
         if isinstance(options.get("concentration"), LearnedPrior):
             attrs = found["posterior"].attrs
-            attrs["inference"] = f"from first labels, {attrs['inference']}"
+            attrs["inference"] = f"{attrs['inference']}; the prior is from first labels"
         return found
 
     def replicated(
